@@ -151,10 +151,35 @@ def test_gwets_ac1() -> None:
     assert value({"a": first, "b": second}, "AC1") == pytest.approx(0.940776, abs=5e-7)
     said = {"a": [0, 1, 1, 2, 3], "b": [0, 1, 0, 2, None], "c": [0, 0, None, None, None]}
     agreed = (1 + 1 / 3 + 0 + 1) / 4
-    shares = np.array([[1, 0, 0, 0], [1 / 3, 2 / 3, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0]]).mean(0)
+    # The last item has one rating: it counts for how common categories are, and for nothing else.
+    shares = np.array(
+        [[1, 0, 0, 0], [1 / 3, 2 / 3, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    ).mean(0)
     chance = (shares * (1 - shares)).sum() / 3
     assert value(said, "AC1") == pytest.approx((agreed - chance) / (1 - chance), abs=1e-12)
     assert value({"a": [1, 1, 2], "b": [1, 1, None]}, "AC1") == 1
+
+
+def test_gwets_ac1_of_items_that_one_rater_rated() -> None:
+    """0.77544 is what the R package irrCAC prints of these ratings (its data cac.raw4raters), of
+    whose twelve units the last has one rating."""
+    found = measured(OBSERVERS, "AC1")
+    assert found.value == pytest.approx(0.77544, abs=5e-6)
+    assert (found.n, found.of) == (12, 12)
+    notes = cal.agreement(OBSERVERS, measures=["Krippendorff-alpha", "AC1"], interval="none").notes
+    assert "Gwet-AC1 count them for how common categories are" in notes[0]
+
+
+def test_fleiss_of_items_that_one_rater_rated() -> None:
+    """By hand as irrCAC has it: two of three pairs agree; of the shares of categories, of all four
+    items, those are 3/8, 3/8 and 1/4."""
+    ratings = {"a": [0, 1, 0, 2], "b": [0, 1, 1, None]}
+    shares = np.array([1 + 0 + 0.5, 0 + 1 + 0.5, 1]) / 4
+    agreed, chance = 2 / 3, shares @ shares
+    expected = (agreed - chance) / (1 - chance)
+    assert value(ratings, "Fleiss") == pytest.approx(expected, abs=1e-12)
+    assert value(ratings) == pytest.approx(by_pairs(ratings, "nominal"), abs=1e-12)  # without it
+    assert value(ratings, "percent") == pytest.approx(2 / 3)
 
 
 def test_percent() -> None:
@@ -171,9 +196,11 @@ def test_percent() -> None:
 def test_how_items_move_it(method: str, scale: str) -> None:
     """Each item a thousand times, one of them once more or less: the slope is what is told."""
     ratings = random_ratings(3, 9) if method != "Fleiss" else ASSESSORS
+    if method == "Fleiss":  # and an item that one of them rated
+        ratings = {name: [*row, None if i else 1] for i, (name, row) in enumerate(ratings.items())}
     columns = [np.array([-1 if x is None else x for x in row]) for row in ratings.values()]
     counts = np.stack([sum((c == k).astype(int) for c in columns) for k in range(4)], axis=1)
-    counts = counts[counts.sum(axis=1) >= 2]
+    counts = counts[counts.sum(axis=1) >= (1 if method in ("AC1", "Fleiss") else 2)]
     own = f"(scale={scale!r})" if method == "alpha" else ""
     measure = cal.measure(NAMES[method] + own)
 

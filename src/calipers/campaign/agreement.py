@@ -24,7 +24,7 @@ from calipers.inference import dirichlet
 from calipers.inference.intervals import as_student, z_of
 from calipers.inference.scales import SCALES
 from calipers.measures import parse
-from calipers.measures.raters import moved_by_items
+from calipers.measures.raters import counted_items, moved_by_items
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Ratings
 
@@ -149,9 +149,9 @@ def agreement_over_topics(
     found = read_ratings(columns, {"": None}, None, names, ["topic"])
     ratings = Ratings.from_codes(found.codes, found.categories, found.values)
     value, moved = float(chosen.apply(ratings)), moved_by_items(chosen, ratings)
-    names_of = np.array(found.rows.column("topic").to_pylist())[ratings.twice]
+    names_of = np.array(found.rows.column("topic").to_pylist())[counted_items(chosen, ratings)]
     topics, code = np.unique(names_of, return_inverse=True)
-    number, items = len(topics), len(ratings.shared)
+    number, items = len(topics), len(names_of)
     if math.isnan(value) or moved is None or number < 2:
         caution = "one topic only" if number == 1 else ""
         return OverTopics(str(chosen), value, math.nan, math.nan, number, items, caution)

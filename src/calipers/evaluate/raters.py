@@ -21,6 +21,7 @@ from calipers.evaluate.subjects import of_raters
 from calipers.inference.reading import Reading
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
+from calipers.measures.raters import counted_items
 from calipers.readings.counts import ClassCounts
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
@@ -138,7 +139,7 @@ def agreement(
         inputs=[*found.origins, *inputs],
         findings=of_raters,
         notes=(
-            *_notes(systems.values(), chosen[0]),
+            *_notes(systems.values(), chosen),
             *class_order_notes(
                 [*chosen, *_of_two(scale)],
                 found.categories,
@@ -150,17 +151,19 @@ def agreement(
     )
 
 
-def _notes(systems: Iterable[Raters], measure: Measure) -> list[str]:
+def _notes(systems: Iterable[Raters], measures: Sequence[Measure]) -> list[str]:
     """How many items tell nothing, and what has no table."""
     notes = []
     for system in systems:
         who = "" if system.name == ALL_RATERS else f"{system.name}: "
-        r = system.over(measure).statistic
+        r = system.over(measures[0]).statistic
         alone = len(r) - len(r.shared)
         if alone:
+            taking = [str(m) for m in measures if (counted_items(m, r) & ~r.twice).any()]
+            also = f"; {' and '.join(taking)} count them for how common categories are"
             notes.append(
                 f"{who}{alone:,} of {count(len(r), 'items')} have fewer than two ratings and say "
-                "nothing of agreement."
+                f"nothing of agreement{also if taking else ''}."
             )
         if len(system.raters) > MOST_RATERS:
             notes.append(

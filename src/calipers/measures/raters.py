@@ -17,6 +17,8 @@ from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Ratings
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.measures.definition import Measure
 
 of_raters = partial(measure, family="agreement", on=Ratings, higher_is_better=True, perfect=1.0)
@@ -64,16 +66,16 @@ def _pairs(r: Ratings, scale: str) -> _Pairs:
     return _Pairs(apart, total, moved, more)
 
 
-def _beyond_chance(r: Ratings, scale: str, again: int) -> FloatArray:
-    """1 − D_o/D_e, where chance may draw one rating twice, or not ``again``."""
+def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
+    """1 − D_o/D_e, where chance does not draw one rating twice."""
     pairs = _pairs(r, scale)
-    return np.asarray(1 - pairs.lost * (r.times.sum() - again) / pairs.total)
+    return np.asarray(1 - pairs.lost * (r.times.sum() - 1) / pairs.total)
 
 
-def _moves(r: Ratings, scale: str, again: int) -> FloatArray:
+def _moves(r: Ratings, scale: str) -> FloatArray:
     """By how much each item moves that."""
     lost, (_, total, moved, more) = (pairs := _pairs(r, scale)).lost, pairs
-    n = r.times.sum() - again
+    n = r.times.sum() - 1
     return np.asarray(-(moved * n + lost * r.times - lost * n * more / total) / total)
 
 
@@ -91,22 +93,68 @@ def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
 
     Items may have any number of ratings. How far two ratings are apart is a matter of the scale,
     ``nominal``, ``ordinal`` or ``interval``."""
-    return _beyond_chance(r, scale, 1)
+    return _beyond_chance(r, scale)
+
+
+class _ByItem(NamedTuple):
+    """Of coefficients to which each item counts alike: what agrees, what does so by chance, and how
+    fast that grows with the share of a category."""
+
+    agreed: Any
+    chance: Any
+    slope: FloatArray
+
+    @property
+    def beyond(self) -> FloatArray:
+        """The share of what agrees beyond chance."""
+        return np.asarray((self.agreed - self.chance) / (1 - self.chance))
+
+
+def _by_item(r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]) -> _ByItem:
+    """What agrees is the mean over the items that were rated twice; shares of categories, of which
+    chance is made, are those of all items that were rated, as in Gwet 2014."""
+    agreed = r.agreeing[r.twice].sum() / np.float64(len(r.shared))
+    return _ByItem(agreed, *chance_of(r.shares.sum(axis=0) / np.float64(len(r.shares))))
+
+
+def _moves_by_item(
+    r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+) -> FloatArray:
+    """By how much each item that was rated moves that."""
+    of = _by_item(r, chance_of)
+    agreeing = r.agreeing[r.rated]
+    apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / len(r.shared)
+    more = (r.shares - r.shares.mean(axis=0)) @ of.slope / len(r.shares)
+    return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
+
+
+def _both_alike(share: FloatArray) -> tuple[Any, FloatArray]:
+    """The chance that two ratings drawn by the shares of categories are equal."""
+    return share @ share, np.asarray(2 * share)
+
+
+def _one_guessed(share: FloatArray) -> tuple[Any, FloatArray]:
+    """The chance of Gwet's AC1."""
+    others = max(len(share) - 1, 1)
+    return share @ (1 - share) / others, np.asarray((1 - 2 * share) / others)
 
 
 @of_raters(
     "Fleiss-kappa",
     aliases=("fleiss_kappa",),
     range=(-1, 1),
-    undefined=_NO_ITEM | _ONE_CATEGORY | _UNEQUAL,
-    reference="Fleiss 1971",
+    undefined=_NO_ITEM
+    | _UNEQUAL
+    | {"one_category": lambda r, _: np.count_nonzero(r.counts.sum(axis=0)) == 1},
+    reference="Fleiss 1971; Gwet 2014",
 )
 def fleiss(r: Ratings) -> FloatArray:
     """Fleiss' κ: the share of pairs of ratings of an item that agree beyond chance, (p − p_e)/(1 −
-    p_e). As Krippendorff's α, but two ratings drawn by chance may be one and the same.
+    p_e) with p_e = Σ π², π being the mean share of the ratings of an item that are of a category.
+    As Krippendorff's α, but two ratings drawn by chance may be one and the same.
 
-    All items have the same number of ratings."""
-    return _beyond_chance(r, "nominal", 0)
+    All items have the same number of ratings; those that one rater rated count for π alone."""
+    return _by_item(r, _both_alike).beyond
 
 
 @of_raters(
@@ -114,7 +162,7 @@ def fleiss(r: Ratings) -> FloatArray:
     aliases=("AC1", "gwet_ac1", "gwets_ac1"),
     range=(-1, 1),
     undefined=_NO_ITEM | {"one_category": lambda r, _: len(r.categories) < 2},
-    reference="Gwet 2008",
+    reference="Gwet 2008; Gwet 2014",
 )
 def gwet(r: Ratings) -> FloatArray:
     """Gwet's AC1: the mean share of the pairs of ratings of an item that agree beyond chance, (p −
@@ -122,24 +170,9 @@ def gwet(r: Ratings) -> FloatArray:
     the ratings of an item that are of one.
 
     Where nearly all ratings are of one category it stays near p, where κ and α go to 0. Categories
-    are those of all ratings in the data. Items have any number of ratings and count alike."""
-    agreed, chance, _ = _by_gwet(r)
-    return np.asarray((agreed - chance) / (1 - chance))
-
-
-def _by_gwet(r: Ratings) -> tuple[float, float, FloatArray]:
-    """What agrees, what does so by chance, and how fast that grows with the share of a category."""
-    items, others = np.float64(len(r.shared)), max(len(r.categories) - 1, 1)
-    pi = (r.shared / r.times[:, None]).sum(axis=0) / items
-    agreed = float(r.agreeing[r.twice].sum() / items)
-    return agreed, float(pi @ (1 - pi)) / others, np.asarray((1 - 2 * pi) / others)
-
-
-def _moves_gwet(r: Ratings) -> FloatArray:
-    agreed, chance, slope = _by_gwet(r)
-    more = (r.shared / r.times[:, None]) @ slope
-    moved = r.agreeing[r.twice] / (1 - chance) + (agreed - 1) / (1 - chance) ** 2 * more
-    return np.asarray(moved / len(r.shared))
+    are those of all ratings in the data. Items have any number of ratings and count alike; those
+    that one rater rated count for π alone."""
+    return _by_item(r, _one_guessed).beyond
 
 
 @of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
@@ -155,16 +188,23 @@ def _moves_percent(r: Ratings) -> FloatArray:
 
 
 _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
-    krippendorff: partial(_moves, again=1),
-    fleiss: partial(_moves, scale="nominal", again=0),
+    krippendorff: _moves,
+    fleiss: partial(_moves_by_item, chance_of=_both_alike),
     percent: _moves_percent,
-    gwet: _moves_gwet,
+    gwet: partial(_moves_by_item, chance_of=_one_guessed),
 }
+#: What takes the shares of categories from items that one rater rated, too.
+_OF_RATED = (fleiss, gwet)
+
+
+def counted_items(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
+    """Which items the value of a measure is made of."""
+    return r.rated if measure.definition.formula in _OF_RATED else r.twice
 
 
 def moved_by_items(measure: Measure, r: Ratings) -> FloatArray | None:
-    """By how much each item that was rated twice moves the value of a measure, times their number;
-    None of a measure that has no derivative here."""
+    """By how much each item that counts (:func:`counted_items`) moves the value of a measure, times
+    their number; None of a measure that has no derivative here."""
     moves = _MOVES.get(measure.definition.formula)
     if moves is None or not len(r.shared):
         return None

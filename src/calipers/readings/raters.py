@@ -12,7 +12,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_CATEGORY
 from calipers.inference.reading import Reading, Units, difference_of
 from calipers.inference.spaces import Influence, Space
-from calipers.measures.raters import moved_by_items
+from calipers.measures.raters import counted_items, moved_by_items
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Ratings
 
@@ -31,12 +31,12 @@ class Rated:
         """No item has a value of its own."""
 
     def influence(self, measure: Any, whole: Ratings | None = None) -> Influence | None:
-        """By how much each item moves the value; those that were not rated twice do not."""
+        """By how much each item moves the value; those that do not count do not."""
         moved = moved_by_items(measure, self.statistic)
         if moved is None:
             return None
         column = np.zeros(len(self.statistic))
-        column[self.statistic.twice] = moved / max(len(moved), 1)
+        column[counted_items(measure, self.statistic)] = moved / max(len(moved), 1)
         return Influence(column, Space(), "delta")
 
     def reading(self, measure: Any) -> Reading:
@@ -55,7 +55,7 @@ class Rated:
             value=value,
             kind="agreement of raters",
             settings=self.settings,
-            n=len(r.shared),
+            n=int(counted_items(measure, r).sum()),
             of=len(r),
             unit="items",
             bounds=bounds,
@@ -78,7 +78,9 @@ class _Items:
     def minus(self, first: Reading, second: Reading) -> Reading:
         """The difference, by how much each item moves it."""
         assert isinstance(second.law, _Items)
-        either = self.rated.statistic.twice | second.law.rated.statistic.twice
+        either = counted_items(self.measure, self.rated.statistic) | counted_items(
+            second.law.measure, second.law.rated.statistic
+        )
         n = int(either.sum())
         units, influence = None, difference_of(first.influence, second.influence)
         moved = None if influence is None else influence()

@@ -20,7 +20,8 @@ class Ratings(Statistic):
     """Of each item how many raters put it into each category: ``counts`` (items, categories).
 
     Categories stand in their order; ``values`` are their numbers. Items that fewer than two raters
-    rated say nothing of agreement, and count for nothing.
+    rated say nothing of agreement; those that one rated tell how common categories are, which some
+    coefficients take from them.
     """
 
     categories: tuple[str, ...]
@@ -51,6 +52,11 @@ class Ratings(Statistic):
         return np.asarray(self.counts.sum(axis=1) >= 2)
 
     @cached_property
+    def rated(self) -> npt.NDArray[np.bool_]:
+        """Which items have a rating."""
+        return np.asarray(self.counts.sum(axis=1) >= 1)
+
+    @cached_property
     def agreeing(self) -> FloatArray:
         """Of each item the share of pairs of its ratings that agree, NaN where there is none."""
         m = self.counts.sum(axis=1)
@@ -71,6 +77,12 @@ class Ratings(Statistic):
     def of_category(self) -> FloatArray:
         """How many of their ratings are of each category."""
         return np.asarray(self.shared.sum(axis=0))
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of each category among the ratings of each item that has any."""
+        counts = self.counts[self.rated]
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     @cached_property
     def middles(self) -> FloatArray:
