@@ -213,3 +213,45 @@ def test_slices_that_are_alike_within_are_seldom_reversed() -> None:
         "slices-reverse" in kinds(by_site(np.random.default_rng([7, i]), 0.0)) for i in range(40)
     )
     assert spoken <= stats.binom.ppf(0.999, 40, 0.05)
+
+
+def test_neighbouring_rows_that_err_alike() -> None:
+    """Where nobody stated an order, of rows that are not sorted; with the count on paper."""
+    random = np.random.default_rng(8)
+    e = random.normal(size=366)
+    for i in range(1, 366):
+        e[i] = 0.8 * e[i - 1] + 0.6 * e[i]
+    truth = random.normal(size=365)
+    said = truth + e[1:]
+
+    def found(**options: Any) -> list[Any]:
+        made = cal.regression(truth, said, measures=["mean-error"], **options)
+        return [f for f in made.findings if f.kind == "neighbours-alike"]
+
+    [one] = found()
+    assert one.numbers["rows"] == 365
+    r = np.corrcoef(e[1:-1], e[2:])[0, 1]
+    assert one.numbers["lag-1 autocorrelation"] == pytest.approx(r, abs=0.01)
+    rho = one.numbers["lag-1 autocorrelation"]
+    rho += (1 + 3 * rho) / 365
+    assert one.numbers["independent rows"] == pytest.approx(365 * (1 - rho) / (1 + rho))
+    assert "state their times (time)" in one.sentence
+    assert not found(time=np.arange(365))
+    assert not found(cluster=np.arange(365) // 20)
+    assert not found(count=np.full(365, 2))
+    order = random.permutation(365)
+    truth, said = truth[order], said[order]
+    assert not found()
+    order = np.argsort(truth)  # all rows of small truth first, and their predictions alike
+    truth = truth[order]
+    said = truth * 0.5
+    assert not found()
+
+
+def test_neighbours_are_no_more_often_alike_than_they_may_be() -> None:
+    random, n = np.random.default_rng(9), 0
+    for _ in range(150):
+        truth = random.normal(size=60)
+        ev = cal.regression(truth, truth + random.normal(size=60), measures=["MAE"], curves=False)
+        n += any(f.kind == "neighbours-alike" for f in ev.findings)
+    assert n <= 6

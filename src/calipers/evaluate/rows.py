@@ -12,7 +12,6 @@ from calipers.data.columns import Ids
 from calipers.engines.passes import Passes
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import of_rows
-from calipers.inference import serial
 from calipers.progress import over
 
 if TYPE_CHECKING:
@@ -55,11 +54,17 @@ class Rows:
         for name, measure in over(asked, "measuring"):
             reading = engine.reading(name, measure)
             if reading is not None and reading.order is not None:
+                from calipers.inference import serial
+
                 self._serial.append(serial.Looked.at(name, str(measure), reading))
             yield estimate(self.by_name[name], measure, reading)
 
     def serial_notes(self) -> tuple[str, ...]:
         """Whether the estimates, where rows have an order, are serially dependent."""
+        if not self._serial:
+            return ()
+        from calipers.inference import serial
+
         return serial.notes(self._serial)
 
     def differences(
@@ -90,6 +95,8 @@ class Rows:
         table = np.column_stack([column for column in columns if column is not None])
         order = systems[0].order
         if order is not None:
+            from calipers.inference import serial
+
             apart = table - table.mean(axis=1, keepdims=True)
             if any(serial.of_rows(order, x - x.mean()) for x in apart.T):
                 return None

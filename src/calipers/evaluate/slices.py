@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
-from calipers.inference import intervals, serial, two_samples
+from calipers.inference import intervals, two_samples
 from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
@@ -177,7 +177,10 @@ def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimat
             lambda: rest.rows.reading(measure),
             lambda most: rest.dealt(measure, part.value, most),
         )
-        made, test = serial.of_parts(part, other, made, test)
+        if part.order is not None:
+            from calipers.inference import serial
+
+            made, test = serial.of_parts(part, other, made, test)
         made = made.around(value)
     return Difference(
         measure=own.measure,

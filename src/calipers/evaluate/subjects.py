@@ -24,6 +24,7 @@ from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.numbers import Numbers
+from calipers.findings.order import Unordered
 from calipers.findings.outputs import Outputs
 from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
@@ -40,11 +41,15 @@ if TYPE_CHECKING:
     from calipers.data.trec import Run
     from calipers.evaluate.rows import Rows
     from calipers.evaluate.topics import TopicScores
+    from calipers.inference.reading import Reading
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices
 
     #: What was computed.
     Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
+
+#: Of more rows, the first are looked at for what neighbours have in common.
+MOST_NEIGHBOURS = 20_000
 
 #: Of more classes than this nothing is said of cells of rows that come in clusters.
 MOST_CLASSES = 30
@@ -356,7 +361,7 @@ def _of(
         return Subject(
             s.name,
             settings.level,
-            has[s.name],
+            (*has[s.name], *_neighbours(task, source, s)),
             shown,
             cache(estimate),
             inference,
@@ -384,3 +389,41 @@ def _of(
     ]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
+
+
+def _neighbours(task: str, source: Rows, s: Any) -> tuple[Unordered, ...]:
+    """How rows move the first measure, where nobody said in which order they stand or what they
+    come from; nothing of rows that are sorted by what is true or said of them."""
+    if task not in ("classification", "regression") or source.ids is None:
+        return ()
+    if s.order is not None or s.clusters is not None or _is_sorted(s):
+        return ()
+    some = s if s.number <= MOST_NEIGHBOURS else s.taken(np.arange(MOST_NEIGHBOURS))
+    for measure in source.measures:
+        reading = some.reading(measure)
+        if reading.influence is not None:
+            return (Unordered(str(measure), partial(_moved, reading, some.number), s.number),)
+    return ()
+
+
+def _moved(reading: Reading, rows: int) -> FloatArray | None:
+    """How much each row moves a value, where that is known."""
+    found = None if reading.influence is None else reading.influence()
+    if found is None or len(found.column) != rows:
+        return None
+    moved = found.moved
+    return moved if np.isfinite(moved).all() else None
+
+
+def _is_sorted(s: Any) -> bool:
+    """Whether rows stand in the order of a column, or those of equal value one after the other."""
+    columns = [s.known()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
+    for column in columns:
+        if column is None or np.ndim(column) != 1 or len(column) < 2:
+            continue
+        changes = np.count_nonzero(column[1:] != column[:-1])
+        if changes + 1 < len(column) and changes + 1 == len(np.unique(column)):
+            return True
+        if (column[1:] >= column[:-1]).all() or (column[1:] <= column[:-1]).all():
+            return True
+    return False

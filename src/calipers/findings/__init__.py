@@ -18,6 +18,7 @@ from calipers.findings import (
     compared,
     rankings,
     outputs,
+    order,
     residuals,
     quantiles,
     clusters,
@@ -31,5 +32,5 @@ from calipers.findings.words import Valued
 __all__ = [
     "KINDS", "RULES", "Claim", "Kind", "Rule", "Said", "Subject", "Valued",
     "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
-    "outputs", "quantiles", "rankings", "raters", "residuals", "rule",
+    "order",    "outputs", "quantiles", "rankings", "raters", "residuals", "rule",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.inference import intervals, serial
+from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import (
     EVEN,
@@ -414,10 +414,15 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     value such an interval would say that what was seen cannot be.
     """
     level = reading.settings.level if level is None else level
-    made = _by_name(reading, level)
-    if made is not None:
-        return serial.independent(reading, made)
-    return serial.widened(reading, _by_tables(reading, level), level)
+    named = _by_name(reading, level)
+    made = _by_tables(reading, level) if named is None else named
+    if reading.order is None:
+        return made
+    from calipers.inference import serial
+
+    return (
+        serial.widened(reading, made, level) if named is None else serial.independent(reading, made)
+    )
 
 
 def _by_name(reading: Reading, level: float) -> Interval | None:
