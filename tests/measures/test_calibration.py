@@ -53,7 +53,7 @@ def test_shares_that_fall_ever_slower_are_one_block(n: int) -> None:
     total = np.ones(n)
     positive = np.append(np.linspace(0.5, 0.9, n - 1), 0.0) if n > 1 else np.ones(1)
     total[-1] = 1e6
-    levels = Levels(np.arange(n) / n, positive * total, total)
+    levels = Levels(np.arange(n) / n, positive * total, total, total)
     expected = isotonic.isotonic_regression(positive, sample_weight=total)
     np.testing.assert_allclose(levels.fitted, expected, atol=1e-12)
 

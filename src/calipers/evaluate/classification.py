@@ -129,10 +129,11 @@ def classification(
         by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`); what that flatters is then estimated out of bag.
     weight
-        Weight of each row; a weight of 2 equals the row twice in every point estimate. A weight is
-        0, or from 1e-60 to 1e60 and no less than 1e-12 of the largest: beyond that, sums and their
-        products would overflow or lose the row. Intervals take the rows that are there for the
-        sample: of rows that stand for several, give the ``count``.
+        Weight of each row. Only the proportions of weights matter: equal weights are none, and
+        weights times a number give the same result. A weight is 0, or from 1e-60 to 1e60 and no
+        less than 1e-12 of the largest: beyond that, sums and their products would overflow or lose
+        the row. Intervals take the rows that are there for the sample: of rows that stand for
+        several, give the ``count``.
     count
         How many rows each row stands for, a whole number: a row of count 20 is the same as that row
         20 times, in every value, interval and test. A row of count 0 is none, but keeps its class.

@@ -118,7 +118,7 @@ def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[n
     if values is not None and not np.any(given := as_numbers(values, "weight")):
         same_length(given, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
-    weight = as_weights(values, rows)
+    weight = as_weights(values, rows, batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)
 
 

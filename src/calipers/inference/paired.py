@@ -382,8 +382,9 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
         return Test(NAN, name, alternative)
     if isinstance(intervals.usable_of(differences, name), Interval):
         return Test(NAN if defined.any() else 1.0, name, alternative)
-    below = (np.count_nonzero(defined <= 0) + 1) / (len(defined) + 1)
-    above = (np.count_nonzero(defined >= 0) + 1) / (len(defined) + 1)
+    hair = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
+    below = (np.count_nonzero(defined <= hair) + 1) / (len(defined) + 1)
+    above = (np.count_nonzero(defined >= -hair) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
     return Test(float(p), name, alternative)
 

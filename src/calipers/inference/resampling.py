@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.inference.intervals import ROUNDING
+
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
@@ -35,7 +37,9 @@ def weighted_means(
         total, sums, squares, cross, both, share = drawn.T
         with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
             apart, number = sums / total, share * len(column)
-            spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
+            spread = both - 2 * apart * cross + apart**2 * squares
+            # Of units that are all alike there is no error, whatever rounding leaves of it.
+            spread[spread <= ROUNDING * (both + apart**2 * squares)] = 0.0
             n = number * total**2 / squares  # Kish's size
             errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
         made.append((centre + apart, errors))

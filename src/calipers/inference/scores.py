@@ -257,7 +257,15 @@ class Drawn:
         positive, total = sums[..., 0], sums[..., 1]
         with np.errstate(invalid="ignore"):
             scores = sums[..., 2] / total
-        made = replace(self.table, scores=scores)
+        made = replace(
+            self.table,
+            scores=scores,
+            **{
+                name: np.add.reduceat(getattr(self.table, name), np.append(0, runs[:-1]))
+                for name in ("positive", "negative", "positive_squares", "negative_squares")
+                if self.table.weighted
+            },
+        )
         return _replicates(made, positive, total - positive)
 
     @cached_property
@@ -306,14 +314,24 @@ def _is_drawn(area: Any) -> bool:
 
 
 def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
-    """The table with other weights, its leading axis the replicates."""
+    """The table with other weights, its leading axis the replicates. The squares at each score go
+    with its weight, which is exact where the rows of a score weigh alike."""
+    of_positive, of_negative = positive, negative
+    if table.weighted:
+        of_positive = positive * _mean_weight(table.positive_squares, table.positive)
+        of_negative = negative * _mean_weight(table.negative_squares, table.negative)
     return replace(
         table,
         positive=positive,
         negative=negative,
-        positive_squares=positive,
-        negative_squares=negative,
+        positive_squares=of_positive,
+        negative_squares=of_negative,
     )
+
+
+def _mean_weight(squares: FloatArray, total: FloatArray) -> FloatArray:
+    """Σw²/Σw of the rows at each score, 0 where there are none."""
+    return np.divide(squares, total, out=np.zeros(total.shape), where=total > 0)
 
 
 def _parts(part: Callable[[int], T], starts: range) -> Iterable[T]:

@@ -27,6 +27,9 @@ from calipers.statistics.calibration import Levels, width_bin
 
 NAN = float("nan")
 
+#: Effective numbers of rows are whole but for this share of them.
+_HAIR = 1e-9
+
 
 def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArray:
     """What is computed from the levels of each table of a stack; NaN for one without rows."""
@@ -218,7 +221,7 @@ def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equa
 
 
 def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
-    return bool((_binned(x, given["bins"], "equal-mass").total <= 1).any())
+    return bool((_binned(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
 
 
 @error("RMSCE", aliases=("root_mean_squared_calibration_error",), any_classes=True,
@@ -229,10 +232,11 @@ def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
     over bins of equal mass with n rows each, 0 where the sum is negative.
 
     What is taken off is what chance alone would make of the squares. It is a root mean
-    square and no mean of absolute errors as ECE is. It is undefined where a bin holds one row.
+    square and no mean of absolute errors as ECE is. Of weighted rows n is their effective number,
+    (Σw)²/Σw². It is undefined where a bin holds one row.
     """
     b = _binned(x, bins, "equal-mass")
-    squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.total - 1)
+    squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.effective - 1)
     return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
 
@@ -309,7 +313,7 @@ NO_VARIANCE = {"nothing_to_test": _where(lambda x, _: not _expected_variance(x) 
 
 def _expected_variance(x: Levels) -> float:
     p = x.probability
-    return float(np.dot(x.total, np.square(1 - 2 * p) * p * (1 - p)))
+    return float(np.dot(x.squares, np.square(1 - 2 * p) * p * (1 - p)))
 
 
 def _spiegelhalter(x: Levels) -> float:
@@ -327,7 +331,7 @@ def spiegelhalter_z(x: Levels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
 
     It is the Brier score minus what it should be if all probabilities were right, in standard
-    errors. A row of weight w counts as w rows.
+    errors. With weights it is Σw(y − p)(1 − 2p)/√Σw²(1 − 2p)²p(1 − p).
     """
     return _spiegelhalter(x)
 
@@ -350,7 +354,7 @@ def _degrees(x: Levels, groups: int, *, fitted: bool) -> int:
 
 def _hosmer_lemeshow(x: Levels, groups: int) -> float:
     b = x.gathered(x.equal_mass(groups))
-    variance = b.total * b.probability * (1 - b.probability)
+    variance = b.squares * b.probability * (1 - b.probability)
     if not (variance > 0).all():
         return NAN
     return float((np.square(b.positive - b.total * b.probability) / variance).sum())
@@ -372,8 +376,9 @@ def hosmer_lemeshow_statistic(x: Levels, groups: int = 10) -> float:
     """Hosmer and Lemeshow's χ²: Σ (O − E)²/(E(1 − E/n)) over groups of equal size by probability,
     with O positives among n rows where the probabilities add up to E.
 
-    Rows of equal probability stay together, so that there may be fewer groups. A row of weight w
-    counts as w rows. It grows with the rows, and depends on how they are grouped.
+    Rows of equal probability stay together, so that there may be fewer groups. With weights O and E
+    are sums of them, and Σw²·Ē(1 − Ē), with the mean probability Ē, takes the place of E(1 − E/n).
+    It grows with the rows, and depends on how they are grouped.
     """
     return _hosmer_lemeshow(x, groups)
 

@@ -38,6 +38,11 @@ def inside(value: FloatArray) -> FloatArray:
     return np.clip(value, -1.0, 1.0)
 
 
+def _effective(m: NumberMoments) -> FloatArray:
+    """Kish's number of rows, which scaled weights leave as it is."""
+    return np.square(m.weight) / np.maximum(m.squares, 1e-300)
+
+
 @fit("R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE")
 def r_squared(m: NumberMoments) -> FloatArray:
     """R², the share of the squared error of the mean that predictions save: 1 − Σr²/Σ(y − ȳ)².
@@ -51,14 +56,19 @@ def r_squared(m: NumberMoments) -> FloatArray:
     aliases=("adjusted_r2_score", "adj_r2", "adjusted_r_squared"),
     undefined=NO_ROWS
     | _CONSTANT_TRUTH
-    | {"too_few_for_predictors": lambda m, given: m.weight <= given["predictors"] + 1},
+    | {
+        "too_few_for_predictors": lambda m, given: (
+            _effective(m) <= (given["predictors"] + 1) * (1 + 1e-9)
+        )
+    },
 )
 def adjusted_r_squared(m: NumberMoments, predictors: int) -> FloatArray:
     """R² with n − 1 and n − predictors − 1 degrees of freedom: 1 − (1 − R²)(n − 1)/(n − k − 1), for
-    rows that a linear model of k predictors was fitted to; n is the sum of weights.
+    rows that a linear model of k predictors was fitted to. Of weighted rows n is their effective
+    number, (Σw)²/Σw².
 
     Source: Theil 1961."""
-    n = m.weight
+    n = _effective(m)
     return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
 
 

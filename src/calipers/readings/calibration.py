@@ -61,9 +61,14 @@ def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: 
     why = sums.undefined or ("separated" if both and sums.separated else None)
     line = None if why is not None else sums.line(both=both)
     value = NAN if line is None else (line.slope if place else line.intercept)
-    plain = both and np.array_equal(sums.sums, sums.squares)
+    # Weights that are all alike say as little as none.
+    each = float(sums.squares[:, :, 0].sum() / max(sums.sums[:, :, 0].sum(), 1e-300))
+    plain = both and np.allclose(sums.squares, each * sums.sums, rtol=1e-12, atol=0.0)
     name = "Wald, Fisher information" if plain else "Wald, sandwich"
-    error = None if line is None else Error(line.error(place, sandwich=not plain), name)
+    error = None
+    if line is not None:
+        se = line.error(place, sandwich=not plain)
+        error = Error(math.sqrt(each) * se if plain else se, name)
     return Reading(
         value=value,
         kind="recalibration",

@@ -181,11 +181,16 @@ def _tables(sample: ScoredRows, taken: Lots) -> Iterator[ScoreTable]:
         rows = np.take_along_axis(lot, order, axis=1)
         level: Lots = np.cumsum(np.diff(at, axis=1, prepend=at[:, :1]) > 0, axis=1, dtype=np.intp)
         weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
-        positive, all_of = (_sums(level, w, size) for w in (weight * sample.positive[rows], weight))
+        of_positive = np.where(sample.positive[rows], weight, 0.0)
+        positive, all_of = (_sums(level, w, size) for w in (of_positive, weight))
         distinct = np.full(lot.shape, scores[-1] if len(scores) else 0.0)
         np.put_along_axis(distinct, level, sample.score[rows], axis=1)
         negative = np.maximum(all_of - positive, 0.0)
-        yield ScoreTable(distinct, positive, negative, positive, negative, size)
+        squares = positive, negative
+        if sample.weight is not None:
+            both = np.square(of_positive), np.square(weight - of_positive)
+            squares = _sums(level, both[0], size), _sums(level, both[1], size)
+        yield ScoreTable(distinct, positive, negative, *squares, size)
 
 
 def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
@@ -197,7 +202,8 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
         sums = times @ parts
         (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
-        counts = np.where(counts < 1e-12, 0.0, counts).reshape(*hit.shape, 2, 2)
+        counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
+        counts = counts.reshape(*hit.shape, 2, 2)
         yield replace(sample.matrices, counts=counts, squares=counts, rows=taken.shape[1])
 
 
@@ -242,7 +248,8 @@ class _Losses:
             return None
         whole = Moments.from_rows(sample.values[has], weight[has])
         apart = np.where(has, sample.values - whole.mean, 0.0)
-        return cls(whole, apart, weight, _ordered(apart, weight))
+        # Of values that are apart by rounding alone, the mean would leave some equal.
+        return cls(whole, apart, weight, _ordered(np.where(has, sample.values, 0.0), weight))
 
     @cached_property
     def sums(self) -> FloatArray:

@@ -20,7 +20,8 @@ _HAIR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Distinct probabilities, ascending, with the positive and the total weight at each.
+    """Distinct probabilities, ascending, with the positive and the total weight at each, and the
+    sum of its squares, from which effective numbers of rows come.
 
     Levels without weight are left out.
 
@@ -36,6 +37,7 @@ class Levels:
     probability: FloatArray
     positive: FloatArray
     total: FloatArray
+    squares: FloatArray
 
     @classmethod
     def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
@@ -50,7 +52,10 @@ class Levels:
         positive = table.positive[place][::-1]
         total = positive + table.negative[place][::-1]
         some = total > 0
-        return cls(scores[::-1][some], positive[some], total[some])
+        squares = total
+        if table.weighted:
+            squares = (table.positive_squares[place] + table.negative_squares[place])[::-1]
+        return cls(scores[::-1][some], positive[some], total[some], squares[some])
 
     def __len__(self) -> int:
         return len(self.total)
@@ -59,6 +64,11 @@ class Levels:
     def share(self) -> FloatArray:
         """The share of positives at each level."""
         return np.asarray(self.positive / self.total)
+
+    @cached_property
+    def effective(self) -> FloatArray:
+        """Kish's effective number of rows at each level, which scaled weights leave as it is."""
+        return np.asarray(np.square(self.total) / self.squares)
 
     @cached_property
     def weight(self) -> float:
@@ -79,7 +89,8 @@ class Levels:
         """Runs of levels, beginning at ``first``, each with its mean probability."""
         total = np.add.reduceat(self.total, first)
         probability = np.add.reduceat(self.total * self.probability, first) / total
-        return type(self)(probability, np.add.reduceat(self.positive, first), total)
+        positive, squares = (np.add.reduceat(of, first) for of in (self.positive, self.squares))
+        return type(self)(probability, positive, total, squares)
 
     def clipped(self, delta: float) -> Self:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
@@ -89,7 +100,7 @@ class Levels:
 
     def _clipped(self, delta: float) -> Self:
         moved = np.clip(self.probability, delta, 1 - delta)
-        return type(self)(moved, self.positive, self.total)
+        return type(self)(moved, self.positive, self.total, self.squares)
 
     @cached_property
     def isotonic(self) -> IntArray:

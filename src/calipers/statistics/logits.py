@@ -247,7 +247,8 @@ class SummedLogits(Statistic):
         middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * self.width)
         held = self.sums[:, :, 0].sum(axis=0) > 0
         total = self.sums[:, held, 0].sum(axis=0)
-        coarse = Levels(expit(middle[held]), self.sums[1, held, 0], total)
+        squares = self.squares[:, held, 0].sum(axis=0)
+        coarse = Levels(expit(middle[held]), self.sums[1, held, 0], total, squares)
         try:
             start = coarse.line if both else (coarse.offset, 1.0)
         except FloatingPointError:  # pragma: no cover
