@@ -552,6 +552,7 @@ def rows(reading: Reading) -> Sequence[Row]:
     known = _known(reading)
     # Where rows are gone, nothing can be drawn anew.
     gone = reading.reduced and (paired or reading.clusters is not None)
+    tried: Sequence[str]
     if settings.interval == "analytic" or gone:
         tried = ANALYTIC[paired]
     elif settings.prefers_bootstrap:

@@ -257,15 +257,25 @@ class Drawn:
         positive, total = sums[..., 0], sums[..., 1]
         with np.errstate(invalid="ignore"):
             scores = sums[..., 2] / total
-        made = replace(
-            self.table,
-            scores=scores,
-            **{
-                name: np.add.reduceat(getattr(self.table, name), np.append(0, runs[:-1]))
-                for name in ("positive", "negative", "positive_squares", "negative_squares")
-                if self.table.weighted
-            },
-        )
+        made = replace(self.table, scores=scores)
+        if self.table.weighted:
+            first = np.append(0, runs[:-1])
+            own, other, of_own, of_other = (
+                np.add.reduceat(of, first)
+                for of in (
+                    self.table.positive,
+                    self.table.negative,
+                    self.table.positive_squares,
+                    self.table.negative_squares,
+                )
+            )
+            made = replace(
+                made,
+                positive=own,
+                negative=other,
+                positive_squares=of_own,
+                negative_squares=of_other,
+            )
         return _replicates(made, positive, total - positive)
 
     @cached_property

@@ -21,7 +21,7 @@ from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error, Influence
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, ScoreTable, kish
 from calipers.statistics.base import dot
 from calipers.statistics.calibration import Levels, expit, information
 from calipers.statistics.logits import Line, SummedLogits
@@ -62,13 +62,13 @@ def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: 
     line = None if why is not None else sums.line(both=both)
     value = NAN if line is None else (line.slope if place else line.intercept)
     # Weights that are all alike say as little as none.
-    each = float(sums.squares[:, :, 0].sum() / max(sums.sums[:, :, 0].sum(), 1e-300))
-    plain = both and np.allclose(sums.squares, each * sums.sums, rtol=1e-12, atol=0.0)
+    total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
+    plain = both and kish(total, squares) >= rows * (1 - 1e-9)
     name = "Wald, Fisher information" if plain else "Wald, sandwich"
     error = None
     if line is not None:
         se = line.error(place, sandwich=not plain)
-        error = Error(math.sqrt(each) * se if plain else se, name)
+        error = Error(se * math.sqrt(squares / total) if plain else se, name)
     return Reading(
         value=value,
         kind="recalibration",
