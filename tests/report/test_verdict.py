@@ -4,7 +4,8 @@ import pytest
 from samples import binary, difference, regression, retrieval, undefined
 
 import calipers as cal
-from calipers.report import headlines, verdict
+from calipers.evaluate import gates
+from calipers.report import headlines, letters, verdict
 from calipers.report.verdict import Outcome
 from calipers.results import Comparison, Estimate, Evaluation
 
@@ -39,8 +40,9 @@ NAN = float("nan")
          "No significant difference between dense and bm25 on nDCG@10: 0.021 [-0.001, 0.032], "
          "adjusted p < 0.001; the p-value is small, but the interval contains 0."),
         ({"p_adjusted": NAN},
-         "No significant difference between dense and bm25 on nDCG@10: 0.021 [0.011, 0.032], "
-         "adjusted p undefined."),
+         "The difference between dense and bm25 on nDCG@10 is not tested: 0.021 [0.011, 0.032]."),
+        ({"p_adjusted": NAN, "low": NAN, "high": NAN, "alternative": "greater", "margin": 0.05},
+         "The difference between dense and bm25 on nDCG@10 is not tested: 0.0210."),
         ({"value": NAN, "low": NAN, "high": NAN, "undefined": {"no_relevant": 50}},
          "On nDCG@10 the difference between dense and bm25 is undefined (no_relevant)."),
         ({"alternative": "greater", "high": float("inf"), "p_adjusted": 0.2},
@@ -222,3 +224,62 @@ def test_a_threshold_that_was_chosen_does_not_lead() -> None:
     )
     assert [e.measure for e in ev] == ["threshold", "F1", "AUC"]
     assert headlines.headlines(ev)[0].startswith("F1 is ")
+
+
+# ------------------------------------------------------------------------------------- not tested
+
+
+def _untested(systems: int, *, also: str = "") -> Comparison:
+    """Every pair of systems on nDCG@10, none of them tested; and on another measure that is."""
+    names = [f"s{j}" for j in range(systems)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    rows = [
+        difference(measure="nDCG@10", system=b, baseline=a, value=0.1 * int(b[1:]), p_adjusted=NAN)
+        for a, b in pairs
+    ]
+    if also:
+        rows += [
+            difference(measure=m, system=b, baseline=a, p_adjusted=0.5 if m == also else NAN)
+            for m in (also, "RR")
+            for a, b in pairs
+        ]
+    return Comparison(tuple(rows), primary="nDCG@10")
+
+
+@pytest.mark.parametrize("systems", [2, 3, 5, 12])
+def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
+    comparison = _untested(systems, also="AP")
+    said = headlines.comparison_headlines(comparison)
+    assert all("not tested" in x or "Not tested" in x or "is tested" in x for x in said)
+    assert not any("ignificant" in x or "undefined" in x for x in said)
+    others = headlines.other_measures(comparison)
+    assert others == "On the 2 other measures there is no significant difference. Not tested: RR."
+    assert "0 of " in headlines.left_out(comparison)
+    assert "are not tested" in headlines.left_out(comparison)
+    own = headlines.of_primary(comparison)
+    names = {name: float(name[1:]) for d in own for name in (d.system, d.baseline)}
+    key_of = dict(zip(names, "abcdefghijkl", strict=False))
+    # No letters, which systems share that do not differ; and a question mark in the row of signs.
+    assert not any(letters.marks(comparison, own, names, key_of).values())
+    assert set("".join(letters.signs(own, list(names)))) == {"\\", "?"}
+
+
+def test_a_requirement_that_nobody_tested_is_not_met() -> None:
+    rule = gates.rule("nDCG@10 not worse than bm25")
+    assert rule.met(difference(p_adjusted=0.5))
+    assert not rule.met(difference(p_adjusted=NAN))
+    assert not gates.rule("nDCG@10 better than bm25").met(difference(p_adjusted=NAN))
+
+
+def test_slices_without_a_test_say_so_in_every_layout() -> None:
+    truth, score = [0, 1, 1, 0, 1, 0] * 20, [0.2, 0.7, 0.6, 0.4, 0.9, 0.1] * 20
+    options = {"slices": {"part": ["x", "y"] * 60}, "curves": False, "positive": 1}
+    ev = cal.classification(
+        truth, probability=score, measures=["Brier", "AUC"], interval="none", **options
+    )
+    assert {verdict.outcome(s.to_rest) for s in ev.slices} == {Outcome.NOT_TESTED}
+    for page in (str(ev), ev.to_markdown(), ev.to_html()):
+        assert "not tested" in page
+        assert "No slice is told apart" not in page
+    assert "No slice is tested against the rest by" in ev.to_html()
+    assert "is not tested: " in str(ev.slices[0].to_rest)

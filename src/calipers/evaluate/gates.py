@@ -90,6 +90,8 @@ class OfDifference:
         found = verdict.outcome(d)
         if found is verdict.Outcome.UNDEFINED:
             return False
+        if found is verdict.Outcome.NOT_TESTED and self.margin is None:
+            return False  # what nobody tested has not been shown to be no worse
         if not self.better:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE

@@ -45,15 +45,18 @@ def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str
     if len(systems_of(comparison)) > MANY_SYSTEMS:
         return [_leader(own, show)]
     adjusted = adjusted_word(comparison, own[0].measure)
-    said, untold = [], []
+    said: list[str] = []
+    together: dict[Outcome, list[str]] = {Outcome.NOT_TOLD_APART: [], Outcome.NOT_TESTED: []}
     for d in own:
-        if len(own) > MANY_PAIRS and math.isnan(d.margin) and not outcome(d).decided:
-            untold.append(f"{show(d.system)} and {show(d.baseline)}")
+        found = outcome(d)
+        if len(own) > MANY_PAIRS and math.isnan(d.margin) and found in together:
+            together[found].append(f"{show(d.system)} and {show(d.baseline)}")
         else:
             said.append(sentence(d, adjusted=adjusted, show=show))
-    if untold:
-        between = listed(untold)
-        said.append(f"No significant difference on {show(own[0].measure)} between {between}.")
+    for found, between in together.items():
+        if between:
+            what = "Not tested" if found is Outcome.NOT_TESTED else "No significant difference"
+            said.append(f"{what} on {show(own[0].measure)} between {listed(between)}.")
     return said
 
 
@@ -87,6 +90,7 @@ _WORDS = {
     Outcome.LOWER: "lower",
     Outcome.WORSE: "worse",
     Outcome.NOT_TOLD_APART: "no significant difference",
+    Outcome.NOT_TESTED: "not tested",
     Outcome.UNDEFINED: "undefined",
 }
 
@@ -105,15 +109,24 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
     }
     equal = [name for name in order[1:] if name in beside and beside[name].value == 0]
     found = {name: outcome(d) for name, d in beside.items() if name not in equal}
-    alike = [show(name) for name in order[1:] if found.get(name) is Outcome.NOT_TOLD_APART]
+    alike, untested = (
+        [show(name) for name in order[1:] if found.get(name) is of]
+        for of in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
+    )
     behind = sum(of.decided for of in found.values())
     who, it = listed([show(name) for name in (leader, *equal)]), "them" if equal else "it"
     leads = "are equal and lead" if equal else "leads"
     parts = [f"{who} {leads} {len(order)} systems on {on}"]
-    if not behind:
+    if not alike and not behind:
+        return f"{parts[0]}; no difference from {it} is tested."
+    if not behind and not untested:
         return f"{parts[0]}; none is significantly different from {it}."
     if alike:
         parts.append(f"not significantly different from {it}: {listed(alike)}")
+    if untested:
+        parts.append(f"not tested against {it}: {listed(untested)}")
+    if not behind:
+        return "; ".join(parts) + "."
     rest = "all others" if behind == len(order) - 1 - len(equal) else f"{behind} others"
     return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
 
@@ -154,23 +167,30 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
     measures, number = {d.measure for d in rest}, len(pairs(comparison))
     of = f"{len(measures)} other measures"
     found = [d for d in rest if outcome(d).decided]
+    tested = {d.measure for d in rest if outcome(d).tested}
+    if not tested and len(measures) == 1:
+        return f"On {show(rest[0].measure)}, the other measure, no difference is tested."
+    if not tested:
+        return f"On the {of} no difference is tested."
+    untested = [name for name in dict.fromkeys(d.measure for d in rest) if name not in tested]
+    also = f" Not tested: {listed([show(name) for name in untested])}." if untested else ""
     if not found:
         if len(measures) == 1:
             on = f"On {show(rest[0].measure)}, the other measure,"
             return f"{on} there is no significant difference."
-        return f"On the {of} there is no significant difference."
+        return f"On the {of} there is no significant difference.{also}"
     told = (
         f"Significant among the {of}" if len(measures) > 1 else "Significant on the other measure"
     )
     if len(found) <= _NAMED:
         named = [_in_short(d, show, alone=number == 1) for d in found]
-        return f"{told}: {', '.join(named)}."
+        return f"{told}: {', '.join(named)}.{also}"
     by = grouped(found, lambda d: d.measure)
     if number == 1:
-        return f"{told}: {listed([show(name) for name in by])}."
+        return f"{told}: {listed([show(name) for name in by])}.{also}"
     counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
     shown = ", ".join(counts) if len(counts) <= _LISTED else listed(counts)
-    return f"{told}: {shown}."
+    return f"{told}: {shown}.{also}"
 
 
 def _in_short(d: Difference, show: Show, *, alone: bool) -> str:
@@ -223,10 +243,13 @@ MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
 def left_out(comparison: Comparison) -> str:
     """How many pairs are not told apart, and where those are that are not listed."""
     own = of_primary(comparison)
-    alike = sum(not outcome(d).decided for d in own)
+    alike = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in own)
+    untested = sum(not outcome(d).tested for d in own)
+    also = f" {untested:,} are not tested." if untested else ""
     return (
         f"By {short(own[0].measure)} {alike:,} of {numbers.count(len(own), 'pairs')} of systems "
-        "are not told apart. `calipers compare --layout long`, JSON and the page list the pairs."
+        f"are not told apart.{also} `calipers compare --layout long`, JSON and the page list the "
+        "pairs."
     )
 
 

@@ -58,6 +58,8 @@ def marks(
                 better, worse = (d.system, d.baseline)[:: 1 if mark == BETTER else -1]
                 beaten.setdefault(better, []).append(key_of[worse])
         return {name: "".join(sorted(found)) for name, found in beaten.items()}
+    if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
+        return {}  # a letter that two share would say what nobody tested
     apart = {frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided}
     order = by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, apart) or {}
@@ -121,7 +123,7 @@ def signs(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
     turned = {BETTER: WORSE, WORSE: BETTER}
     for d in differences:
         of = outcome(d)
-        if of is not Outcome.UNDEFINED:
+        if of.tested:
             mark = MARKS.get(of, "")
             found[d.system, d.baseline] = SIGNS[mark]
             found[d.baseline, d.system] = SIGNS[turned.get(mark, "")]

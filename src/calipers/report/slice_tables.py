@@ -36,6 +36,7 @@ def slice_tables(evaluation: Evaluation) -> dict[str, Any] | None:
                 "measure": group.measure,
                 "arrow": arrow(definition),
                 "told_apart": group.told_apart,
+                "tested": group.tested,
                 "ends": ends,
                 "rows": list(zip(group.rows, drawn, strict=True)),
                 "remarks": any(row.remarks for row in group.rows),

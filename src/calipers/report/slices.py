@@ -15,7 +15,7 @@ from calipers.report.rows import (
     estimate_row,
     remarks,
 )
-from calipers.report.verdict import outcome
+from calipers.report.verdict import Outcome, outcome
 from calipers.results import Slice, Slices
 
 #: So many rows are shown; what is beyond them is in the data.
@@ -37,8 +37,9 @@ class SliceRow:
 
     @property
     def verdict(self) -> str:
-        """What is told of it and the rest, where they are told apart."""
-        return self.rest.outcome.value if self.rest.outcome.decided else ""
+        """What is told of it and the rest, where they are told apart, or were not tested."""
+        of = self.rest.outcome
+        return of.value if of.decided or of is Outcome.NOT_TESTED else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,15 @@ class SliceGroup:
         """The slices that differ from the rest, by name."""
         several = len({r.of.system for r in self.rows}) > 1
         return [
-            f"{r.slice} ({r.of.system})" if several else r.slice for r in self.rows if r.verdict
+            f"{r.slice} ({r.of.system})" if several else r.slice
+            for r in self.rows
+            if r.rest.outcome.decided
         ]
+
+    @property
+    def tested(self) -> bool:
+        """Whether any slice was tested against the rest."""
+        return any(row.rest.outcome.tested for row in self.rows)
 
 
 def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:

@@ -31,12 +31,18 @@ class Outcome(Enum):
     HIGHER = "higher"
     LOWER = "lower"
     NOT_TOLD_APART = "not significant"
+    NOT_TESTED = "not tested"
     UNDEFINED = "undefined"
 
     @property
     def decided(self) -> bool:
         """Whether the data tell the two systems apart."""
-        return self not in (Outcome.NOT_TOLD_APART, Outcome.UNDEFINED)
+        return self.tested and self is not Outcome.NOT_TOLD_APART
+
+    @property
+    def tested(self) -> bool:
+        """Whether there was a test at all."""
+        return self not in (Outcome.NOT_TESTED, Outcome.UNDEFINED)
 
 
 def outcome(difference: Difference) -> Outcome:
@@ -44,6 +50,8 @@ def outcome(difference: Difference) -> Outcome:
     d = difference
     if math.isnan(d.value):
         return Outcome.UNDEFINED
+    if math.isnan(d.p_adjusted):
+        return Outcome.NOT_TESTED
     # A one-sided test asks about one side only.
     sides = {"two-sided": d.value != 0, "greater": d.value > 0}
     if not _p_is_small(d) or _contains_zero(d) or not sides.get(d.alternative, d.value < 0):
@@ -95,6 +103,8 @@ def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show 
     found = outcome(difference)
     if found is Outcome.UNDEFINED:
         return _undefined(difference, show)
+    if found is Outcome.NOT_TESTED:
+        return _not_tested(difference, show) + _of_margin(difference, adjusted, show)
     if found is Outcome.NOT_TOLD_APART:
         text = _not_told_apart(difference, adjusted, show)
     else:
@@ -106,6 +116,11 @@ def _undefined(d: Difference, show: Show) -> str:
     why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
     return f"On {show(d.called)} the difference between {pair} is undefined{why}."
+
+
+def _not_tested(d: Difference, show: Show) -> str:
+    pair = f"{show(d.system)} and {show(d.baseline)}"
+    return f"The difference between {pair} on {show(d.called)} is not tested: {_amount(d)}."
 
 
 def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
@@ -126,7 +141,7 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
         return text + _detectable(d) + "."
     if _p_is_small(d) and _contains_zero(d):
         return text + "; the p-value is small, but the interval contains 0."
-    if not _p_is_small(d) and not math.isnan(d.p_adjusted) and not _contains_zero(d):
+    if not _p_is_small(d) and not _contains_zero(d):
         why = "the interval, which is not adjusted," if adjusted else "the interval"
         return text + f"; {why} leaves out 0, but the p-value is not small."
     return text + _detectable(d) + "."
@@ -149,8 +164,8 @@ def detectable_text(difference: float) -> str:
 
 
 def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
-    """What the data say of a margin that was stated."""
-    if math.isnan(d.margin):
+    """What the data say of a margin that was stated, where a test asked for it."""
+    if math.isnan(d.margin) or math.isnan(d.p_not_inferior):
         return ""
     margin, small = f"{d.margin:g}", most(d.level)
     first, second = show(d.system), show(d.baseline)

@@ -32,7 +32,7 @@ def pair_figures(comparison: Comparison) -> Iterator[Figure]:
     }
     shown = fitting(two_sided)
     for measure, own in shown:
-        told = f"{sum(outcome(d).decided for d in own)} of {len(own)}"
+        told = f"{sum(outcome(d).decided for d in own)} of {sum(outcome(d).tested for d in own)}"
         figure = Figure(
             kind="pairs",
             title=f"Every pair: {short(measure)}",
@@ -90,16 +90,18 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
 
 def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
     """The two cells of a pair."""
-    told, shown = outcome(d).decided, numbers.p_digits(d.p_adjusted)
-    strength = 0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if told else 0.06
+    found, shown = outcome(d), numbers.p_digits(d.p_adjusted)
+    strength = (
+        0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if found.decided else 0.06
+    )
     sides = ((d.system, d.baseline, d.value), (d.baseline, d.system, -d.value))
     return [
         {
             "system": names[system],
             "baseline": names[baseline],
             "difference": digits(difference),
-            "p": f"p {'' if shown.startswith('<') else '= '}{shown}",
-            "sign": ("higher" if difference > 0 else "lower") if told else "not significant",
+            "p": f"p {'' if shown.startswith('<') else '= '}{shown}" if found.tested else "–",
+            "sign": ("higher" if difference > 0 else "lower") if found.decided else found.value,
             "strength": strength,
         }
         for system, baseline, difference in sides

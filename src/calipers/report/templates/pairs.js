@@ -72,13 +72,14 @@
   }
   matrix.setAttribute("aria-label", "Every pair");
   table.setAttribute("aria-label", "The pair that is chosen");
-  const key = "Row minus column: + better, − worse, · not told apart. Click a cell to choose its pair.";
+  const key = "Row minus column: + better, − worse, · not told apart, ? not tested. Click a cell to choose its pair.";
   place.append(bar, matrix, element("p", key, "traits"), table);
 
-  const signed = (verdict) => (sign[verdict] && verdict !== "undefined" ? `${sign[verdict]} ` : "") + verdict;
+  const signed = (verdict) => (marked(verdict) ? `${sign[verdict]} ` : "") + verdict;
   const kind = (verdict) =>
     `verdict ${sign[verdict] === "+" ? "up" : sign[verdict] === "−" ? "down" : ""}`.trim();
-  const sign = { better: "+", higher: "+", worse: "−", lower: "−", undefined: "?" };
+  const sign = { better: "+", higher: "+", worse: "−", lower: "−", undefined: "?", "not tested": "?" };
+  const marked = (verdict) => sign[verdict] && sign[verdict] !== "?";
   function drawMatrix() {
     const made = element("table", undefined, "matrix");
     const head = row([["System", "name"], ...order.map((_, i) => [String(i + 1), "number"])], true);
@@ -124,7 +125,7 @@
       const line = row([[name, ""], [d.value, "number value"], [d.interval, "number"],
         [d.p, "number"], [signed(d.verdict), kind(d.verdict)],
         ...(margins ? (d.margin || ["", "", ""]).map((text) => [text, "number"]) : [])], false);
-      line.className = sign[d.verdict] && d.verdict !== "undefined" ? "told" : "untold";
+      line.className = marked(d.verdict) ? "told" : "untold";
       body.append(line);
     }
     made.append(head, body);
