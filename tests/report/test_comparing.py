@@ -113,7 +113,7 @@ def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
 
 def test_a_pair_without_a_value_is_told_from_nothing() -> None:
     spec = pairs_chart([Difference("AP", "b", "a", float("nan"))])
-    assert {row["sign"] for row in rows(spec, "sign")} == {"not significant"}
+    assert {row["sign"] for row in rows(spec, "sign")} == {"undefined"}
     drawn(spec)
 
 
