@@ -17,7 +17,8 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.evaluate.cuts import cuts
-from calipers.inference import intervals, limits, unpaired
+from calipers.inference import intervals, limits, paired, proportions, unpaired
+from calipers.inference.intervals import Interval
 from calipers.inference.scores import Drawn
 from calipers.report.slices import slice_groups
 from calipers.results import Slices
@@ -144,6 +145,60 @@ def test_shares_are_newcombes_and_the_score_test() -> None:
     low = p[0] - p[1] - math.hypot(p[0] - limits[0].low, limits[1].high - p[1])
     assert row.to_rest.low == pytest.approx(low, abs=1e-12)
     assert row.to_rest.method == "Newcombe"
+
+
+def test_shares_of_few_rows_are_tested_exactly() -> None:
+    truth = np.ones(52, int)
+    said = np.repeat([0, 1], [3, 49])
+    ev = cal.classification(
+        truth, said, slices={"site": np.repeat(["a", "b"], [3, 49])}, measures="recall",
+        curves=False, positive=1,
+    )  # fmt: skip
+    assert ev.slices is not None
+    apart = ev.slices["site", "a", "recall"].to_rest
+    assert apart.p == pytest.approx(stats.fisher_exact([[0, 3], [49, 0]]).pvalue)
+    assert apart.p == pytest.approx(4.5e-5, rel=0.01)
+    assert apart.test == "Fisher, exact"
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 49), (8, 30), (25, 60)])
+def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int, m: int) -> None:
+    errors = {0.5: 0.0, 0.8: 0.0, 0.95: 0.0}
+    for x in range(n + 1):
+        for y in range(m + 1):
+            test = unpaired.fisher(x / n, n, y / m, m)
+            assert test is not None
+            if (x + y) % 5 == 0:
+                expected = stats.fisher_exact([[x, n - x], [y, m - y]]).pvalue
+                assert test.p == pytest.approx(expected, rel=1e-8)
+            limits = (proportions.wilson(k / of, of, 0.95) for k, of in ((x, n), (y, m)))
+            made = intervals.difference(x / n, next(limits), y / m, next(limits))
+            made, test = unpaired.agreed(made, test, x / n - y / m, 0.95)
+            assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
+            if test.p <= 0.05:
+                for p in errors:
+                    errors[p] += stats.binom.pmf(x, n, p) * stats.binom.pmf(y, m, p)
+    # Summed over all that can be: it never errs more often than it says.
+    assert max(errors.values()) <= 0.05
+
+
+def test_weighted_shares_are_not_counted() -> None:
+    assert unpaired.fisher(0.4, 7.3, 0.5, 10) is None
+    assert unpaired.fisher(0.43, 7, 0.5, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p"),
+    [(0.1, 0.5, 0.2), (-0.1, 0.7, 0.01), (-0.5, -0.1, 0.2), (-0.7, 0.1, 0.01), (0.1, 0.5, 0.01),
+     (-0.1, 0.7, 0.2), (0.0, 0.6, 0.05)],
+)  # fmt: skip
+def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) -> None:
+    value = (low + high) / 2
+    made, test = unpaired.agreed(Interval(low, high, "x"), paired.Test(p, "y"), value, 0.95)
+    assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
+    assert made.low <= low
+    assert made.high >= high
+    assert test.p >= p
 
 
 @pytest.mark.parametrize(("hits", "of", "others", "rest"), [(5, 5, 7, 7), (0, 3, 0, 9)])
@@ -627,8 +682,7 @@ def test_three_classes_are_sliced_too() -> None:
         [int(((predicted == "b") & part).sum()), int(((predicted != "b") & part).sum())]
         for part in ((truth == "b") & (site == "west"), (truth == "b") & (site != "west"))
     ]
-    expected = stats.chi2_contingency(hits, correction=False)
-    assert apart.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert apart.p == pytest.approx(stats.fisher_exact(hits).pvalue, rel=1e-9)
 
 
 # ---------------------------------------------------------------------------------------- results

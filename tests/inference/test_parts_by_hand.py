@@ -128,7 +128,8 @@ def mover(first: float, a: Any, second: float, b: Any) -> tuple[float, float]:
 
 @pytest.mark.parametrize("design", ["plain", "weighted"])
 def test_shares(design: str) -> None:
-    """Newcombe's interval, and the score test with the pooled share."""
+    """Newcombe's interval, and Fisher's exact test; of weighted rows, which cannot be counted, the
+    score test with the pooled share."""
     p, n = [], []
     for rows in PARTS:
         w = rows.weight if design == "weighted" else np.ones(rows.n)
@@ -139,7 +140,11 @@ def test_shares(design: str) -> None:
     assert limits(made) == near(*mover(p[0], wilson[0], p[1], wilson[1]))
     pooled = (p[0] * n[0] + p[1] * n[1]) / sum(n)
     z = (p[0] - p[1]) / np.sqrt(pooled * (1 - pooled) * (1 / n[0] + 1 / n[1]))
-    assert test.p == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
+    expected = 2 * stats.norm.sf(abs(z))
+    if design == "plain":
+        hits = np.rint(np.multiply(p, n))
+        expected = stats.fisher_exact([hits, n - hits]).pvalue
+    assert test.p == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("design", ["plain", "weighted"])
@@ -258,20 +263,22 @@ def test_the_larger_p_value_of_two_counts(p: float) -> None:
 def test_an_interval_beside_the_larger_of_two_p_values_is_what_either_test_allows() -> None:
     """Its own leaves 0 out; where the other test does not, the interval goes as far as that one's."""
     right = (np.arange(120) % 10 < np.repeat([9, 6], 60)).astype(int)
-    rows = Rows(np.ones(120), right, right, np.ones(120), np.arange(120))
+    rows = Rows(np.ones(120), right, right, np.tile([0.9, 1.1], 60), np.arange(120))
     columns = rows.truth, rows.a, rows.b, rows.weight, rows.cluster
     readings = [
-        counts(Rows(*(column[half] for column in columns)), "recall")
+        counts(Rows(*(column[half] for column in columns)), "recall", "weighted")
         for half in (slice(60), slice(60, 120))
     ]
     own, test = compared(*readings)
     assert 0 < own.low < own.high
     assert test.p < 0.01
-    for low, p, expected in ((-0.05, 0.2, -0.05), (-0.05, 0.04, own.low), (0.2, 0.2, own.low)):
+    # Where neither interval has 0, and a test does not exclude it, the interval ends there.
+    for low, p, expected in ((-0.05, 0.2, -0.05), (-0.05, 0.04, own.low), (0.2, 0.2, 0.0)):
         made, found = beside(*readings, p, Interval(low, 0.35, "dealt"))
         assert (made.low, made.high) == (expected, max(own.high, 0.35) if p >= 0.05 else own.high)
         assert found.p == p
-        assert made.method == ("Newcombe or dealt: the wider" if p >= 0.05 else "Newcombe")
+        both = "Newcombe or dealt: the wider" + ", to 0 by the test" * (low > 0)
+        assert made.method == (both if p >= 0.05 else "Newcombe")
 
 
 def test_chance_alone_where_errors_say_little() -> None:

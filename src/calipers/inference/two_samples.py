@@ -13,7 +13,7 @@ import numpy as np
 from calipers.inference import intervals, paired, policy, proportions, unpaired
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_POSITIVES_OF_PARTS, most_dealt
+from calipers.inference.limits import FEW_DEALT, FEW_POSITIVES_OF_PARTS, most_dealt
 from calipers.inference.paired import Test
 from calipers.inference.reading import Reading, difference_of
 from calipers.inference.spaces import Error
@@ -40,17 +40,32 @@ def compared(
     of_second: Callable[[], Reading],
     dealt: Callable[[int], Anew | None] = lambda most: None,
 ) -> tuple[Interval, Test]:
-    """Interval and test of first minus second: by what their laws know, else by the bootstrap of
-    both, else from the intervals of the two; ``of_second`` reads the second by itself, for its own.
+    """Interval and test of first minus second, which say the same of 0: by what their laws know,
+    else by the bootstrap of both, else from the intervals of the two; ``of_second`` reads the
+    second by itself, for its own.
 
     Where ``dealt``, given how many units are few, says what the difference would be by chance, that
     takes the place of Welch's test, of bootstraps, and of errors where a label is rare. With other
     tests the larger p-value counts: theirs may be too small of few rows, and that of rows dealt
     anew of parts that vary differently. Where it is that of rows dealt anew, and not small beside
     an interval without 0, the interval is both put together: what either of the two tests allows.
+    Shares of few counted units have Fisher's exact test.
     """
     if first.kind in policy.WITHOUT:
         return policy.WITHOUT[first.kind], _NO_TEST
+    made, test = _of_two(first, second, of_second, dealt)
+    return unpaired.agreed(made, test, first.value - second.value, first.settings.level)
+
+
+def _of_two(
+    first: Reading,
+    second: Reading,
+    of_second: Callable[[], Reading],
+    dealt: Callable[[int], Anew | None],
+) -> tuple[Interval, Test]:
+    exact = _exact_shares(first, second)
+    if exact is not None:
+        return exact
     anew = dealt(most_dealt(first, second))
     if anew is None:
         return _compared(first, second, of_second)
@@ -71,6 +86,18 @@ def compared(
         name = f"{own.method} or {made.method}: the wider"
         own = _possible(replace(own, low=low, high=high, method=name), first)
     return own, test
+
+
+def _exact_shares(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+    """Of two shares of counted units, one of few: Newcombe's interval, Fisher's exact test."""
+    if first.kind not in ("share of rows", "share of topics") or first.clusters is not None:
+        return None
+    if first.settings.prefers_bootstrap:
+        return None
+    (n,), (m,) = first.sizes(), second.sizes()
+    test = unpaired.fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
+    found = None if test is None else _analytic(first, second)
+    return None if found is None or test is None else (found[0], test)
 
 
 def _possible(made: Interval, reading: Reading) -> Interval:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.paired import Test
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
 
 NAN = float("nan")
 
@@ -28,6 +34,56 @@ def shares(first: float, n: float, second: float, m: float) -> Test:
     if se == 0:  # both are 0, or both 1
         return Test(1.0, name)
     return Test(math.erfc(abs(first - second) / se / math.sqrt(2)), name)
+
+
+def fisher(first: float, n: float, second: float, m: float) -> Test | None:
+    """Fisher's exact test that two proportions of ``n`` and ``m`` trials are equal: how probable it
+    is, of all that can be where as many succeed together, what is no more probable than what was
+    seen. None where trials or successes are no whole numbers, as those of weighted rows are not.
+
+    >>> fisher(3 / 4, 4, 1 / 4, 4).p.__round__(4)  # Fisher's lady tasting tea
+    0.4857
+    """
+    from scipy.special import gammaln
+
+    name = "Fisher, exact"
+    sizes = np.array([n, m], np.float64)
+    hits = np.array([first * n, second * m], np.float64)
+    if not (sizes.min() > 0 and _are_whole(sizes) and _are_whole(hits)):
+        return None
+    (n, m), (own, other) = np.rint(sizes), np.rint(hits)
+    together = own + other
+    k = np.arange(max(0.0, together - m), min(n, together) + 1)
+    ways = -(
+        gammaln(k + 1) + gammaln(n - k + 1) + gammaln(together - k + 1)
+        + gammaln(m - together + k + 1)
+    )  # fmt: skip
+    chance = np.exp(ways - ways.max())
+    # Equally probable ones differ by rounding.
+    seen = chance[k == own][0] * (1 + 1e-7)
+    return Test(min(1.0, float(chance[chance <= seen].sum() / chance.sum())), name)
+
+
+def _are_whole(x: FloatArray) -> bool:
+    return bool(np.allclose(x, np.rint(x), rtol=1e-9, atol=1e-6))
+
+
+def agreed(made: Interval, test: Test, value: float, level: float) -> tuple[Interval, Test]:
+    """An interval and a two-sided test that say the same of 0: the interval reaches as far as 0
+    where the test does not exclude it, and the p-value is that of the interval, as if it were
+    normal, where the interval does not. So both err no more often than either."""
+    most = round(1 - level, 12)
+    if made.reason is not None or math.isnan(test.p) or math.isnan(made.low):
+        return made, test
+    inside, small = made.low <= 0 <= made.high, test.p <= most
+    if small and inside:
+        half = value - made.low if value > 0 else made.high - value
+        z = intervals.z_of(level) * abs(value) / half if half > 0 else 0.0
+        return made, replace(test, p=max(math.erfc(z / math.sqrt(2)), most * (1 + 1e-9)))
+    if not small and not inside:
+        low, high = min(made.low, 0.0), max(made.high, 0.0)
+        return replace(made, low=low, high=high, method=f"{made.method}, to 0 by the test"), test
+    return made, test
 
 
 def welch(
