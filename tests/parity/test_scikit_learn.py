@@ -6,6 +6,7 @@ are defined, and where they are not, the margin has to be empty.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -563,6 +564,10 @@ def test_a_class_that_does_not_occur() -> None:
     assert ev["macro-F1"].value == 1
     theirs = metrics.f1_score(truth, truth, labels=names, average="macro", zero_division=0)
     assert theirs == pytest.approx(2 / 3)
+    ev = cal.classification(
+        truth, truth, labels=names, measures=["macro-F1"], undefined="zero", interval="none"
+    )
+    assert ev["macro-F1"].value == pytest.approx(2 / 3)
 
     truth, predicted = ["a", "b", "c"], ["a", "b", "b"]
     ev = cal.classification(truth, predicted, measures=["macro-precision"])
@@ -690,3 +695,74 @@ def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
             )
             assert made.value == pytest.approx(theirs, **CLOSE)
             assert made.low < made.value < made.high
+
+
+@pytest.mark.parametrize(
+    ("undefined", "value"), [("zero", 0.0), ("one", 1.0), ("omit", float("nan"))]
+)
+def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) -> None:
+    """30 tables of a few rows, of classes that labels names though no row has them, or that are
+    never predicted; averages of all, and of some."""
+    generator, compared = np.random.default_rng(27), 0
+    names = ["a", "b", "c", "d"]
+    scores = {
+        "precision": metrics.precision_score,
+        "recall": metrics.recall_score,
+        "F1": metrics.f1_score,
+        "F2": functools.partial(metrics.fbeta_score, beta=2),
+    }
+    if value == value:  # it has no NaN
+        scores["Jaccard"] = metrics.jaccard_score
+    for case in range(30):
+        n = int(generator.integers(1, 7))
+        there = names[: int(generator.integers(2, 5))]
+        truth, said = (generator.choice(there[i:], n) for i in (0, case % 2))
+        weight = generator.uniform(0.1, 3, n) if case % 3 == 0 else None
+        some = sorted(generator.choice(names, 2, replace=False).tolist())
+        asked = [
+            (f"{how}-{name}" + (f"(labels={some})" if part else ""), how, name, part)
+            for how in ("macro", "weighted", "micro")
+            for name in scores
+            for part in (False, True)
+        ]
+        options: dict[str, Any] = {"weight": weight, "undefined": undefined, "interval": "none"}
+        measures = [parse(text, "counts") for text, *_ in asked]
+        found = cal.classification(truth, said, labels=names, measures=measures, **options)
+        for (_, how, name, part), estimate in zip(asked, found.estimates, strict=True):
+            theirs = scores[name](
+                truth, said, labels=some if part else names, average=how, zero_division=value,
+                sample_weight=weight,
+            )  # fmt: skip
+            same = pytest.approx(theirs, **CLOSE, nan_ok=True)
+            assert estimate.value == same, (truth, said, estimate.measure)
+            compared += 1
+        if len(set(truth)) > 2:  # none is named: those that occur
+            found = cal.classification(truth, said, measures=["macro-F1"], **options)
+            theirs = metrics.f1_score(
+                truth, said, average="macro", zero_division=value, sample_weight=weight
+            )
+            assert found.estimates[0].value == pytest.approx(theirs, **CLOSE, nan_ok=True)
+    assert compared > 600
+
+
+def test_zero_division_of_labels() -> None:
+    """Of rows with several labels each column counts, also one that no row has."""
+    generator = np.random.default_rng(28)
+    kinds = {
+        "precision": metrics.precision_score,
+        "recall": metrics.recall_score,
+        "F1": metrics.f1_score,
+    }
+    for case in range(8):
+        shape = int(generator.integers(1, 5)), 4
+        truth, said = ((generator.random(shape) < 0.25).astype(int) for _ in range(2))
+        for undefined, value in (("zero", 0.0), ("one", 1.0), ("omit", np.nan)):
+            names = [f"{how}-{kind}" for how in ("macro", "weighted", "micro") for kind in kinds]
+            ev = cal.multilabel(
+                truth, said, labels=["a", "b", "c", "d"], measures=names, undefined=undefined,
+                interval="none",
+            )  # fmt: skip
+            for name in names:
+                how, _, kind = name.partition("-")
+                theirs = kinds[kind](truth, said, average=how, zero_division=value)
+                assert ev[name].value == pytest.approx(theirs, **CLOSE, nan_ok=True), (case, name)

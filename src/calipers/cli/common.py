@@ -73,9 +73,10 @@ measure_options = stacked(
 
 undefined_option = choice(
     "--undefined",
-    ["nan", "zero", "one"],
+    ["nan", "zero", "one", "omit"],
     "What stands where a measure of labels has no value, such as precision where nothing is "
-    "predicted positive; averages over classes take it too.",
+    "predicted positive; averages over classes take it too, as zero_division of scikit-learn, or "
+    "omit such classes.",
 )
 
 

@@ -174,8 +174,9 @@ def classification(
     undefined
         What stands where a measure of labels has no value, such as precision where nothing is
         predicted positive: ``"nan"``, or by agreement ``"zero"`` or ``"one"``, as scikit-learn's
-        ``zero_division``. Averages take it for classes without a value; of correlations such as MCC
-        it is 0 or nothing. A value by agreement has no interval.
+        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
+        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
+        such as MCC it is 0 or nothing. A value by agreement has no interval.
     curves
         Whether the evaluation has curves, each of which is computed when it is first looked at.
     inputs
@@ -304,7 +305,13 @@ def _of_two(
     all_rows = replace(classes, positive=repeats(classes.positive))
     plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
     given = systems_of_two(plain, classes, predicted, score, probability, threshold, repeats)
-    chosen = choose_measures(measures, usual_measures(given), "classification", undefined=undefined)
+    chosen = choose_measures(
+        measures,
+        usual_measures(given),
+        "classification",
+        undefined=undefined,
+        stated=labels is not None,
+    )
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
     return evaluated(

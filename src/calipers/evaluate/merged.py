@@ -119,8 +119,9 @@ def merge_states(
     columns = Columns(Added(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"])
     asked = state.measures if measures is None else measures
     if plan["task"] == TWO:
+        known = Known(tuple(plan["classes"]), plan["known"], plan.get("stated", False))
         return of_two(
-            columns, settings, Known(tuple(plan["classes"]), plan["known"]), plan["threshold"],
+            columns, settings, known, plan["threshold"],
             asked, plan["undefined"], None, None, curves=curves, memory=most,
         )  # fmt: skip
     if plan["task"] == MANY:

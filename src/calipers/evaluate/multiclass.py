@@ -98,7 +98,11 @@ def multiclass(
     rows = Problem(replace(found, codes=repeats(found.codes)), weights, clusters, settings)
     given = systems_of_classes(rows, found, predicted, score, probability, repeats)
     chosen = choose_measures(
-        measures, default_measures(given), "classification", undefined=undefined
+        measures,
+        default_measures(given),
+        "classification",
+        undefined=undefined,
+        stated=labels is not None,
     )
     systems: dict[str, ClassSystem] = asked_of(given, chosen)
     return evaluated(

@@ -374,7 +374,8 @@ def _measures(
     ]
     for measure in chosen:
         _check_measure(measure, labels)
-    return [measure.where_undefined(undefined) for measure in each_once(chosen)]
+    # There is a column for each label, whether a row has it or not.
+    return [measure.where_undefined(undefined, stated=True) for measure in each_once(chosen)]
 
 
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:

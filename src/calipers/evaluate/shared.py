@@ -171,9 +171,11 @@ def choose_measures(
     task: str,
     parameters: Mapping[str, Any] | None = None,
     undefined: str = "nan",
+    *,
+    stated: bool = False,
 ) -> list[Measure]:
     """The measures asked for (or the default ones), each once, in that order; ``undefined`` is what
-    stands where there is no value."""
+    stands where there is no value, also of classes without rows that were ``stated``."""
     check_undefined(undefined)
     families = TASKS[task]
     chosen = [
@@ -185,7 +187,7 @@ def choose_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    return [measure.where_undefined(undefined) for measure in each_once(chosen)]
+    return [measure.where_undefined(undefined, stated=stated) for measure in each_once(chosen)]
 
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:

@@ -102,14 +102,14 @@ def of_two(
     build = _Build(columns, classes, threshold, settings)
     template = build.like(np.array([1.0, 1.0]))
     chosen = choose_measures(measures, usual_measures(template), "classification",
-                             undefined=undefined)  # fmt: skip
+                             undefined=undefined, stated=classes.stated)  # fmt: skip
     for system in template.values():
         system.check(chosen)
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
         constant=partial(_constant, build), known=_of_class, like=template,
         plan={"task": TWO, "classes": classes.names, "known": dict(classes.positive),
-              "threshold": threshold, "undefined": undefined},
+              "threshold": threshold, "undefined": undefined, "stated": classes.stated},
     )  # fmt: skip
     names = classes.names
 
@@ -165,6 +165,8 @@ class Known:
 
     names: tuple[str, str]
     positive: Mapping[str, bool]
+    #: Whether somebody named them, so that one without rows is one of them.
+    stated: bool = False
 
     @classmethod
     def of(cls, found: Coded, positive: Any, labels: Sequence[Any] | None) -> Known:
@@ -173,7 +175,7 @@ class Known:
         known = {name: name == two.names[1] for name in found.names}
         # A class that has no row is known as well.
         known |= {two.names[1]: True, two.names[0]: False} if not two.others else {}
-        return cls(two.names, known)
+        return cls(two.names, known, labels is not None)
 
     @property
     def all(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def of_many_classes(
     build = _Build(columns, names, settings)
     template = build.like(np.ones(len(names)))
     usual = default_measures(template)
-    chosen = choose_measures(measures, usual, "classification", undefined=undefined)
+    chosen = choose_measures(measures, usual, "classification", undefined=undefined, stated=stated)
     for system in template.values():
         system.check(chosen)
     source = Streamed(

@@ -5,8 +5,10 @@ average is Σ T_k v_k / Σ T_k with T_k the weight of the rows that truly are of
 average needs no averaging: it is the measure of the counts of all classes added up.)
 
 A class that occurs neither in truth nor in prediction says nothing and is left out. A class that
-occurs but has no value, precision where nothing is predicted so, leaves the mean undefined;
-scikit-learn takes 0 for it (``zero_division``), and counts absent classes that ``labels=`` names.
+occurs but has no value, precision where nothing is predicted so, leaves the mean undefined.
+scikit-learn has another convention, its ``zero_division``, which ``undefined=`` asks for: 0 or 1
+stand for a class without a value, or it is left out (NaN), absent classes that ``labels=`` names
+are classes without a value, and a weighted average without any weight is a plain one.
 """
 
 from __future__ import annotations
@@ -48,8 +50,10 @@ OF_OUTPUTS: Mapping[str, str] = {
     "of each, which is the same share of the sums over all outputs.",
 }
 
-#: What may stand where there is no value, as scikit-learn's ``zero_division`` does.
-UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0}
+#: What may stand where there is no value, as scikit-learn's ``zero_division`` does; where classes
+#: without one are left out (its NaN) nothing does, but averages have a value.
+OMIT = "omit"
+UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, OMIT: None}
 
 
 def by_agreement(definition: Any, undefined: str) -> float | None:
@@ -138,7 +142,24 @@ def _by_class(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatA
     and for other means of it."""
     each, plain = matrix.one_vs_rest(), measure.plain
     values = kept(each, ("values", plain), lambda: plain.apply(each))
-    return each.averaging(measure.average) * measure.picked(matrix.labels), values
+    return weights_by_class(measure, matrix, values), values
+
+
+def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
+    """What each class counts for in an average."""
+    each, picked = matrix.one_vs_rest(), measure.picked(matrix.labels)
+    weight = np.asarray(each.averaging(measure.average) * picked)
+    if measure.convention == "nan":
+        return weight
+    stated = measure.stated or (measure.among or ("",))[0] == "labels"
+    alike = (
+        each.averaging("macro") * picked if not stated else picked.astype(np.float64) + 0 * weight
+    )
+    if measure.average == "macro":
+        weight = alike
+    if measure.convention == OMIT:
+        weight, alike = (np.where(np.isnan(values), 0.0, of) for of in (weight, alike))
+    return np.where((weight > 0).any(axis=-1, keepdims=True), weight, alike)
 
 
 def of_outputs(statistic: Any) -> bool:

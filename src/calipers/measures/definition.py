@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.lazily import numpy as np
 from calipers.measures.areas import Area
 from calipers.measures.averages import (
+    OMIT,
     PAIRWISE,
     Among,
     averaged,
@@ -224,6 +225,9 @@ class Measure:
     among: Among = None
     #: What stands where there is no value, if that was agreed on.
     agreed: float | None = field(default=None, compare=False)
+    #: By which convention that was, and whether classes without rows were named, which it counts.
+    convention: str = field(default="nan", compare=False)
+    stated: bool = field(default=False, compare=False)
     #: The alias that it was asked for by, where people may want to see that.
     alias: str | None = field(default=None, compare=False)
 
@@ -322,9 +326,12 @@ class Measure:
     def _filled(self, value: FloatArray) -> FloatArray:
         return value if self.agreed is None else np.where(np.isnan(value), self.agreed, value)
 
-    def where_undefined(self, undefined: str) -> Measure:
-        """The measure with a value by agreement where it has none."""
-        return replace(self, agreed=by_agreement(self.definition, undefined))
+    def where_undefined(self, undefined: str, *, stated: bool = False) -> Measure:
+        """The measure with a value by agreement where it has none; averages count classes without
+        rows then where they were ``stated``."""
+        agreed = by_agreement(self.definition, undefined)
+        by = undefined if agreed is not None or undefined == OMIT else "nan"
+        return replace(self, agreed=agreed, convention=by, stated=stated)
 
     def _value(self, statistic: Statistic) -> FloatArray:
         average = averaged(self, statistic)
