@@ -24,6 +24,7 @@ OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
     *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "mcnemar", "mid-p"),
+    "diebold-mariano",
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
 ADJUST = ("joint", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")
@@ -34,6 +35,12 @@ DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 QUESTIONS = parameters(
     stacked(
         choice("--test", TESTS, "Test of no difference; auto is the usual one of each measure."),
+        click.option(
+            "--horizon",
+            type=int,
+            metavar="H",
+            help="How many steps ahead forecasts are made, for --test diebold-mariano.",
+        ),
         choice(
             "--alternative",
             ALTERNATIVES,
@@ -176,7 +183,7 @@ def _column(table: str, name: str | None) -> Any:
 
 def asked_of(options: dict[str, Any]) -> dict[str, Any]:
     """What is asked, taken out of the options."""
-    wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust")}
+    wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust", "horizon")}
     return {**wanted, "margin": margins(options.pop("margins"))}
 
 
@@ -209,9 +216,10 @@ def over_splits(
     given: Any, wanted: dict[str, Any], design: dict[str, Any], **options: Any
 ) -> Comparison:
     """The comparison over test splits."""
-    if wanted["test"] != "auto" or wanted["margin"] is not None or wanted["adjust"] == "tukey":
+    asked_for = wanted["margin"] is not None or wanted["horizon"] is not None
+    if wanted["test"] != "auto" or asked_for or wanted["adjust"] == "tukey":
         raise click.UsageError(
-            "the design settles the test: with --design there is no --test, --margin or "
+            "the design settles the test: with --design there is no --test, --margin, --horizon or "
             "--adjust tukey"
         )
     from calipers.evaluate.splits import compare_splits

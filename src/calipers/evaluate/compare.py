@@ -15,7 +15,8 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.families import JOINT, TUKEY, Family, Found, families
 from calipers.evaluate.folds import Folds
 from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_settings
-from calipers.inference import many, policy, questions
+from calipers.inference import many, questions
+from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
 from calipers.inference.reading import Reading
@@ -46,6 +47,7 @@ def compare(
     adjust: str = JOINT,
     primary: str | None = None,
     margin: Margin = None,
+    horizon: int | None = None,
     interval: str | Sequence[str] | None = None,
     level: float | None = None,
     resamples: int | None = None,
@@ -66,7 +68,8 @@ def compare(
     test
         ``"auto"``, or one for all measures that it applies to: ``"t"``, ``"wilcoxon"``, ``"sign"``
         and ``"randomisation"`` of values per unit; ``"bootstrap"``; ``"normal"``, the difference
-        over its standard error; ``"mcnemar"`` and ``"mid-p"`` of accuracies.
+        over its standard error; ``"mcnemar"`` and ``"mid-p"`` of accuracies;
+        ``"diebold-mariano"`` of mean losses of forecasts.
     alternative
         ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided, by the measure's own direction; or
         ``"greater"`` or ``"less"``, about the difference itself.
@@ -82,6 +85,9 @@ def compare(
     margin
         The difference that would still count as none, stated beforehand: a number, or one for each
         measure. Then non-inferiority and equivalence are tested as well.
+    horizon
+        How many steps ahead forecasts are made, for ``test="diebold-mariano"``; 1 unless given.
+        Above 1 the test takes one row a time, in the order of ``time=`` of the evaluation.
     interval, level, resamples, seed
         The evaluation's own unless given.
 
@@ -115,6 +121,7 @@ def compare(
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, WAYS)
+    steps = _steps(test, horizon)
     primary = None if primary is None else evaluation.named(primary)
     if isinstance(margin, Mapping):
         margin = {evaluation.named(name): value for name, value in margin.items()}
@@ -128,7 +135,7 @@ def compare(
         return replace(
             made, asked=evaluation.asked, provenance={**evaluation.provenance, **made.provenance}
         )
-    question, own = Question(test, alternative), evaluation.comparison
+    question, own = Question(test, alternative, horizon=steps), evaluation.comparison
     usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
     if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):
         made = own  # every pair has been computed already
@@ -142,6 +149,17 @@ def compare(
         asked=evaluation.asked,
         provenance={**evaluation.provenance, **inference_of(settings)},
     )
+
+
+def _steps(test: str, horizon: int | None) -> int:
+    """How many steps ahead forecasts are made, checked."""
+    if horizon is None:
+        return 1
+    if test != DIEBOLD_MARIANO:
+        raise InputError(f"horizon= goes with test={DIEBOLD_MARIANO!r}; test is {test!r}")
+    if horizon < 1:
+        raise InputError(f"horizon is {horizon}, expected a number of steps, 1 or more")
+    return horizon
 
 
 def check_option(what: str, given: str, known: Iterable[str]) -> None:
@@ -251,7 +269,7 @@ class Asked:
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, reading in over(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
-            applies = applies or questions.applies(reading, asked.test)
+            applies = applies or questions.applies(reading, asked.test, asked.horizon)
             weighted = weighted or (reading.units is not None and not reading.units.plain)
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
@@ -261,6 +279,11 @@ class Asked:
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
+            if self.question.test == DIEBOLD_MARIANO:
+                why = (
+                    "; it takes means of one loss a row (MSE, MAE), of rows that count alike, and "
+                )
+                why += "of more than one step one row a time, in the order of time="
             raise InputError(
                 f"the test {self.question.test!r} applies to none of the measures{why}"
             )
@@ -283,10 +306,10 @@ def _fields(
     measure: str, system: str, baseline: str, reading: Reading, question: Question
 ) -> tuple[dict[str, Any], Error]:
     """What a difference is by itself, but for what is computed of all at once from its error."""
-    made, test = policy.interval(reading), questions.test(reading, question)
+    made, test = questions.interval(reading, question), questions.test(reading, question)
     inferior = questions.non_inferiority(reading, question)
     equivalent = questions.equivalence(reading, question)
-    error = questions.standard_error(reading)
+    error = questions.standard_error(reading, question)
     fields = {
         "measure": measure,
         "system": system,

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference import dirichlet, intervals, margins, paired, policy, serial
+from calipers.inference import dirichlet, forecasts, intervals, margins, paired, policy, serial
+from calipers.inference.intervals import Interval
 from calipers.inference.limits import POWER, mostly_ties, randomisations
 from calipers.inference.margins import Shifted
 from calipers.inference.methods import ends_of_difference, error_of
@@ -31,6 +32,8 @@ class Question:
     test: str = "auto"
     alternative: str = "two-sided"
     margin: float | None = None
+    #: How many steps ahead forecasts are made, of the test of Diebold and Mariano.
+    horizon: int = 1
 
     def towards(self, higher_is_better: bool | None) -> str:
         """The alternative as ``two-sided``, ``greater`` or ``less``."""
@@ -53,6 +56,8 @@ TESTS: Mapping[str, str] = {
     "normal": "the difference over its standard error (for an AUC this is DeLong's test)",
     "mcnemar": "McNemar's exact test, of accuracies",
     "mid-p": "McNemar's test by the mid-p value, of accuracies",
+    "diebold-mariano": "Diebold and Mariano's of losses in the order of time, corrected by Harvey, "
+    "Leybourne and Newbold",
 }
 
 #: What tests by the share of replicates are called, of rows and of clusters.
@@ -64,8 +69,27 @@ _BY_WAY = {"by error": "normal", "Jeffreys of the cells": "likely", "of both": "
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
-def standard_error(reading: Reading) -> Error:
+def interval(reading: Reading, question: Question = USUAL) -> Interval:
+    """The interval of a difference: that which a test asked for by name has, or the usual one."""
+    if not _is_of_forecasts(reading, question) or reading.settings.interval == "none":
+        return policy.interval(reading)
+    found = forecasts.error(reading, question.horizon)
+    assert found.degrees is not None
+    if not np.isfinite(found.se):
+        return intervals.missing(found.name, "too_few_rows")
+    made = intervals.student(reading.value, found.se, found.degrees + 1, reading.settings.level)
+    return replace(made, method=found.name).within(*reading.bounds)
+
+
+def _is_of_forecasts(reading: Reading, question: Question) -> bool:
+    of_forecasts = question.test == forecasts.DIEBOLD_MARIANO
+    return of_forecasts and forecasts.applies(reading, question.horizon)
+
+
+def standard_error(reading: Reading, question: Question = USUAL) -> Error:
     """The standard error of a difference, from whichever part the interval comes."""
+    if _is_of_forecasts(reading, question):
+        return forecasts.error(reading, question.horizon)
     return serial.wider(reading, _standard_error(reading))
 
 
@@ -110,6 +134,8 @@ def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> Float
 
 def test(reading: Reading, question: Question = USUAL) -> Test:  # noqa: PT028
     """The test asked for of no difference, or the usual one; undefined where it does not apply."""
+    if question.test == forecasts.DIEBOLD_MARIANO:
+        return _of_forecasts(reading, question)(0.0, question.towards(reading.higher_is_better))
     made = _test(reading, question)
     return serial.tested(reading, made, 0.0) if question.test == "auto" else made
 
@@ -128,8 +154,17 @@ def _test(reading: Reading, question: Question) -> Test:
     return _shifted(reading, name)(0.0, towards)
 
 
-def applies(reading: Reading, test: str) -> bool:
+def _of_forecasts(reading: Reading, question: Question) -> Shifted:
+    """The test of Diebold and Mariano against any value; undefined where it does not apply."""
+    if not _is_of_forecasts(reading, question):
+        return lambda at, towards: Test(NAN, "none", towards)
+    return forecasts.error(reading, question.horizon).shifted(reading.value)
+
+
+def applies(reading: Reading, test: str, horizon: int = 1) -> bool:
     """Whether the test applies to this difference."""
+    if test == forecasts.DIEBOLD_MARIANO:
+        return forecasts.applies(reading, horizon)
     plain = reading.units is not None and reading.units.plain
     if test == "normal":
         return isinstance(error_of(reading), Error)
@@ -168,7 +203,7 @@ def non_inferiority(reading: Reading, question: Question) -> Test | None:
     if question.margin is None or not np.isfinite(reading.value):
         return None
     better = reading.higher_is_better is not False
-    asked = _about_margin(reading, question.test)
+    asked = _about_margin(reading, question)
     return margins.non_inferiority(asked, question.margin, higher_is_better=better)
 
 
@@ -176,11 +211,14 @@ def equivalence(reading: Reading, question: Question) -> Test | None:
     """Whether the systems differ by less than the margin, if one is stated."""
     if question.margin is None or not np.isfinite(reading.value):
         return None
-    return margins.equivalence(_about_margin(reading, question.test), question.margin)
+    return margins.equivalence(_about_margin(reading, question), question.margin)
 
 
-def _about_margin(reading: Reading, test: str) -> Shifted:
+def _about_margin(reading: Reading, question: Question) -> Shifted:
     """The test asked for, or the nearest that can be shifted."""
+    test = question.test
+    if test == forecasts.DIEBOLD_MARIANO:
+        return _of_forecasts(reading, question)
     made = _nearest(reading, test)
     return serial.shifted(reading, made) if test == "auto" else made
 

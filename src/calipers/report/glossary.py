@@ -58,6 +58,12 @@ of the cells: Jeffreys 1946
 bootstrap: Efron and Tibshirani 1993
     Units are drawn anew with replacement, both systems together; p comes from the share of the
     differences so drawn that lie beyond zero.
+Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
+    The mean difference of losses in the order of time over a standard error that allows for the
+    dependence of as many steps as forecasts are ahead, as Student's t.
+HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
+    The difference over a standard error that allows for serial dependence (prewhitened, cosine
+    transforms), as Student's t.
 delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from how much each row moves the measure.
 normal: Wald 1943
@@ -79,6 +85,12 @@ simultaneous, max-t: Hothorn, Bretz and Westfall 2008
 simultaneous, randomised Tukey HSD: Carterette 2012
     The difference ± the largest difference when values are dealt out anew to the systems of each
     unit: all intervals of a measure hold together.
+Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
+    The mean difference of losses in the order of time ± quantiles of Student's t, by a standard
+    error that allows for the dependence of as many steps as forecasts are ahead.
+HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
+    The difference ± quantiles of Student's t, by a standard error that allows for serial
+    dependence, or the usual interval where that is wider.
 false coverage rate: Benjamini and Yekutieli 2005
     The difference ± quantiles of Student's t, so wide that of the differences called real few are
     missed.

@@ -1,0 +1,72 @@
+"""Forecasts of several steps compared: the test of Diebold and Mariano.
+
+Losses of forecasts made h steps ahead depend on those of the h − 1 times before even if each of the
+forecasts is the best there is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference.spaces import NAN, Error
+
+if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
+    from calipers.statistics import FloatArray
+
+#: What the test is called where it is asked for.
+DIEBOLD_MARIANO = "diebold-mariano"
+
+
+def diebold_mariano(differences: FloatArray, horizon: int = 1) -> Error:
+    """The standard error of a mean difference of losses of forecasts ``horizon`` steps ahead, given
+    in the order of time, and the n − 1 degrees of freedom of its t.
+
+    With the autocovariances γ of n differences the variance is (γ₀ + 2Σγ_k)/n over k < h (Diebold
+    and Mariano 1995), and the statistic is multiplied by √((n + 1 − 2h + h(h − 1)/n)/n) (Harvey,
+    Leybourne and Newbold 1997). At h = 1 this is the paired t. Where the variance is not
+    above 0, the autocovariances are weighted by 1 − k/h (Bartlett), and the name says so.
+
+    >>> losses = np.array([0.3, 0.4, 0.1, 0.2, 0.5, 0.6, 0.2, 0.3])
+    >>> found = diebold_mariano(losses, 2)
+    >>> round(float(losses.mean()) / found.se, 4), found.degrees
+    (4.6662, 7)
+    """
+    n, name = len(differences), f"Diebold-Mariano, HLN, h = {horizon}"
+    factor = (n + 1 - 2 * horizon + horizon * (horizon - 1) / n) / n if n else 0.0
+    if n < 2 or horizon >= n or not factor > 0:
+        return Error(NAN, name, max(n - 1, 1))
+    apart = differences - differences.mean()
+    own = float(apart @ apart)
+    lagged = [float(apart[k:] @ apart[:-k]) for k in range(1, horizon)]
+    total = own + 2 * sum(lagged)
+    if not total > 0 and own > 0:
+        weights = (1 - k / horizon for k in range(1, horizon))
+        total = own + 2 * sum(w * of for w, of in zip(weights, lagged, strict=True))
+        name += ", Bartlett"
+    return Error(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
+
+
+def applies(reading: Reading, horizon: int) -> bool:
+    """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
+    one step only where rows have an order, and one row a time."""
+    units, order = reading.units, reading.order
+    if units is None or not (reading.of_units and units.plain):
+        return False
+    if order is None:
+        return horizon == 1
+    return len(units.values) == len(order.code) == len(np.unique(order.code))
+
+
+def error(reading: Reading, horizon: int) -> Error:
+    """The standard error of a difference to which the test applies."""
+    assert reading.units is not None
+    values = reading.units.values
+    if reading.order is not None:
+        values = values[np.argsort(reading.order.code)]
+    made = diebold_mariano(values, horizon)
+    return replace(made, se=made.se * abs(reading.scale))
