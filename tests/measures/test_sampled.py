@@ -79,6 +79,25 @@ def test_files(tmp_path: Path, name: str) -> None:
             assert [dict(e.undefined) for e in by_strata] == [{"no_strata": 1}] * 2
 
 
+def test_methods_of_the_million_query_track(tmp_path: Path) -> None:
+    """What statAP_MQ_eval_v3.pl and _v4.pl print: 0.833333 of the first topic, which is (2·1/2 +
+    1·3/3 + 5·4/5 + 1·9/6)/9 by hand, nothing of the second, of which nothing was drawn."""
+    prels, run = tmp_path / "prels", tmp_path / "run"
+    prels.write_text(
+        "1 a 1 0 0.25\n1 b 2 1 0.5\n1 c 0 1 0.5\n1 d 1 2 0.1\n1 e 1 4 0.2\n1 f -999 1 0.5\n"
+        "2 a 1 0 0.5\n2 b 0 0 0.5\n"
+    )
+    ranked = [("1", d) for d in "cbaxed"] + [("2", "a")]
+    run.write_text("".join(f"{t} Q0 {d} {k} {-k} r\n" for k, (t, d) in enumerate(ranked)))
+    ev = cal.retrieval(prels, run, measures=["statAP", "P@3"])
+    assert ev["statAP"].value == pytest.approx(7.5 / 9, abs=1e-12)
+    assert (ev["statAP"].n, ev["statAP"].of) == (1, 2)
+    assert ev["P@3"].value == pytest.approx((2 / 3 + 1 / 3) / 2)  # grades as they are
+    prels.write_text("1 a 1 umass 0.25\n1 b 2 1 0.5\n")
+    with pytest.raises(cal.InputError, match="method 'umass' is no whole number"):
+        cal.retrieval(prels, run, measures=["statAP"])
+
+
 def test_tables(tmp_path: Path) -> None:
     rows = [(d, s, g) for s, of in SAMPLED["q"].items() for d, g in of.items()]
     columns = {

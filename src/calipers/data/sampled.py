@@ -26,6 +26,12 @@ from calipers.data.trec import noted, placed, taken
 STRATUM = ("stratum", "strata", "stratum_id")
 PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi")
 
+#: Methods of the Million Query track by which a document was judged whatever was drawn, alone or
+#: beside the sample.
+_CHOSEN, _BOTH = 0, 2
+#: The grade of a document that was not drawn.
+_NOT_SAMPLED = -999
+
 #: What the core says of lines that it reads as groups, and what they are here.
 _LINES = {
     "4: topic group document level": "4: topic iteration document grade",
@@ -40,23 +46,28 @@ def read_sampled(source: GroupSource) -> tuple[Groups, dict[str, Any]]:
 
     A file has lines ``topic iteration document stratum grade``, as sample_eval reads them;
     ``topic iteration document grade probability``, as in TREC's Legal track; or ``topic document
-    grade method probability``, statAP's of the Million Query track. With four fields, or a dict
+    grade method probability``, statAP's of the Million Query track, where a document that was
+    chosen (method 0) or both chosen and drawn (2) has the probability 1, and topics of which
+    nothing was drawn have no value. With four fields, or a dict
     ``{topic: {document: grade}}``, the pool of a topic is one stratum. A negative grade marks a
     document that is not judged.
     """
     data, origin = taken(source, "judgments", "qrels", (*STRATUM, *PROBABILITY))
     with placed(data, origin):
         stored: Mapping[str, Any] = {}
+        grades = None
         if isinstance(data, str):
             rows, stored = _of_file(data)
+            grades, rows = rows.level, _drawn(rows)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             rows = rows_of_dict({t: {"": of} for t, of in data.items()} if _flat(data) else data)
         else:
             rows = _of_table(data)
         _check(rows)
+        grades = rows.level if grades is None else grades
         groups = grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient=False)
     unknown = np.full(len(rows.level), np.nan)
-    judged = {"topic": rows.topic, "doc": rows.document, "grade": rows.level.astype(np.int64)}
+    judged = {"topic": rows.topic, "doc": rows.document, "grade": grades.astype(np.int64)}
     return replace(groups, arrays={"inclusion": unknown, **groups.arrays}), judged
 
 
@@ -91,7 +102,25 @@ def _of_file(path: str) -> tuple[Rows, Mapping[str, Any]]:
     third_is_document = len(second.unique()) == 1
     document, grade = (third, fourth) if third_is_document else (second, third)
     rows = replace(rows, group=_one(rows), document=document, inclusion=last)
+    if not third_is_document:
+        rows = replace(rows, part=fourth)
     return replace(rows, level=_whole(grade, rows)), stored
+
+
+def _drawn(rows: Rows) -> Rows:
+    """The rows with the probabilities that their methods leave, as statAP's program reads them;
+    those of topics of which nothing was drawn are not judged."""
+    if rows.part is None or rows.inclusion is None:
+        return rows
+    method, topic = _whole(rows.part, rows, "method"), numbered(rows.topic)[1]
+    held = rows.level > _NOT_SAMPLED
+    of_sample = np.bincount(topic, held & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
+    return replace(
+        rows,
+        part=None,
+        inclusion=np.where((method == _CHOSEN) | (method == _BOTH), 1.0, rows.inclusion),
+        level=np.where(of_sample[topic], rows.level, -1.0),
+    )
 
 
 def _of_table(source: Any) -> Rows:
@@ -129,15 +158,15 @@ def _one(rows: Rows) -> Any:
     return pa.array([b""] * len(rows.level), pa.large_binary())
 
 
-def _whole(column: Any, rows: Rows) -> Any:
-    """Grades that stand there as text."""
+def _whole(column: Any, rows: Rows, what: str = "grade") -> Any:
+    """Numbers that stand there as text."""
     out = np.zeros(len(column))
     for row, text in enumerate(column.to_pylist()):
         try:
             out[row] = int(text)
         except ValueError:
             told = repr(trec_tables.text_of(text))
-            raise rows.error(row, f"grade {told} is no whole number") from None
+            raise rows.error(row, f"{what} {told} is no whole number") from None
     return out
 
 

@@ -72,7 +72,10 @@ def measure_named(
 
     measures, conventions = tuple(there), provenance.get("conventions")
     # As they were asked for, then as full names.
-    defaults = (dict(conventions) if isinstance(conventions, Mapping) else {}, {})
+    defaults: tuple[dict[str, Any], ...] = (
+        dict(conventions) if isinstance(conventions, Mapping) else {},
+        {},
+    )
     found = [one for one in measures if name in (one, (shown or {}).get(one))]
     own = provenance.get("task") if provenance.get("task") in TASKS else None
     full: dict[str, str] = {}
