@@ -48,7 +48,11 @@ def executed(cells: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("JUPYTER_PATH", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(folder))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name=spec.name).execute()
+    # What is printed may be sent in several pieces, which are put together.
+    client = nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name=spec.name, coalesce_streams=True
+    )
+    client.execute()
     return [cell.outputs for cell in notebook.cells]
 
 
