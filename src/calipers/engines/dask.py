@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import calipers
 from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.frames import is_dask
+from calipers.engines import workers
 from calipers.engines.base import P, itself
 from calipers.engines.partitions import (
     Found,
@@ -153,6 +155,7 @@ class Dask(Remote):
 
         from calipers.data import streams
 
+        check_workers()
         # Sent once, and not with every partition.
         task = delayed(
             Task(work, kept, streams.ROWS, self.name, tuple(columns), self._by), traverse=False
@@ -170,8 +173,47 @@ class Dask(Remote):
 
 def connect(scheduler: str | None) -> None:
     """Have a scheduler (``tcp://…``) do what is computed from now on; None leaves that as it is."""
-    if scheduler is not None:
+    if scheduler is None:
+        return
+    try:
         _installed().Client(scheduler)
+    except OSError as error:
+        raise InputError(f"Dask: no scheduler answers at {scheduler}: {error}") from error
+
+
+#: The workers that were asked, by scheduler.
+_ABLE: set[tuple[str, str]] = set()
+
+
+def check_workers() -> None:
+    """That the workers of the scheduler, where there is one, can work for this process; each is
+    asked once.
+
+    Raises
+    ------
+    InputError
+        When Calipers is not there, or another version of it or of Python.
+    """
+    try:
+        client = _installed().default_client()
+    except ValueError:  # there is none: threads or processes of this Python do the work
+        return
+    if client.asynchronous:
+        return
+    scheduler = client.scheduler.address
+    new = [at for at in client.nthreads() if (scheduler, at) not in _ABLE]
+    if not new:
+        return
+    found = client.get_versions()["workers"]
+    pythons = {at: found[at]["host"]["python"].split()[0] for at in new if at in found}
+    # A function that another Python has pickled may take a worker down.
+    asked = [at for at, python in pythons.items() if workers.same_python(python)]
+    answers = client.run(workers.question(), workers=asked) if asked else {}
+    workers.check("Dask", (workers.Worker(*answer) for answer in answers.values()))
+    others = pythons.keys() - set(asked)
+    own = calipers.__version__
+    workers.check("Dask", (workers.Worker(at, "python", pythons[at], own, "") for at in others))
+    _ABLE.update((scheduler, at) for at in asked)
 
 
 def _installed() -> Any:

@@ -1,0 +1,153 @@
+"""Workers that cannot work are told of at once, with what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import calipers as cal
+from calipers.data.errors import InputError
+from calipers.engines import spark as engine
+from calipers.engines.workers import Worker, check, question
+
+pytestmark = [
+    # PySpark says so of every pandas that is newer than itself.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    # It leaves sockets for Python to close.
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+OWN = Worker("a", "/bin/python", platform.python_version(), cal.__version__, "")
+
+
+def test_a_worker_answers_for_itself() -> None:
+    found = Worker(*question()())
+    assert found[1:] == (sys.executable, platform.python_version(), cal.__version__, "")
+    check("Spark", [found, found])
+
+
+@pytest.mark.parametrize(
+    ("worker", "words"),
+    [
+        (OWN._replace(calipers="0.0.9"), "has Calipers 0.0.9, and this process has"),
+        (OWN._replace(python="3.2.1"), "has another Python than this process"),
+        (OWN._replace(wrong="ModuleNotFoundError: No module named 'calipers'"), "has no Calipers"),
+        (OWN._replace(wrong="ImportError: libc"), "cannot load Calipers: ImportError: libc"),
+    ],
+)
+def test_what_keeps_a_worker_from_working_is_told(worker: Worker, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        check("Spark", [OWN, worker])
+    text = str(raised.value)
+    assert words in text
+    assert "Spark's worker on a (/bin/python" in text
+    assert f"with Calipers {cal.__version__} (PYSPARK_PYTHON)" in text
+    assert "docs/large.md" in text
+
+
+@contextmanager
+def workers_run(session: Any, python: str) -> Iterator[None]:
+    """Spark's workers run another program, and are asked again."""
+    context, before = session.sparkContext, set(engine._ABLE)
+    own, context.pythonExec = context.pythonExec, python
+    engine._ABLE.clear()
+    try:
+        yield
+    finally:
+        context.pythonExec = own
+        engine._ABLE.update(before)
+
+
+@pytest.fixture
+def other_python(tmp_path: Path) -> Path:
+    """A Python with all that this one has, before which another Calipers stands."""
+    home = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    (site,) = home.glob("lib/python*/site-packages")
+    first = tmp_path / "first"
+    first.mkdir()
+    rest = [path for path in sys.path if path]
+    (site / "all.pth").write_text("\n".join([str(first), *rest]))
+    return first
+
+
+def test_workers_without_calipers_are_told_of(
+    spark: Any, path: Path, other_python: Path, tmp_path: Path
+) -> None:
+    python = str(tmp_path / "venv" / "bin" / "python")
+    missing = "raise ModuleNotFoundError(\"No module named 'calipers'\", name='calipers')"
+    for source, words in (
+        (missing, "has no Calipers"),
+        ("__version__ = '9.9'", "cannot load Calipers: ModuleNotFoundError"),
+    ):
+        (other_python / "calipers.py").write_text(source)
+        with workers_run(spark, python), pytest.raises(InputError, match=words) as raised:
+            cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
+        assert "PYSPARK_PYTHON" in str(raised.value)
+    with (
+        workers_run(spark, "/nowhere/python"),
+        pytest.raises(InputError, match=r"cannot start Python.*/nowhere/python"),
+    ):
+        cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
+
+
+def test_workers_that_came_later_are_told_of(
+    spark: Any, path: Path, other_python: Path, tmp_path: Path
+) -> None:
+    (other_python / "calipers.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'calipers'\", name='calipers')"
+    )
+    with workers_run(spark, str(tmp_path / "venv" / "bin" / "python")):
+        engine._ABLE.add(engine._application(spark))
+        with pytest.raises(InputError, match="one of Spark's workers has no Calipers"):
+            cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command_of_an_environment_that_is_not_activated(path: Path) -> None:
+    """What the path has for a ``python3`` is not asked."""
+    line = [sys.executable, "-m", "calipers", "classification", str(path), "--truth", "y"]
+    # No `python3` that has Calipers; Java alone is looked for.
+    kept = {"HOME", "JAVA_HOME", "PYTHONPATH", "TMPDIR"}
+    bare = {key: value for key, value in os.environ.items() if key in kept}
+    done = subprocess.run(
+        [*line, "--score", "near", "-m", "AUC", "--engine", "spark", "--master", "local[1]"],
+        env={**bare, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "AUC is" in done.stdout
+
+
+def test_workers_of_dask_are_asked_once(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.engines import dask
+
+    dask._ABLE.clear()
+    dask.check_workers()
+    assert {at for _, at in dask._ABLE} == set(cluster.nthreads())
+    monkeypatch.setattr(cal, "__version__", "9.9")
+    dask.check_workers()  # they are known
+    dask._ABLE.clear()
+    with pytest.raises(InputError, match=r"Dask's worker on .* has Calipers .*, and this process"):
+        dask.check_workers()
+
+
+def test_a_scheduler_that_is_not_there_is_told_of() -> None:
+    pytest.importorskip("distributed")
+    import dask.config
+
+    from calipers.engines.dask import connect
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(InputError, match="no scheduler answers at tcp://127"),
+    ):
+        connect("tcp://127.0.0.1:9")
