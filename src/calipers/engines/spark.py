@@ -256,7 +256,7 @@ def session_of(master: str | None = None) -> SparkSession:
         except Exception as error:
             # Of many kinds: there is no Java, no such server, no package that it needs.
             raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
-    if options and active is None:
+    if options and active is None and session.conf.get("spark.master", "").startswith("local"):
         _ABLE.add(_application(session))  # its workers run this Python, and this Calipers
     return session
 
@@ -266,7 +266,8 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     """Options of a new session, and what is to be set while it starts: on this machine its workers
     run the Python that runs this, not the first ``python3`` of the path, which need not have
     Calipers. Where somebody has said which Python they run, that stands."""
-    others = ("MASTER", "SPARK_MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+    # Of a server, or of spark-submit, which has begun Spark already.
+    others = ("MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     local = (
         master.startswith("local")
