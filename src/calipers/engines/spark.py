@@ -99,7 +99,9 @@ class Spark(Remote):
         if is_spark(given):
             return cls(given)
         files, name = files_of(given, "Spark")
-        return cls(_read(session or session_of(), files, name, text), name, files)
+        session = session or session_of()
+        check_workers(session)  # before they read anything
+        return cls(_read(session, files, name, text), name, files)
 
     @classmethod
     def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> Spark:
