@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -187,6 +187,11 @@ def choose_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
+    written = [asked] if isinstance(asked, str | Measure) else [*(asked or ())]
+    names = names_of(asked, default)
+    chosen = [
+        m if n in written else replace(m, note="") for m, n in zip(chosen, names, strict=True)
+    ]
     return [measure.where_undefined(undefined, stated=stated) for measure in each_once(chosen)]
 
 
@@ -200,6 +205,11 @@ def names_asked(measures: Iterable[Measure]) -> dict[str, str]:
     a name that is another measure's here is none."""
     names = {str(measure): measure.shown for measure in measures}
     return {own: shown for own, shown in names.items() if shown not in names}
+
+
+def notes_on_names(measures: Iterable[Measure]) -> tuple[str, ...]:
+    """What names that measures were asked for by mean elsewhere."""
+    return tuple(dict.fromkeys(measure.note for measure in measures if measure.note))
 
 
 def check_undefined(undefined: str) -> None:

@@ -12,7 +12,13 @@ from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import as_clusters, glossary, names_asked, provenance
+from calipers.evaluate.shared import (
+    as_clusters,
+    glossary,
+    names_asked,
+    notes_on_names,
+    provenance,
+)
 from calipers.evaluate.slices import sliced, untold
 from calipers.evaluate.subjects import of_systems
 from calipers.results import Estimate, Evaluation, Finding
@@ -95,6 +101,7 @@ def evaluated(
         definitions=glossary(measures),
         asked=names_asked(measures),
         notes=(
+            *notes_on_names(measures),
             *notes,
             *at_thresholds(systems, baseline, against),
             *(() if clusters is None else clusters.notes()),

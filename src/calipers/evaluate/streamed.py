@@ -13,7 +13,7 @@ from calipers.engines.base import Engine, itself
 from calipers.engines.passes import Passes
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import glossary, names_asked, provenance
+from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
 from calipers.evaluate.states import Added, State
 from calipers.evaluate.stream_columns import Columns, Values
 from calipers.evaluate.stream_cuts import Slicing, slicings
@@ -256,6 +256,7 @@ def evaluated(
         definitions=glossary(source.measures),
         asked=names_asked(source.measures),
         notes=(
+            *notes_on_names(source.measures),
             *notes,
             *source.notes,
             *(source.slicings[1] if cut else ()),

@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.shared import glossary, names_asked, provenance
+from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.progress import over
@@ -220,9 +220,10 @@ class TopicScores:
         """The evaluation of these values, with what systems cost on each topic; ``more`` are what
         else it has."""
         shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
+        shared["notes"] = (*notes_on_names(self.measures), *shared.get("notes", ()))
         if self.whole is not None:
             conventions = {**conventions, "weighted": True}
-            shared["notes"] = (*self.notes, *shared.get("notes", ()))
+            shared["notes"] = (*self.notes, *shared["notes"])
         made = Evaluation(
             task=task,
             level=self.settings.level,

@@ -24,6 +24,7 @@ from calipers.measures.averages import (
     without_average,
     written_among,
 )
+from calipers.measures.dialects import READ_OTHERWISE
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, asked, check, check_together, frozen
@@ -167,8 +168,9 @@ class Definition:
 
     @cached_property
     def description(self) -> str:
-        """The docstring."""
-        return inspect.getdoc(self.formula) or ""
+        """The docstring, and what its names mean elsewhere where that is another number."""
+        notes = READ_OTHERWISE.get((self.family, self.name), {}).values()
+        return "\n\n".join([inspect.getdoc(self.formula) or "", *notes])
 
     @cached_property
     def reasons(self) -> Mapping[str, str]:
@@ -228,6 +230,8 @@ class Measure:
     #: By which convention that was, and whether classes without rows were named, which it counts.
     convention: str = field(default="nan", compare=False)
     stated: bool = field(default=False, compare=False)
+    #: What the name that it was asked for by means elsewhere, where that is another number.
+    note: str = field(default="", compare=False)
     #: The alias that it was asked for by, where people may want to see that.
     alias: str | None = field(default=None, compare=False)
 

@@ -44,6 +44,11 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "class_likelihood_ratios": "there are two: LR+ and LR-",
     "hinge_loss": "margins have no measure here; log-loss and Brier are of probabilities",
+    **dict.fromkeys(
+        ("concordance_index", "c_index", "concordance_index_censored", "harrell_c"),
+        "the concordance of predictions with times that may be censored has no measure here; of "
+        "two classes it is AUC, and Lin's concordance correlation of numbers is CCC",
+    ),
     "consensus_score": "biclusters have no measure here; ARI, AMI and NMI are of clusters",
     "homogeneity_completeness_v_measure": "ask for the three: homogeneity, completeness, V-measure",
     "pair_confusion_matrix": "measures of pairs are Rand, ARI, pair-F1 and Fowlkes-Mallows",
@@ -52,6 +57,45 @@ ELSEWHERE: Mapping[str, str] = {
     "rmse_ci95_bootstrap": "it is the interval of RMSE; interval='bootstrap' draws the rows for it",
     "num_examples": "each estimate has its n: evaluation['RMSE'].n",
 }
+
+
+#: Names that stand for another number elsewhere: by family and measure, how each is written
+#: (exactly, where it has capitals), and what is meant by it there. It is told where the name was
+#: used, and stands in the description of the measure.
+READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("counts", "J"): {
+        "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "
+        "here Jaccard."
+    },
+    ("retrieval", "NumRelRet"): {
+        "hits": "hits@k is a number of documents, added up over topics; in ranx it is their mean "
+        "per topic, and of recommendations and knowledge graphs Hits@k is the share of topics "
+        "with a relevant document, here Success@k."
+    },
+    ("retrieval", "SDCG"): {
+        "sDCG": "SDCG@k is the scaled DCG of cwl_eval; session DCG (sDCG), which discounts later "
+        "queries of a session, has no measure here."
+    },
+    ("retrieval", "Unjudged"): {
+        "hole": "hole@k is the share of documents without a judgment for their topic; in BEIR and "
+        "MTEB documents count that have none for any topic, over all topics of the judgments."
+    },
+    ("regression", "sMAPE"): {
+        "smape": "sMAPE is the mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; in "
+        "utilsforecast it is half of that, from 0 to 1, and in permetrics in percent."
+    },
+}
+#: A number in or behind a name.
+_NUMBERED = re.compile(r"[-_.]?\d.*$")
+
+
+def read_otherwise(family: str, measure: str, name: str) -> str:
+    """What the name that was used for a measure means elsewhere, where that is another number."""
+    stem = _NUMBERED.sub("", name)
+    for spelled, note in READ_OTHERWISE.get((family, measure), {}).items():
+        if stem == spelled or (spelled.islower() and stem.lower() == spelled):
+            return note
+    return ""
 
 
 def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:

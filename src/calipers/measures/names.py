@@ -26,7 +26,7 @@ from typing import Any
 
 from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
 from calipers.measures.definition import Definition, Measure
-from calipers.measures.dialects import ELSEWHERE, in_our_words
+from calipers.measures.dialects import ELSEWHERE, in_our_words, read_otherwise
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME
@@ -111,7 +111,8 @@ def _parsed(
             raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
         values[parameter] = _number(text, number)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
-    return replace(definition.bind({**taken, **values}), alias=_alias(definition, name))
+    note = read_otherwise(definition.family, definition.name, name)
+    return replace(definition.bind({**taken, **values}), alias=_alias(definition, name), note=note)
 
 
 def _alias(definition: Definition, name: str) -> str | None:
