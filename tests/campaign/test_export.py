@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign import export, tidy
+from calipers.campaign import export, steps, tidy
 from calipers.campaign.exchange import import_judgments
 from calipers.campaign.history import history
 from calipers.campaign.records import Assessor, Event
@@ -255,6 +255,11 @@ def test_status(judged: cal.Campaign) -> None:
     first, second = found.by_topic
     assert first[2:] == (0, 5, 4, 2, 2, 2, 1)
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
+    # What an adjudicator decides is what counts, and what is exported.
+    steps.decide(judged, [("1", "a", 0, None)], "eve")
+    exported = settled(judged).grades["1"]
+    assert exported["a"] == 0
+    assert status(judged).by_topic[0].relevant == sum(grade > 0 for grade in exported.values()) == 1
 
 
 # ---------------------------------------------------------------------------------------- commands

@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 import calipers as cal
+from calipers.statistics import Moments
 
 GENERATOR = np.random.default_rng(3)
 TRUTH = GENERATOR.random(300) < 0.4
@@ -138,8 +139,31 @@ def test_perfect_separation_does_not_claim_certainty() -> None:
 def test_a_true_class_of_probability_zero_is_named() -> None:
     ev = cal.classification([1, 0, 1], probability=[0.0, 0.2, 0.9], measures=["log-loss", "Brier"])
     assert np.isnan(ev["log-loss"].value)
-    assert ev["log-loss"].undefined == {"zero_probability": 3}
+    assert ev["log-loss"].undefined == {"zero_probability": 1}
+    for text in (str(ev["log-loss"]), str(ev), ev.to_markdown().replace("\\", ""), ev.to_html()):
+        assert "zero_probability: 1 of 3 rows; log-loss(delta=1e-15) clips probabilities" in text
     assert np.isfinite(ev["Brier"].value)
+    # As scikit-learn clipped before 1.3: each such row costs -ln 1e-15.
+    asked = cal.classification(
+        [1, 0, 1], probability=[0.0, 0.2, 0.9], measures="log-loss(delta=1e-15)"
+    )
+    expected = -(np.log(1e-15) + np.log(0.8) + np.log(0.9)) / 3
+    assert asked.estimates[0].value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 1.0, 0.0, 3.0, 1.0]])
+def test_only_rows_without_a_finite_loss_are_the_reason(weight: Any) -> None:
+    truth, p = [1, 0, 1, 1, 0, 0], [0.0, 0.2, 0.9, 0.0, 1.0, 0.5]
+    given: dict[str, Any] = {"weight": weight, "measures": ["log-loss", "perplexity"]}
+    ev = cal.classification(truth, probability=p, curves=False, **given)
+    rows = 3 if weight is None else 2  # a row of weight 0 is no row
+    assert [dict(e.undefined) for e in ev] == [{"zero_probability": rows}] * 2
+    whole = Moments.from_rows(-np.log(np.array([0.5, 0.25, 0.5])))
+    with np.errstate(divide="ignore"):
+        parts = [Moments.from_rows(-np.log(np.array(x))) for x in ([0.0, 0.5], [0.25, 0.0, 0.0])]
+    assert (whole.infinite, sum(parts[1:], parts[0]).infinite) == (0, 3)
+    again = Moments.from_bytes(parts[1].to_bytes())
+    assert again.infinite == 2
 
 
 def test_intervals_do_not_depend_on_the_order_of_rows() -> None:

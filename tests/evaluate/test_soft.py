@@ -89,5 +89,5 @@ def test_what_cannot_be_asked_says_so() -> None:
         with pytest.raises(cal.InputError, match="needs a distribution over the classes"):
             cal.classification(truth, probability=said, measures=["KL-divergence"])
     impossible = cal.classification([[0.5, 0.5], [1, 0]], probability=[[1.0, 0.0], [1.0, 0.0]])
-    assert dict(impossible["KL-divergence"].undefined) == {"zero_probability": 2}
+    assert dict(impossible["KL-divergence"].undefined) == {"zero_probability": 1}
     assert impossible["soft-Brier"].value == 0.25

@@ -730,6 +730,26 @@ def test_what_is_said_of_several_systems_is_said_once_of_the_same() -> None:
     ]  # fmt: skip
 
 
+def test_slices_by_different_columns_are_not_put_together() -> None:
+    rng = np.random.default_rng(1)
+    religion, age = rng.integers(0, 3, (2, 900))
+    truth = rng.integers(0, 2, 900)
+    right = {
+        f"{by}{j}": rng.random(900) < np.where(column == 0, 0.5, 0.95)
+        for by, column in (("r", religion), ("a", age))
+        for j in range(4)
+    }
+    systems = {name: np.where(x, truth, 1 - truth) for name, x in right.items()}
+    ev = cal.classification(
+        truth, systems, slices={"religion": religion, "age": age}, measures="accuracy", positive=1
+    )
+    lines = [x for x in ev.to_markdown().splitlines() if "is not the same everywhere" in x]
+    assert sorted(x.split("Likewise: ")[1] for x in lines) == ["a1, a2, a3.", "r1, r2, r3."]
+    for line in lines:
+        assert ("by religion" in line) == ("r1" in line)
+        assert ("by age" in line) == ("a1" in line)
+
+
 def test_a_rule_that_is_defined_again_is_asked_once() -> None:
     subject = Subject("a", 0.95, (Partition([1, 7]),))
     lonely(least=1)

@@ -93,6 +93,14 @@ def test_tied_scores_bound_the_measure() -> None:
     # 4 of 12 are relevant: at best the first is, at worst the ninth.
     assert of.numbers["RR at best"] == 1
     assert of.numbers["RR at worst"] == pytest.approx(1 / 9)
+    assert "anything from 0.1111 to 1.0000" in of.sentence
+    # A measure that no order changes has no range.
+    [same] = (
+        f for f in cal.retrieval(QRELS, {"run": run}, measures=["P@12"]).findings
+        if f.kind == "tied-scores"
+    )  # fmt: skip
+    assert "Whatever their order, its P@12 is " in same.sentence
+    assert "anything from" not in same.sentence
     assert "tied-scores" not in found(run, ties="average")
     assert "tied-scores" not in found(run_of(np.random.default_rng(3)))
 

@@ -118,8 +118,8 @@ def test_a_certain_mistake_is_infinite_unless_it_is_clipped() -> None:
         ],
     )
     undefined = [e.undefined for e in ev]
-    assert undefined == [{"zero_probability": 3}, {"zero_probability": 3}, {},
-                         {"zero_probability": 3}]  # fmt: skip
+    assert undefined == [{"zero_probability": 1}, {"zero_probability": 1}, {},
+                         {"zero_probability": 1}]  # fmt: skip
     clipped = -2 * (math.log(0.5) + math.log(1e-15) + math.log1p(-1e-15))
     assert ev["binary-cross-entropy"].value == pytest.approx(clipped)
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from calipers.campaign.settled import settled
 from calipers.campaign.store import Campaign
 
 
@@ -28,7 +29,9 @@ class OfAssessor(NamedTuple):
 class OfTopic(NamedTuple):
     """How far a topic is: documents pooled, those to judge (drawn, where the pool is sampled),
     those of them that a person has judged; and, wherever they are from, those judged by two or
-    more, those that one found relevant, and those about which two differ and nobody has decided."""
+    more, those that are relevant by their final grades (what an adjudicator decided, else what most
+    of the persons said, as exported judgments have it), and those about which two differ and nobody
+    has decided."""
 
     topic: str
     title: str
@@ -113,6 +116,7 @@ def _of_topics(
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
     decided = {(one.topic, one.document) for one in campaign.adjudications()}
+    final = settled(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
     return tuple(
         OfTopic(
@@ -123,7 +127,7 @@ def _of_topics(
             to_judge[topic],
             sum((topic, document) in drawn for document in grades[topic]),
             sum(len(given) > 1 for given in grades[topic].values()),
-            sum(max(given) > 0 for given in grades[topic].values()),
+            sum(grade > 0 for grade in final.get(topic, {}).values()),
             sum(
                 len(set(given)) > 1 and (topic, document) not in decided
                 for document, given in grades[topic].items()

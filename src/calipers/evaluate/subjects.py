@@ -401,7 +401,7 @@ def _neighbours(task: str, source: Rows, s: Any) -> tuple[Unordered, ...]:
     some = s if s.number <= MOST_NEIGHBOURS else s.taken(np.arange(MOST_NEIGHBOURS))
     for measure in source.measures:
         reading = some.reading(measure)
-        if reading.influence is not None:
+        if reading.influence is not None and math.isfinite(reading.value):
             return (Unordered(str(measure), partial(_moved, reading, some.number), s.number),)
     return ()
 

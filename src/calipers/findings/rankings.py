@@ -162,10 +162,14 @@ def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
     if (of := run.bounds()) is not None:
         name, low, high = of
         values |= {f"{name} at worst": low, f"{name} at best": high}
-        also = (
-            f" By their order alone its {short(name)} could be anything from {number(low)} to "
-            f"{number(high)}."
-        )
+        also = f" Whatever their order, its {short(name)} is {number(low)}."
+        if number(low) != number(high):
+            also = (
+                f" By their order alone its {short(name)} could be anything from {number(low)} to "
+                f"{number(high)}."
+            )
+        elif low != high:
+            also = f" By their order alone its {short(name)} differs by {high - low:.2g} at most."
     if r.averaged:
         what = (
             "rows a score that other rows of the group have too. What is shown is the mean over "

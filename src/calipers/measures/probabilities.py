@@ -43,13 +43,14 @@ def of_true_class(truth: FloatArray, probability: Probability) -> FloatArray:
     return ClassRows.of(truth, probability).own
 
 
-def log_losses(truth: FloatArray, probability: Probability) -> FloatArray:
-    """−ln p(true class) of each row.
+def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) -> FloatArray:
+    """−ln p(true class) of each row, p moved into [Δ, 1 − Δ] with ``delta`` = Δ.
 
     >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
     array([-0.   ,  0.693])
     """
-    return -np.log(of_true_class(truth, probability))
+    own = of_true_class(truth, probability)
+    return -np.log(np.clip(own, delta, 1 - delta) if delta else own)
 
 
 def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
@@ -115,11 +116,13 @@ def least_loss(shares: FloatArray, loss: str) -> FloatArray:
     rows=log_losses,
     constant=base_rate,
 )
-def log_loss(m: Moments) -> FloatArray:
+def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     """Mean of −ln p(true class), in nats, unclipped.
 
     A true class that was given probability 0 makes it infinite, which is reported as undefined
-    with that reason, not clipped to some large number. The default is the entropy of the labels.
+    with that reason and the number of such rows. ``delta`` = Δ moves each p into [Δ, 1 − Δ], so
+    that every such row costs −ln Δ: 34.5 for 1e-15, which scikit-learn took before 1.3, when it
+    was called eps. The default is the entropy of the labels.
     """
     return np.asarray(m.mean)
 
@@ -173,7 +176,9 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
     constant=base_rate,
     interval="exponential",
 )
-def perplexity(m: Moments) -> FloatArray:
-    """Perplexity: e to the log loss, the number of equally likely classes that is as uncertain."""
+def perplexity(m: Moments, delta: float = 0.0) -> FloatArray:
+    """Perplexity: e to the log loss, the number of equally likely classes that is as uncertain.
+
+    ``delta`` is that of the log loss."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(m.mean))

@@ -34,14 +34,18 @@ def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float
     undefined=NO_ROWS | INFINITE,
     default=lambda truth, w: float(cross_entropy(*[_answer(truth, w)] * 2)),
 )
-def cross_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
+def cross_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Cross-entropy of the true distribution p and the predicted q: the mean of H(p, q) =
-    −Σ pₖ ln qₖ, in nats.
+    −Σ pₖ ln qₖ, in nats; ``delta`` = Δ moves each qₖ into [Δ, 1 − Δ].
 
     It is the log loss where all truth is certain. At best it is the mean of H(p), which is not 0;
     what it has beyond that is ``KL-divergence``.
     """
-    return np.asarray(cross_entropy(truth, probability))
+    return np.asarray(cross_entropy(truth, _clipped(probability, delta)))
+
+
+def _clipped(probability: FloatArray, delta: float) -> FloatArray:
+    return np.clip(probability, delta, 1 - delta) if delta else probability
 
 
 @soft(
@@ -52,10 +56,10 @@ def cross_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
     undefined=NO_ROWS | INFINITE,
     default=_excess_of_constant,
 )
-def excess_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
+def excess_entropies(truth: FloatArray, probability: FloatArray, delta: float = 0.0) -> FloatArray:
     """Divergence of the predicted distribution q from the true p (Kullback and Leibler's): the mean
-    of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, 0 at best."""
-    excess = cross_entropy(truth, probability) - cross_entropy(truth, truth)
+    of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, 0 at best; ``delta`` is that of the log loss."""
+    excess = cross_entropy(truth, _clipped(probability, delta)) - cross_entropy(truth, truth)
     return np.asarray(np.maximum(excess, 0.0))
 
 

@@ -63,7 +63,8 @@ def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows:
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined=reasons(measure, moments, rows),
+        # Of rows without a finite value those are the reason, and not all that there are.
+        undefined=reasons(measure, moments, moments.infinite or rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
         error=lambda: Error(rate * moments.standard_error, "delta"),

@@ -16,6 +16,7 @@ from calipers.report.verdict import (
     outcome,
     pairs,
     sentence,
+    undefined_reasons,
 )
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
     """One estimate as a sentence, with what the best constant answer would score."""
     e = estimate
     if math.isnan(e.value):
-        why = f" ({show(', '.join(e.undefined))})" if e.undefined else ""
+        why = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
         return f"{show(e.measure)} is undefined{why}."
     digits = numbers.single(e.value, e.low, e.high)
     units = numbers.count(e.n, e.unit)

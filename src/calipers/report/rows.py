@@ -15,7 +15,7 @@ from calipers.report.verdict import (
     detectable_text,
     groups_text,
     outcome,
-    undefined_text,
+    undefined_reasons,
 )
 from calipers.results import (
     NO_INTERVAL,
@@ -143,7 +143,7 @@ def unit_label(evaluation: Evaluation) -> str:
 
 def remarks(result: Estimate | Difference) -> str:
     """Why units, the value or the interval are missing."""
-    parts = [undefined_text(result.undefined.items())] if result.undefined else []
+    parts = [*map(visible, undefined_reasons(result))]
     if result.no_interval is not None and not result.has_interval:
         why = NO_INTERVAL.get(result.no_interval, result.no_interval)
         parts.append(f"no interval: {short(why)}")

@@ -17,7 +17,7 @@ from calipers.report.grouping import grouped
 from calipers.report.names import short
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Overall
+    from calipers.results import Comparison, Difference, Estimate, Overall
 
 #: How a sentence writes the name of a system or of a measure.
 Show = Callable[[str], str]
@@ -305,6 +305,37 @@ def groups_text(overall: Overall, show: Show = short) -> str:
     if not overall.groups:
         return "every two are told apart"
     return "; ".join(", ".join(map(show, group)) for group in overall.groups)
+
+
+#: What measures have a parameter for that makes them defined where they are not.
+REMEDIES = {"zero_probability": ("delta", "{measure} clips probabilities")}
+
+
+def undefined_reasons(result: Estimate | Difference) -> list[str]:
+    """Why units or the value are missing, of how many, and what to ask for instead:
+    ``zero_probability: 7 of 2,547 rows``, ``log-loss(delta=1e-15) clips probabilities``."""
+    of, parts = getattr(result, "of", 0), []
+    for reason, n in result.undefined.items():
+        some = math.isnan(result.value) and 0 < n < of
+        parts.append(f"{short(reason)}: {n:,}" + f" of {numbers.count(of, result.unit)}" * some)
+        if math.isnan(result.value):
+            parts += _remedy(result.measure, reason)
+    return parts
+
+
+def _remedy(measure: str, reason: str) -> list[str]:
+    """How the measure is asked for so that the reason does not apply, where it can be."""
+    from calipers.measures import parse
+
+    if reason not in REMEDIES:
+        return []
+    parameter, text = REMEDIES[reason]
+    name = f"{measure}({parameter}=1e-15)"
+    try:
+        parse(name)
+    except ValueError:  # another measure, or one that is no measure here
+        return []
+    return [text.format(measure=name)]
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:

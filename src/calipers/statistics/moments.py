@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Moments(Statistic):
     """Σw, the weighted mean, M2 = Σw(x − mean)², Σw² and V2 = Σw²(x − mean)² of a value per row.
 
-    Merged as Chan, Golub and LeVeque (1983) do, which loses nothing to cancellation.
+    Merged as Chan, Golub and LeVeque (1983) do, which loses nothing to cancellation. Where the mean
+    is not finite, ``infinite`` counts the rows that make it so.
     """
 
     rows: int
@@ -26,6 +27,7 @@ class Moments(Statistic):
     squares: float
     v2: float
     cross: float
+    infinite: int = 0
 
     @classmethod
     def from_rows(cls, value: FloatArray, weight: FloatArray | None = None) -> Self:
@@ -35,7 +37,7 @@ class Moments(Statistic):
             from calipers import _core
 
             mean, m2, rest = _core.value_moments(np.asarray(value, np.float64))
-            return cls(n, float(n), mean, m2, float(n), m2, rest)
+            return cls(n, float(n), mean, m2, float(n), m2, rest, _infinite(mean, value))
         # A row of weight 0 is no row, even where its value is infinite.
         there = weight > 0
         if not there.all():
@@ -50,7 +52,8 @@ class Moments(Statistic):
             cross = dot(square, deviation)
             np.square(deviation, out=deviation)
             m2, v2 = dot(weight, deviation), dot(square, deviation)
-            return cls(n, total, mean, m2, float(square.sum()), v2, cross)
+            squares = float(square.sum())
+            return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
@@ -65,6 +68,7 @@ class Moments(Statistic):
             self.squares + other.squares,
             a[1] + b[1],
             a[2] + b[2],
+            self.infinite + other.infinite,
         )
 
     def _moved(self, centre: float) -> tuple[float, float, float]:
@@ -88,3 +92,8 @@ class Moments(Statistic):
         if n <= 1:
             return float("nan")
         return float(np.sqrt(max(self.v2, 0.0) * n / (n - 1)) / self.weight)
+
+
+def _infinite(mean: float, value: FloatArray) -> int:
+    """How many values are not finite; none are looked at where the mean is."""
+    return 0 if np.isfinite(mean) else int(np.count_nonzero(~np.isfinite(value)))
