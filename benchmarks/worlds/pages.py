@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
+from calipers.findings.rules import ADJUSTED_P
 from calipers.report.headlines import headlines, of_primary, others
 from calipers.report.verdict import outcome
 from calipers.results import Difference, Evaluation
@@ -82,6 +83,9 @@ def errors(
     else:
         of_best = [outcome(d).decided for d in first if best in (d.system, d.baseline)]
         found |= {"found": float(any(of_best)), "all found": float(all(of_best))}
+    # Findings that rest on a test share one error budget, however many systems and rules there are.
+    tested = [f for f in evaluation.findings if ADJUSTED_P in f.numbers]
+    found |= {"findings that claim": float(bool(tested))}
     found |= {f"finding: {f.kind}": 1.0 for f in evaluation.findings}
     return {name: 0.0 if err else 1.0 for name, err in found.items()}
 
@@ -192,11 +196,62 @@ def whole(task: str, number: int, systems: int, *, better: bool = False) -> Tria
     return Trial("pages", design, size, draw, large=True, power=("found", "all found"), dear=dear)
 
 
+def alike(data: str, number: int, systems: int) -> Trial:
+    """A page of systems of which no finding that rests on a test is true."""
+
+    def draw(random: Random, seed: int) -> dict[str, float]:
+        found = NULL_PAGES[data](random, number, systems)(resamples=RESAMPLES, seed=seed).findings
+        claimed = {f.kind for f in found if ADJUSTED_P in f.numbers}
+        kinds = {f"finding: {kind}": 0.0 for kind in claimed}
+        return {"findings that claim": float(not claimed), **kinds}
+
+    design = f"{data}, {systems} systems, no finding is true"
+    return Trial("pages", design, f"{number} rows", draw, large=True, dear=dearness(systems))
+
+
+def _guesses(random: Random, rows: int, systems: int) -> Callable[..., Evaluation]:
+    """Answers of two equally frequent classes that are right in 0.7, whichever the class."""
+    truth = np.arange(rows) % 2
+    right = random.random((systems, rows)) < 0.7
+    said = np.where(right, truth, 1 - truth)
+    given = dict(zip(_names(systems), said, strict=True))
+    return partial(cal.classification, truth, given, positive=1, curves=False)
+
+
+def _classes(random: Random, rows: int, systems: int) -> Callable[..., Evaluation]:
+    """Three equally frequent classes, mistakes spread evenly over the others."""
+    truth = np.arange(rows) % 3
+    other = (truth + random.integers(1, 3, (systems, rows))) % 3
+    said = np.array(["a", "b", "c"])[np.where(random.random((systems, rows)) < 0.7, truth, other)]
+    given = dict(zip(_names(systems), said, strict=True))
+    return partial(
+        cal.classification, np.array(["a", "b", "c"])[truth], given, labels=["a", "b", "c"],
+        curves=False,
+    )  # fmt: skip
+
+
+def _normal(random: Random, rows: int, systems: int) -> Callable[..., Evaluation]:
+    """Predictions that are the mean of the truth given them, and normal residuals: a truth that is
+    the sum of what each system knows by itself and of noise."""
+    known = random.normal(size=(systems, rows))
+    truth = known.sum(axis=0) + random.normal(size=rows)
+    return partial(cal.regression, truth, dict(zip(_names(systems), known, strict=True)))
+
+
+#: Data of which no finding that rests on a test is true of any system.
+NULL_PAGES: Mapping[str, Callable[[Random, int, int], Callable[..., Evaluation]]] = {
+    "answers": _guesses,
+    "classes": _classes,
+    "normal residuals": _normal,
+}
+
+
 def trials() -> list[Trial]:
     """Those whose false positives are counted."""
     sizes = {task: (25, 50) if task == "runs" else (100, 1000) for task in TASKS}
     return [
         *(whole(task, n, k) for task in TASKS for n in sizes[task] for k in (2, 6)),
+        *(alike(data, n, k) for data in NULL_PAGES for n in (100, 1000) for k in (1, 10)),
         *(whole(task, sizes[task][1], 33) for task in ("two classes, labels", "runs")),
         *(whole(task, sizes[task][1], k, better=True) for task in TASKS for k in (2, 6)),
     ]
