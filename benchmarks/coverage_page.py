@@ -81,6 +81,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Rows in clusters",
         "Five rows of each user, with a correlation of 0.3 (residuals 0.6) within users.",
     ),
+    "serial": (
+        "Rows in the order of time",
+        "Errors are AR(1): each correlates by ρ with the one before. Answers are right where such a "
+        "series lies below its quantile. Times are given (`time=`).",
+    ),
     "weights": (
         "Weighted rows",
         "Weights are lognormal between ¼ and 4, and larger for rows of high score.",

@@ -23,6 +23,7 @@ from worlds import (
     raters,
     sampled,
     scores,
+    serial,
     several,
     slices,
     topics,
@@ -37,6 +38,7 @@ KINDS = (
     sampled,
     costs,
     learning,
+    serial,
 )
 TRIALS = (several, folds, families, pages, slices, findings, learning)
 

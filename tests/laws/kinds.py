@@ -443,6 +443,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "multiple": _between(0.01, 3.0, 0.2, 0.5, 2.0),
     "recalls": lambda random: tuple(SHARE(random) for _ in range(random.randint(1, 3))),
     "rule": _one_of("least", "nearest", "nine-tenths"),
+    "naive_mae": _one_of(0.25, 1.0, 3.0),
     "odds": _between(0.0, 20.0, 0.0, 0.25, 1.0),
     "power": _one_of(1, 1.5, 2, 2.5, 3),
     "predictors": _one_of(0, 1, 2),

@@ -11,6 +11,7 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
+from calipers.measures.errors import UnknownMeasureError
 
 RANDOM = np.random.default_rng(5)
 TRUTH = np.round(np.exp(RANDOM.normal(size=60)), 1) + 0.1  # with ties
@@ -219,3 +220,21 @@ def test_tweedie_of_power_0_is_what_scikit_learn_makes_of_it() -> None:
         ("d2_tweedie_score", metrics.d2_tweedie_score),
     ):
         assert cal.measure(theirs)(TRUTH, SAID) == pytest.approx(of(TRUTH, SAID))
+
+
+def test_mase_by_hand() -> None:
+    """As sktime and statsforecast have it: mean |y − p| over the mean |y_t − y_{t−m}| in training
+    data. Seasons of 2: |5 − 1|, |2 − 3|, |6 − 5|, |4 − 2| have a mean of 2; residuals 1, 2, 3 too."""
+    train = np.array([1.0, 3, 5, 2, 6, 4])
+    naive = float(np.abs(train[2:] - train[:-2]).mean())
+    assert naive == 2.0
+    truth, said = [7.0, 3.0, 5.0], [8.0, 1.0, 8.0]
+    mase = cal.measure(f"MASE(naive_mae={naive})")
+    assert mase(truth, said) == 1.0
+    made = cal.regression(truth * 20, said * 20, measures=[str(mase), "MAE"])
+    one, mae = made.estimates
+    assert (one.low, one.high) == pytest.approx((mae.low / 2, mae.high / 2))
+    with pytest.raises(UnknownMeasureError, match="needs naive_mae"):
+        cal.regression(truth, said, measures=["MASE"])
+    with pytest.raises(UnknownMeasureError, match="more than 0"):
+        cal.measure("MASE(naive_mae=0)")

@@ -100,6 +100,7 @@ PARAMETERS: dict[str, Domain] = {
     "min_fpr": Domain(low=0, high=1),
     "min_grade": Domain(whole=True),
     "multiple": Domain(low=0, open=True),
+    "naive_mae": Domain(low=0, open=True, usual=1.0),
     "odds": Domain(low=0),
     "patience": Domain(low=0, high=1, open=True),
     "p": Domain(low=0, high=1, open=True),

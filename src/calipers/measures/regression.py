@@ -86,6 +86,14 @@ def _logarithms(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.where(inside, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
 
 
+def _scaled(truth: FloatArray, predicted: FloatArray, naive_mae: float) -> FloatArray:
+    return _absolute(truth, predicted) / naive_mae
+
+
+def _median(truth: FloatArray, weight: FloatArray | None, naive_mae: float) -> float:
+    return weighted_quantile(truth, weight)
+
+
 def pinball(truth: FloatArray, predicted: FloatArray, alpha: float = 0.5) -> FloatArray:
     """α·(y − p) above the prediction, (1 − α)·(p − y) below it."""
     apart = truth - predicted
@@ -134,6 +142,25 @@ def mean_squared_error(m: Moments) -> FloatArray:
 )
 def mean_absolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|."""
+    return np.asarray(m.mean)
+
+
+@loss(
+    "MASE",
+    aliases=("mean_absolute_scaled_error",),
+    rows=_scaled,
+    constant=_median,
+    in_units=False,
+    reference="Hyndman and Koehler 2006",
+)
+def mean_absolute_scaled_error(m: Moments, naive_mae: float) -> FloatArray:
+    """Mean absolute scaled error: mean of |residual| over the mean absolute error that the naive
+    forecast has on the training data; below 1 where forecasts are better than that.
+
+    ``naive_mae`` is the mean of |y_t − y_{t−m}| over the training data in the order of time, with m
+    = 1, or as many steps as there are in a season. It is taken as given: intervals are those of the
+    mean alone, and several series are each scaled by their own before they are evaluated together.
+    """
     return np.asarray(m.mean)
 
 
