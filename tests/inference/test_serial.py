@@ -229,6 +229,16 @@ def test_methods_by_name_stay_and_say_so() -> None:
     assert made.method == f"{plain.method}, but rows are taken as independent"
 
 
+def test_cautions_of_the_usual_interval_stay() -> None:
+    late = autoregressive(1, N, 0.9, 10)[0]
+    score = (Y > 0) + np.where(Y > 0, late, -late)
+    options = {"score": score, "threshold": "youden", "measures": ["accuracy"]}
+    plain = cal.classification(Y > 0, **options)["accuracy"].method
+    made = cal.classification(Y > 0, time=TIME, **options)["accuracy"].method
+    assert plain.endswith(", but the threshold was chosen on these rows")
+    assert made == "HAC, serially dependent, but the threshold was chosen on these rows"
+
+
 def test_few_effective_rows_are_said() -> None:
     made = cal.regression(Y[:40], SYSTEMS["a"][:40], time=TIME[:40], measures=["mean-error"])[
         "mean-error"

@@ -214,10 +214,11 @@ def _limits(reading: Reading, serial: Dependence, level: float) -> tuple[float, 
 def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> Interval:
     """The wider of an interval and that of the HAC error, end by end."""
     low, high = limits
+    own, but, caution = made.method.partition(", but ")  # which holds of the wider one as well
     if low <= made.low and made.high <= high:
-        made = Interval(low, high, NAME, se=serial.error.se)
+        made = Interval(low, high, f"{NAME}{but}{caution}", se=serial.error.se)
     elif low < made.low or made.high < high:
-        name = f"{made.method} or {NAME}: the wider"
+        name = f"{own} or {NAME}: the wider{but}{caution}"
         made = replace(made, low=min(low, made.low), high=max(high, made.high), method=name)
     if serial.effective < FEW_EFFECTIVE:
         return made.but(f"rows count as {serial.effective:.0f}")
