@@ -185,7 +185,8 @@ def _by_protocol(values: Any) -> Array | None:
 
         return of_arrow(_decoded(pa.array(values)))
     if hasattr(values, "__array__"):
-        return np.asanyarray(values)
+        array: Array = np.asanyarray(values)
+        return array
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
     return None

@@ -20,7 +20,7 @@ SCHEMA = 1
 LAYOUTS = ("wide", "long")
 
 #: Which class the rows of a confusion matrix stand for.
-ORIENTATIONS = ("truth-rows", "predicted-rows")
+ORIENTATIONS: tuple[str, str] = ("truth-rows", "predicted-rows")
 
 
 def checked_orientation(orientation: str) -> str:
