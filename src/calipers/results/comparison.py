@@ -115,7 +115,8 @@ class Comparison(Written, Tidy):
         if not isinstance(key, str | tuple):
             names = "a measure, (system, baseline, measure), or an index"
             return at_index(self.differences, key, names)
-
+        if isinstance(key, tuple) and len(key) != 3:
+            raise KeyError(f"{key!r}: expected a system, its baseline and a measure")
         own, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
         measures = tuple(dict.fromkeys(d.measure for d in self))
         try:
