@@ -69,7 +69,9 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
     lower = []
     for seed in range(40):
         truth, p = rows(seed, 300, 1.0)
-        ev = cal.classification(truth, probability=p, measures=["ECE"], resamples=300)
+        ev = cal.classification(
+            truth, probability=p, measures=["ECE"], interval="bootstrap", resamples=300
+        )
         estimate = ev["ECE"]
         assert 0 <= estimate.low <= estimate.high <= 1
         drawn = ev.sources.by_name["system"].reading(cal.measure("ECE")).own_replicates

@@ -63,20 +63,20 @@ def test_percentiles(rows: Rows, design: str) -> None:
 
 
 def spiegelhalter(y: Any, p: Any, w: Any) -> float:
-    z = (w * (y - p) * (1 - 2 * p)).sum() / np.sqrt((w * (1 - 2 * p) ** 2 * p * (1 - p)).sum())
+    z = (w * (y - p) * (1 - 2 * p)).sum() / np.sqrt((w**2 * (1 - 2 * p) ** 2 * p * (1 - p)).sum())
     return float(2 * stats.norm.sf(abs(z)))
 
 
 @data
 @designs
 def test_the_calibration_error_is_turned(rows: Rows, design: str) -> None:
-    """2·value − replicate, cut off at 0, and 0 where a test finds nothing."""
+    """By bootstrap: 2·value − replicate, cut off at 0, and 0 where a test finds nothing."""
     formula, w = by_hand.calibration_error(rows.truth, rows.a), weight_of(rows, design)
     low, high = ends(2 * formula(w) - formula(by_score(rows, design)))
     calibrated = spiegelhalter(rows.truth, rows.a, w) > 0.05
     if calibrated and design in ("plain", "weighted"):
         low = 0.0
-    found = of(rows, "ECE", design)
+    found = of(rows, "ECE", design, interval="bootstrap")
     assert limits(found) == near(max(low, 0.0), high)
     assert found.value == pytest.approx(formula(w), rel=1e-9)
 

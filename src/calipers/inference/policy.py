@@ -203,7 +203,12 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     ),
     "measure of scores": _OF_SCORES,
     "recalibration": (Row("delta"),),
-    "calibration": (Row("turned", caution=_biased),),
+    # Of bins of equal mass or width, 100 to 1,000 rows, probabilities right, too extreme or timid,
+    # sharp or rare, ECE and RMSCE held the truth 95 to 100 times of 100 (±1.2), MCE 96 to 100, but
+    # 85 where the worst bin is mostly empty; with exponential weights, and in clusters of 20 rows
+    # (ICC 0.3), 95 to 100, and 93 there (±1.8). Before, turned replicates: 87 to 93, 50 to 80 and
+    # 13 to 85 times; up to 46 of 100 intervals of RMSCE were [0, 0].
+    "calibration": (Row("of bins"), Row("turned", caution=_biased)),
     "threshold": (Row("percentile"),),
     # With half a row at either end, Brier of which 0.5% of the rows are badly wrong held the truth
     # 96 and 98 times of 100 (25 and 100 rows; the bootstrap-t 12 and 39), of 3% 97 and 94 times (56
@@ -378,6 +383,7 @@ ANALYTIC = (
         "area",
         "hall",
         "Dirichlet, of the cells",
+        "of bins",
         "delta",
         "student",
         "Student t",

@@ -232,7 +232,8 @@ class Drawn:
         definition = measure.definition
         if definition.area is not None or definition.opens is not None:
             return False
-        return definition.interval in (None, "pivotal") and self._runs(measure) is None
+        drawn = definition.interval in (None, "pivotal") or definition.binned is not None
+        return drawn and self._runs(measure) is None
 
     def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:
         """Before which places of the table runs of scores end that may be put together, if any."""

@@ -198,20 +198,31 @@ def resolution(x: Levels, bins: int = 10, binning: str = "equal-width") -> float
 
 def _binned(x: Levels, bins: int, binning: str) -> Levels:
     """The levels by bin."""
-    if binning == "distinct":
-        return x
-    first = {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[binning](bins)
-    return x.gathered(first)
+    return x if binning == "distinct" else x.gathered(beginnings(x, bins, binning))
 
 
-@error("ECE", aliases=("expected_calibration_error",), any_classes=True, together=_by_width,
+def beginnings(
+    x: Levels, bins: int, binning: str = "equal-mass", estimator: str | None = None
+) -> IntArray:
+    """Where the bins begin."""
+    how = estimator or binning
+    if how in ("distinct", "sweep"):
+        return np.arange(len(x)) if how == "distinct" else x.sweep()
+    return {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[how](bins)
+
+
+binned_error = partial(error, any_classes=True, binned=beginnings)
+
+
+@binned_error("ECE", aliases=("expected_calibration_error",), interval="mean_gap",
+       together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015; sweep: Roelofs and others 2022")  # fmt: skip
 def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equal-width") -> float:
     """Expected calibration error, by a named estimator.
 
-    All are biased upwards where probabilities are nearly right, and so are the limits of their
-    intervals there: no bootstrap gets hold of 0. ``Spiegelhalter-z`` and the band of the
-    calibration curve test for it.
+    All are biased upwards where probabilities are nearly right; the limits of their intervals are
+    not. ``RMSCE`` takes off what chance adds; ``Spiegelhalter-z`` and the band of the calibration
+    curve test for calibration.
     ``equal-width`` and ``equal-mass``: Σ w|p̄ − ȳ| over bins. ``sweep``: the same over as many bins
     of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
     Bins of equal width are closed on the right: (0, 1/B], (1/B, 2/B], …, with 0 in the first.
@@ -224,7 +235,8 @@ def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
     return bool((_binned(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
 
 
-@error("RMSCE", aliases=("root_mean_squared_calibration_error",), any_classes=True,
+@binned_error("RMSCE", aliases=("root_mean_squared_calibration_error",),
+       interval="root_mean_gap",
        undefined={"one_row_in_a_bin": _where(_lonely)},
        reference="Kumar, Liang and Ma 2019")  # fmt: skip
 def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
@@ -240,7 +252,8 @@ def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
     return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
 
-@error("MCE", aliases=("maximum_calibration_error",), any_classes=True, together=_by_width,
+@binned_error("MCE", aliases=("maximum_calibration_error",), interval="largest_gap",
+       together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
 def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-width") -> float:
     """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""

@@ -66,7 +66,9 @@ class Definition:
     other part of the table is needed; ``at_corner`` that of their points the corners of the convex
     hull will do, as where level lines of the value are straight in TP and FP. ``together`` numbers
     the scores of a table so that neighbours of one number may be put together, with their mean as
-    the score, and the value stays the same; it is None where there is no such numbering. ``at``,
+    the score, and the value stays the same; it is None where there is no such numbering. ``binned``
+    says for the levels of probabilities where the bins begin whose gaps are averaged, by the norm
+    that ``interval`` names. ``at``,
     ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
     and in its middle. ``range_of_two`` is the range with two classes, where that is another; of
     more it may be the macro average of the measure that ``macro_of`` names, or that ``rescaled``.
@@ -106,6 +108,7 @@ class Definition:
     opens: Callable[..., npt.NDArray[np.bool_]] | None = None
     at_corner: bool = False
     together: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
+    binned: Callable[..., npt.NDArray[np.int64]] | None = None
     at: str = "cutoff"
     suffix: str | None = None
     #: Whether the name goes without the suffix where that is the default.

@@ -1,8 +1,9 @@
 """Measures of calibration: readings over the table of distinct probabilities.
 
-They are bootstrapped as measures of scores are. Most are biased, and replicates of them are biased
-once more; their intervals are pivotal: replicates are turned about the value, which takes that
-second bias off. The coefficients of a recalibration have Wald's.
+Errors of bins (ECE, RMSCE, MCE) have an interval from their bins. The others are bootstrapped as
+measures of scores are. Most are biased, and replicates of them are biased once more; their
+intervals are pivotal: replicates are turned about the value, which takes that second bias off. The
+coefficients of a recalibration have Wald's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from calipers.inference import intervals
+from calipers.inference.calibration_errors import Bins
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading
@@ -46,7 +48,8 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
         undefined=reasons(measure, table, rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
-        pivotal=definition.interval == "pivotal",
+        pivotal=definition.interval == "pivotal" or definition.binned is not None,
+        methods={} if definition.binned is None else {"of bins": partial(_by_bins, measure, table)},
         error=None
         if definition.coefficient is None
         else lambda: _wald(measure, table, weighted=table.weighted),
@@ -116,8 +119,62 @@ class ProbableRows:
             replicates=lambda: rows.drawn_by_row.of(measure),
             left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
         )
-        made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
+        methods = {**made.methods, "turned": partial(_turned, rows, measure, made)}
+        if rows.clusters is not None and measure.definition.binned is not None:
+            methods["of bins"] = partial(_by_bins_of_clusters, rows, measure)
+        made = replace(made, methods=methods)
         return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
+
+
+# --- Errors of bins -------------------------------------------------------------------------------
+
+#: The interval of each norm of gaps.
+_NORMS = {
+    "mean_gap": Bins.mean_size,
+    "root_mean_gap": Bins.root_mean_square,
+    "largest_gap": Bins.largest,
+}
+
+
+def _by_bins(
+    measure: MeasureLike, table: ScoreTable, level: float, counts_as: float = 1.0
+) -> Interval:
+    """From the bins alone; ``counts_as`` is for how many rows each counts."""
+    definition = measure.definition
+    levels = Levels.of(table)
+    assert definition.binned is not None
+    assert definition.interval is not None
+    binned = levels.gathered(definition.binned(levels, **measure.parameters))
+    rows = binned.effective * counts_as
+    bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.share)
+    return _NORMS[definition.interval](bins, level).within(*definition.range)
+
+
+def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
+    """The same of rows in clusters, each of which counts for as many as it does in the sum of all
+    residuals about the gaps of their bins: the design effect, with Student's t of the clusters."""
+    clusters, definition = rows.clusters, measure.definition
+    assert clusters is not None
+    assert definition.binned is not None
+    if clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    levels = Levels.of(rows.table)
+    first = definition.binned(levels, **measure.parameters)
+    binned = levels.gathered(first)
+    level_of = len(levels) - 1 - rows.order.place.astype(np.intp)
+    place = np.searchsorted(first, level_of, side="right") - 1
+    apart = rows.positive - rows.score - (binned.share - binned.probability)[place]
+    apart = apart if rows.weight is None else apart * rows.weight
+    alone = float(np.square(apart).sum())
+    effect = 1.0
+    if alone > 0:
+        number = clusters.number
+        together = np.bincount(clusters.code, apart, clusters.size)
+        wider = intervals.t_of(level, number - 1) / intervals.z_of(level)
+        of_clusters = float(np.square(together).sum()) * number / (number - 1) * wider**2
+        effect = max(1.0, of_clusters / alone)
+    made = _by_bins(measure, rows.table, level, 1 / effect)
+    return replace(made, method=clusters.named(made.method))
 
 
 def _turned(

@@ -56,7 +56,8 @@ def with_replicates(measure: MeasureLike, made: Reading, table: ScoreTable) -> R
         methods = {"turned on logits": partial(_on_logits, made, size)}
         return replace(made, methods={**made.methods, **methods})
     if made.kind == "calibration":
-        return replace(made, methods={"turned": partial(turned, measure, made, table, NAME)})
+        turning = partial(turned, measure, made, table, NAME)
+        return replace(made, methods={**made.methods, "turned": turning})
     return made
 
 
