@@ -102,6 +102,8 @@ class Slices(Written, Tidy):
         all rows, ``slices[0]``."""
         if not isinstance(key, tuple):
             return at_index(self.all, key, "(column, slice, measure), or an index")
+        if len(key) not in (3, 4):
+            raise KeyError(f"{key!r}: expected a column, its slice, (a system) and a measure")
         measures = dict.fromkeys(s.estimate.measure for s in self.all)
         try:
             name = measure_named(str(key[-1]), measures, self.origin)
