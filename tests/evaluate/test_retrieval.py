@@ -79,6 +79,19 @@ def test_inferred_ap_without_the_pool_is_ap_and_says_so() -> None:
     assert judged.notes == cal.retrieval(unlisted, run, measures=["AP"]).notes == ()
 
 
+def test_average_precision_decides_unless_another_measure_is_asked_for_first() -> None:
+    judged = {f"q{k}": {"a": 1, "b": 0} for k in range(8)}
+    runs = {
+        "up": {topic: {"a": 2.0, "b": 1.0} for topic in judged},
+        "down": {topic: {"a": 1.0, "b": 2.0} for topic in judged},
+    }
+    # Both retrieve all documents: a comparison by how many are relevant would say nothing.
+    found = cal.retrieval(judged, runs)
+    assert found.comparison is not None
+    assert found.comparison.primary == found.measures[0] == "AP"
+    assert str(cal.retrieval(judged, runs["up"])).splitlines()[-1].startswith("AP is 1.00")
+
+
 def test_undefined_values_can_be_averaged_as_zero() -> None:
     ap = cal.retrieval(QRELS, RUN, measures=["AP"], undefined="zero")["AP"]
     assert ap.value == pytest.approx((5 / 6 + 1 / 2 + 0) / 3)

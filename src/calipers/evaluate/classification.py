@@ -184,7 +184,7 @@ def classification(
     engine
         ``"memory"`` has all rows in memory, ``"stream"`` reads ``data`` in batches and keeps what
         the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names, and there are two classes. Unless
+        them, of any size; columns are then given by their names. Unless
         given, a file whose columns would not fit into the memory is streamed. ``"spark"`` and
         ``"dask"`` have Spark or Dask read paths; their data frames as ``data`` need no word.
     memory

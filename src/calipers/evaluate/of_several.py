@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+#: AP comes first, since the first with a better side decides between systems; counts come last.
 DEFAULT_MEASURES = (
-    "NumQ",
-    "NumRet",
-    "NumRel",
-    "NumRelRet",
     "AP",
     "nDCG@10",
     "nDCG",
@@ -16,6 +13,10 @@ DEFAULT_MEASURES = (
     "R@100",
     "R@1000",
     "Rprec",
+    "NumQ",
+    "NumRet",
+    "NumRel",
+    "NumRelRet",
 )
 
 #: The cutoffs of trec_eval.
