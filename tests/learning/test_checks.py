@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -250,3 +251,20 @@ def test_what_a_check_says() -> None:
 def test_what_is_no_split(parts: Any, table: Any, said: str) -> None:
     with pytest.raises(cal.InputError, match=said):
         cal.check_split(parts, table)
+
+
+@pytest.mark.parametrize(
+    ("verb", "message"),
+    [
+        (lambda x, y: cal.split(len(x)), "dividing rows at random takes scikit-learn"),
+        (lambda x, y: cal.check_split(np.arange(60) < 40, x, y), "checking a split takes"),
+        (lambda x, y: cal.learning_curve(None, x, y), "fitting models takes scikit-learn"),
+    ],
+)
+def test_what_takes_scikit_learn_says_so(
+    verb: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without the extra the command ended in an internal error.
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(cal.InputError, match=rf"{message}.*: pip install '.*scikit-learn>="):
+        verb(np.zeros((60, 2)), np.arange(60) % 2)

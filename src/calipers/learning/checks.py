@@ -22,6 +22,7 @@ from calipers.findings.words import Valued
 from calipers.learning import faults
 from calipers.learning.columns import Columns
 from calipers.learning.faults import CHECKS, Asked, Found, plain
+from calipers.learning.fitting import check_there
 from calipers.learning.parts import Split
 from calipers.learning.scoring import Scoring
 from calipers.results import Finding
@@ -123,6 +124,7 @@ def check_split(
     >>> [f.kind for f in cal.check_split(cal.split(300), given_away, y).findings]
     ['gives-away']
     """
+    check_there("checking a split")
     columns = Columns.of(X)
     made = _parts(parts, columns.rows)
     known = {

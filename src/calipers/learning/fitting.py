@@ -254,10 +254,10 @@ def _one_thread() -> AbstractContextManager[Any]:
     return made
 
 
-def check_there() -> None:
-    """That scikit-learn can be imported."""
+def check_there(what: str = "fitting models") -> None:
+    """That scikit-learn can be imported, which ``what`` takes."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
         command = install_command("learn")
-        raise InputError(f"fitting models takes scikit-learn: {command}") from None
+        raise InputError(f"{what} takes scikit-learn: {command}") from None

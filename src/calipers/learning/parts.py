@@ -14,7 +14,7 @@ from calipers.data.columns import gather
 from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb
 from calipers.learning.columns import moments
-from calipers.learning.fitting import Places
+from calipers.learning.fitting import Places, check_there
 from calipers.learning.splitters import class_counts, dealt, strata
 
 #: A target of numbers with more distinct values than this is spread by its quantiles.
@@ -172,6 +172,7 @@ def _split(part: Places, made: str) -> Split:
 
 
 def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+    check_there("dividing rows at random")
     from sklearn.model_selection import train_test_split
 
     counts = [round(rows * share) for share in shares[1:]]
