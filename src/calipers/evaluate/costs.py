@@ -14,6 +14,7 @@ from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, provenance
 from calipers.evaluate.slices import sliced
 from calipers.measures import TASKS, Measure, parse
+from calipers.report.verdict import outcome
 from calipers.results import Comparison, Evaluation, Front, FrontRow
 from calipers.systems.costs import CostSystem
 
@@ -116,7 +117,7 @@ def _better(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
     """The pairs of which tests find the first to be better by a measure."""
     found = set()
     for d in compared or ():
-        if d.measure == measure and d.p_adjusted <= 1 - d.level:
+        if d.measure == measure and outcome(d).decided:
             up = (d.value > 0) is (d.higher_is_better is not False)
             found.add((d.system, d.baseline) if up else (d.baseline, d.system))
     return found
