@@ -247,9 +247,30 @@ def test_few_effective_rows_are_said() -> None:
 
 
 def test_measures_without_influence_say_so() -> None:
-    evaluation = cal.regression(Y, SYSTEMS, time=TIME, measures=["MAE", "MedAE"])
-    assert "but serial dependence is not allowed for" in evaluation["a", "MedAE"].method
-    assert any("of MedAE take rows as independent" in note for note in evaluation.notes)
+    p = 1 / (1 + np.exp(-SYSTEMS["a"]))
+    evaluation = cal.classification(Y > 0, probability=p, time=TIME, measures=["AUC", "ECE"])
+    assert "but serial dependence is not allowed for" in evaluation["ECE"].method
+    assert any("of ECE take rows as independent" in note for note in evaluation.notes)
+
+
+def test_medians() -> None:
+    """By whether rows lie above the median, and the density that Woodruff's interval tells."""
+    errors = autoregressive(400, 200, 0.8, 11)
+    truth, time = float(stats.norm.ppf(0.75)), np.arange(200)
+    held = {}
+    for name, options in (("plain", {}), ("timed", {"time": time})):
+        made = [
+            cal.regression(np.zeros(200), x, measures=["MedAE"], curves=False, **options)["MedAE"]
+            for x in errors[:120]
+        ]
+        held[name] = np.mean([e.low <= truth <= e.high for e in made])
+    assert held["plain"] < 0.8
+    assert held["timed"] > 0.88
+    both = cal.regression(
+        Y, {"a": Y + 2 * ERRORS[0], "b": Y + ERRORS[1]}, time=TIME, measures=["MedAE"]
+    )
+    assert both.comparison["MedAE"].test in ("HAC, paired", "paired bootstrap")
+    assert all("not allowed for" not in e.method for e in both.estimates)
 
 
 def test_classes_scores_outputs_and_quantiles() -> None:

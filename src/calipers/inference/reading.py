@@ -148,6 +148,9 @@ class Reading:
     methods: Mapping[str, Limits] = field(default_factory=dict)
     law: Law | None = None
     influence: Callable[[], Influence | None] | None = None
+    #: Where there is no influence, values of rows whose norm is about the standard error, which
+    #: serial dependence is looked for in.
+    linear: Callable[[], FloatArray | None] | None = None
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], Error | Interval | None] | None = None
     units: Units | None = None
@@ -189,6 +192,7 @@ class Reading:
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
+            linear=difference_of(self.linear, other.linear),
             replicates=difference_of(self.replicates, other.replicates),
             left_out=difference_of(self.left_out, other.left_out),
             few=lambda: self.few() or other.few(),

@@ -143,12 +143,14 @@ def dependence(series: FloatArray) -> Dependence:
 
 def moved_by(reading: Reading) -> FloatArray | None:
     """How much each row moves a value whose rows have an order; None where that is not known."""
-    if reading.order is None or reading.influence is None:
+    if reading.order is None:
         return None
-    influence = reading.influence()
-    if influence is None or len(influence.column) != len(reading.order.code):
+    influence = None if reading.influence is None else reading.influence()
+    moved = None if influence is None else influence.moved
+    if moved is None and reading.linear is not None:
+        moved = reading.linear()
+    if moved is None or len(moved) != len(reading.order.code):
         return None
-    moved = influence.moved
     return moved if np.isfinite(moved).all() else None
 
 

@@ -4,7 +4,7 @@ rows by size."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -117,9 +117,14 @@ class NumberedRows:
             sizes=lambda: (self.size,),
             skew=skewness,
             influence=(lambda: self.influence(measure)) if has else None,
+            linear=self._linear(made),
             replicates=replicates if has else None,
             methods=self._methods(measure, made),
         )
+
+    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+        """Values of rows in which serial dependence is looked for, where there is no influence."""
+        return None
 
     def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
         if made.kind != "correlation":
@@ -250,6 +255,25 @@ class Ordered(NumberedRows):
         if made.kind == "median":
             return {"woodruff": partial(self._woodruff, made.value)}
         return super()._methods(measure, made)
+
+    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+        """Of a median whether rows lie above it, over the density there, which the length of
+        Woodruff's interval tells (Bahadur 1966)."""
+        if made.kind != "median":
+            return None
+
+        def values() -> FloatArray | None:
+            limits = self._woodruff(made.value, 0.95)
+            error = np.abs(self.predicted - self.truth)
+            above = np.where(error == made.value, 0.5, error > made.value) - 0.5
+            above = above if self.weight is None else above * self.weight
+            norm = float(np.linalg.norm(above))
+            if limits.reason is not None or not norm > 0:
+                return None
+            se = (limits.high - limits.low) / 2 / intervals.z_of(0.95)
+            return np.asarray(above * (se / norm))
+
+        return values
 
     def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
         """Limits of the share of rows below the median, or another quantile, as errors (Woodruff
