@@ -15,8 +15,8 @@ def install_command(extra: str) -> str:
     It names the packages themselves, since ``calipers[extra]`` can only be resolved by an index
     that has Calipers, or by an installer that asks the environment first.
 
-    >>> install_command("campaign")
-    "pip install 'starlette>=1.0' 'uvicorn>=0.30'"
+    >>> install_command("campaign").startswith("pip install 'starlette>=")
+    True
     """
     try:
         described = metadata.requires("calipers") or []

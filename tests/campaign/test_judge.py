@@ -122,4 +122,4 @@ def test_elsewhere_than_on_this_computer(judge: Any) -> None:
 
 def test_without_the_extra(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "find_spec", lambda name: None)
-    assert "pip install 'starlette>=1.0' 'uvicorn>=0.30'" in str(judge()[1].exception)
+    assert "pip install 'starlette>=" in str(judge()[1].exception)
