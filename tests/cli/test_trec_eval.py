@@ -331,12 +331,62 @@ def test_missing_topics_with_c(program: Program) -> None:
     assert values["yaap"] == "-0.6931"
 
 
-@pytest.mark.parametrize("arguments", [[], ["-c"]])
-def test_results_of_no_topic_at_all(program: Program, arguments: list[str]) -> None:
-    out, code, err = program(*arguments, "qrels", "results", results="# nothing\n\n")
+@pytest.mark.parametrize("results", ["# nothing\n\n", "\n", "#\n"])
+def test_results_that_hold_nothing(program: Program, results: str) -> None:
+    """Blank lines and comments alone are a run that finds nothing, as in trec_eval 10.0; a file
+    without any line is none."""
+    out, code, err = program("qrels", "results", results=results)
+    assert (out, code) == ("", 4)
+    assert "-c evaluates it all the same" in err
+    found = program(
+        "-c", "-m", "num_q", "-m", "map", "-m", "P.5", "qrels", "results", results=results
+    )
+    zeros = "map                   \tall\t0.0000\nP_5                   \tall\t0.0000\n"
+    assert found == ("num_q                 \tall\t3\n" + zeros, 0, "")
+    out, code, err = program("-c", "qrels", "results", results="")
     assert (out, code) == ("", 2)
-    assert "results" in err
+    assert err
     assert program("--conventions", "9", "qrels", "results", results="7 Q0 a 1 1 r\n")[1] == 7
+
+
+#: What trec_eval 10.0 prints of the files below.
+REPEATED_GAINS = {
+    "dcg.1=9,1=3": 2.3928,
+    "ndcg.1=9,1=3": 0.1791,
+    "ndcg_rel.1=9,1=3": 0.1699,
+    "G.1=9,1=3": 0.0667,
+    "Rndcg.1=9,1=3": 0.1218,
+    "ndcg.1=3,1=9": 0.4389,
+}
+
+
+@pytest.mark.parametrize("measure", REPEATED_GAINS)
+def test_a_level_with_two_gains(program: Program, measure: str) -> None:
+    """Documents of the ranking have the smallest, those of ideal lists the first."""
+    files = {
+        "qrels": "1 0 a 1\n1 0 b 2\n1 0 c 0\n1 0 d 1\n2 0 a 1\n2 0 e 3\n",
+        "results": "1 Q0 c 1 9 r\n1 Q0 a 2 8 r\n1 Q0 b 3 7 r\n2 Q0 x 1 2 r\n2 Q0 a 2 1 r\n",
+    }
+    out, code, _ = program("-m", measure, "qrels", "results", **files)
+    assert code == 0
+    assert float(out.split()[-1]) == REPEATED_GAINS[measure]
+    if measure == "dcg.1=9,1=3":  # by hand: 3/log2(3) + 2/2, and 3/log2(3)
+        assert float(out.split()[-1]) == pytest.approx((6 / np.log2(3) + 1) / 2, abs=5e-5)
+
+
+def test_a_preference_line_that_stands_there_twice(program: Program) -> None:
+    """It is counted twice, as trec_eval 10.0 does: a over b, b and c, and both b over c; but pairs
+    of documents are counted once."""
+    line = "1 0 1 b 2\n"
+    qrels = f"1 0 1 a 3\n{line}{line}1 0 1 c 1\n2 0 1 a 2\n2 0 1 b 1\n"
+    results = "1 Q0 c 1 9 r\n1 Q0 a 2 8 r\n1 Q0 b 3 7 r\n2 Q0 x 1 2 r\n2 Q0 a 2 1 r\n"
+    asked = ("num_prefs_poss", "simp", "pair", "avgjg_Rnonrel")
+    options = [part for name in asked for part in ("-m", f"prefs_{name}")]
+    out, code, _ = program(
+        *options, "-R", "prefs", "qrels", "results", qrels=qrels, results=results
+    )
+    assert code == 0
+    assert [text.split()[-1] for text in out.splitlines()] == ["6", "0.7000", "0.6667", "0.7286"]
 
 
 # Errors

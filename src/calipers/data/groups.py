@@ -96,7 +96,8 @@ def read_groups(
             rows, stored = rows_of_dict(data), {}
         else:
             rows, stored = _of_table(data), {}
-        return grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient)
+        origin = noted(origin, {"lines": len(rows.level), **stored})
+        return grouped(rows, origin, lenient, counted=lenient and lines != "qrels")
 
 
 def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> Run:
@@ -196,8 +197,9 @@ def _by_subtopic(source: Any) -> Any:
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
-def grouped(rows: Rows, origin: Origin, lenient: bool) -> Groups:
-    """Rows as the arrays of ``GroupedRankings``."""
+def grouped(rows: Rows, origin: Origin, lenient: bool, *, counted: bool = False) -> Groups:
+    """Rows as the arrays of ``GroupedRankings``; lines that say the same twice are ``counted``
+    twice, as trec_eval counts preferences, or are wrong."""
     if len(rows.level) == 0:
         raise InputError("no judgments")
     topics, topic = numbered(rows.topic)
@@ -232,7 +234,7 @@ def grouped(rows: Rows, origin: Origin, lenient: bool) -> Groups:
     wrong: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
-        _repeated(rows, order, np.stack([topic, name, part, document])),
+        _repeated(rows, order, np.stack([topic, name, part, document]), counted=counted),
         _contradictions(rows, order, arrays["judgments"], arrays["part"]),
     ):
         error = rows.error(row, message)
@@ -265,9 +267,14 @@ def _text(column: Any, row: int) -> str:
     return repr(text_of(column[row].as_py()))
 
 
-def _repeated(rows: Rows, order: Any, keys: Any) -> Iterator[tuple[int, str]]:
-    """Documents that stand twice in a group, or in a part of one."""
+def _repeated(
+    rows: Rows, order: Any, keys: Any, *, counted: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Documents that stand twice in a group, or in a part of one; at two levels where those at one
+    are ``counted``."""
     same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
+    if counted:
+        same &= rows.level[order[1:]] != rows.level[order[:-1]]
     for second in (np.flatnonzero(same) + 1).tolist():
         a, b = sorted((int(order[second - 1]), int(order[second])))
         part = "" if rows.part is None else f", part {_text(rows.part, a)}"

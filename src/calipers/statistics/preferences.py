@@ -64,6 +64,11 @@ class Group:
             matrix[matrix[:, middle]] |= matrix[middle]
         return cls(places, levels, matrix)
 
+    @property
+    def repeated(self) -> bool:
+        """Whether a document stands there more than once, as trec_eval counts lines."""
+        return bool((np.diff(self.place) == 0).any())
+
     def only(self, chosen: BoolArray) -> Group:
         """The group without the other documents."""
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
@@ -131,7 +136,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[Group]]]) -> Preferen
     respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
     pairs, shares, at = [], [], 0
     for retrieved, groups in topics:
-        if len(groups) == 1:
+        if len(groups) == 1 and not groups[0].repeated:
             # Every pair has one preference at most.
             pairs.append(possible[at])
             shares.append(respected[at].astype(np.float64))
@@ -163,8 +168,12 @@ def _pairs(groups: Sequence[Group], retrieved: int) -> tuple[IntArray, FloatArra
             low, high = np.searchsorted(group.place, [first, last])
             cells = np.ix_(group.place[low:high] - first, group.place[low:] - first)
             met, missed = group.block(int(low), int(high))
-            down[cells] += met
-            up[cells] += missed
+            if group.repeated:  # each time counts
+                np.add.at(down, cells, met)
+                np.add.at(up, cells, missed)
+            else:
+                down[cells] += met
+                up[cells] += missed
         total = down + up
         kept = max(retrieved - first, 0)
         pairs += _by_retrieval(total > 0, kept)
@@ -238,5 +247,9 @@ def _with_fewer(group: Group, last: BoolArray, retrieved: int, kept: int) -> tup
         kept = min(kept, int(last.sum()))
         found = min(kept, int((last & (group.place < retrieved)).sum()))
         met += found * (kept - 1) - found * (found - 1) // 2
+        # A document that stands there twice does not stand above itself.
+        first = group.place[last][:kept]
+        times = np.unique(first[first < retrieved], return_counts=True)[1]
+        met -= int((times * (times - 1)).sum()) // 2
         all_of_them += kept * int(last.sum())
     return met, all_of_them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calipers.cli.trec_eval.options import Options
@@ -43,31 +43,60 @@ def read_inputs(options: Options) -> Judged:
     if options.results_format != "trec_results":
         raise Stop(2, f"{options.results_format!r} is no format of results: trec_results")
     how = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
+    run = _NO_RESULTS if _holds_no_results(results) else results
     try:
         if options.judgments_format == "qrels":
-            judged = _read_qrels(judgments, results, how)
+            judged = _read_qrels(judgments, run, how)
         else:
-            judged = _read_groups(judgments, results, how, GROUPED[options.judgments_format])
+            judged = _read_groups(judgments, run, how, GROUPED[options.judgments_format])
     except InputError as error:
         raise Stop(2, str(error)) from None
+    if run is _NO_RESULTS:
+        judged = replace(judged, tag=b"")
     if judged.tag is None:
         raise Stop(2, f"{results}: no results")
     return judged
 
 
-def _read_qrels(judgments: str, results: str, how: Mapping[str, Any]) -> Judged:
+#: A run of a topic that nobody has judged.
+_NO_RESULTS: Mapping[str, Mapping[str, float]] = {"\0": {"\0": 0.0}}
+
+
+def _holds_no_results(path: str) -> bool:
+    """Whether a file has nothing but blank lines and comments, which the original takes for a run
+    that finds nothing; without any line it is none."""
+    if path == STDIN:
+        return False
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            lines = 0
+            for line in stream:
+                text = line.strip()
+                if text and not text.startswith(b"#"):
+                    return False
+                lines += 1
+    except OSError:  # which is told where it is read
+        return False
+    return lines > 0
+
+
+def _name(results: Any) -> str:
+    return results if isinstance(results, str) else "results"
+
+
+def _read_qrels(judgments: str, results: Any, how: Mapping[str, Any]) -> Judged:
     qrels = read_qrels(judgments, lenient=True)
-    run = read_run(results, results, qrels, **how)
+    run = read_run(_name(results), results, qrels, **how)
     rankings = JudgedRankings(**run.arrays)
     return Judged(qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong})
 
 
-def _read_groups(judgments: str, results: str, how: Mapping[str, Any], lines: Lines) -> Judged:
+def _read_groups(judgments: str, results: Any, how: Mapping[str, Any], lines: Lines) -> Judged:
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.wrong and lines == "qrels":
         # Of these the original reads no further.
         raise next(iter(groups.wrong.values()))
-    run = judge_groups(results, results, groups, ascending=lines != "qrels", **how)
+    run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **how)
     return Judged(
         groups.documents.judgments.topics,
         GroupedRankings(**run.arrays),

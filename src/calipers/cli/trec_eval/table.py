@@ -17,6 +17,10 @@ from calipers.cli.trec_eval.reading import Stop, real, whole
 Reader = Callable[[str, "str | None"], "list[tuple[str, dict[str, Any] | None]]"]
 
 
+#: Beyond any grade.
+NO_GRADE = 1 << 40
+
+
 def plain(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
     """No parameters; such as are given do not matter."""
     return [(name, {})]
@@ -55,18 +59,34 @@ def numbers(usual: str, meaning: Callable[[list[float]], dict[str, Any] | None])
 
 
 def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-    """Gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``."""
+    """Gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``.
+
+    A grade that has a second gain has the first one in ideal lists; documents in the ranking have
+    that of all its gains which comes first in their order. The others are those of grades that no
+    document has, and ``taken`` says which one documents take.
+    """
+    from calipers.cli.trec_eval.ideal import merge_sorted
+
     found: dict[str, Any] = {}
     gains: dict[int, float] = {}
+    own: dict[int, list[int]] = {}
     for pair in [] if text is None else text.split(","):
         if pair.count("=") != 1:
             raise Stop(2, f"{name}: {text!r}, expected pairs such as 1=3,2=9")
         key, value = pair.split("=")
         if re.fullmatch(r"[+-]?[0-9]+", key):
-            gains.setdefault(whole(key), real(value))
+            grade, given = whole(key), real(value)
+            again = grade if grade not in own else NO_GRADE + len(gains)
+            own.setdefault(grade, []).append(again)
+            gains[again] = given
         elif key == "p":
             found["p"] = real(value)
-    return [(_joined(name, text), {**found, "gains": gains} if gains else found)]
+    order = [grade for grade, _ in merge_sorted(tuple(gains.items()))]
+    taken = {grade: min(same, key=order.index) for grade, same in own.items() if len(same) > 1}
+    for grade in [grade for grade in taken if grade < 0]:  # of which ideal lists have none
+        gains[grade] = gains[taken.pop(grade)]
+    found |= {"gains": gains} if gains else {}
+    return [(_joined(name, text), {**found, "taken": taken} if taken else found)]
 
 
 def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:

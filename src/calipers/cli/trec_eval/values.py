@@ -220,6 +220,8 @@ class View:
 
     def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
         definition = row.definition
+        taken = parameters.get("taken", {})
+        parameters = {key: value for key, value in parameters.items() if key != "taken"}
         level = self._level
         general = {
             "rel": max(level, 0) if row.relevant == "judged" else level,
@@ -232,6 +234,11 @@ class View:
         except UnknownMeasureError as error:
             raise Stop(2, str(error)) from None
         rankings = self._by_level[row.relevant]
+        for grade, other in taken.items():
+            assert isinstance(rankings, JudgedRankings)
+            rankings = replace(
+                rankings, grade=np.where(rankings.grade == grade, other, rankings.grade)
+            )
         gains = tuple(parameters.get("gains", {}).items())
         if any(not gain.is_integer() for _, gain in gains):
             assert isinstance(rankings, JudgedRankings)
