@@ -17,7 +17,7 @@ def test_an_estimate_as_a_sentence() -> None:
     e = Estimate("nDCG@10", 0.412, 0.385, 0.439, method="bootstrap-t", n=50, unit="topics")
     assert str(e) == "nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics"
     assert [str(e) for e in undefined()] == [
-        "AUC undefined (one_class: 1)",
+        "AUC undefined (one_class: 1 of 12 rows)",
         "Accuracy 1.0000 over 12 rows (no interval: only 12 rows)",
     ]
 
