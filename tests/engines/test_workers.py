@@ -15,7 +15,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.engines import spark as engine
+from calipers.engines import spark_session as engine
 from calipers.engines.workers import Worker, check, question
 
 pytestmark = [
@@ -76,7 +76,8 @@ def other_python(tmp_path: Path) -> Path:
     first = tmp_path / "first"
     first.mkdir()
     rest = [path for path in sys.path if path]
-    (site / "all.pth").write_text("\n".join([str(first), *rest]))
+    before_all = f"import sys; sys.path.insert(0, {str(first)!r})"
+    (site / "all.pth").write_text("\n".join([*rest, before_all]))
     return first
 
 

@@ -165,12 +165,13 @@ def is_elsewhere(options: dict[str, Any]) -> bool:
 
 def connect(options: dict[str, Any]) -> None:
     """Have the engine there that reads files from now on; --master is taken out of the options."""
-    from calipers.engines import dask, spark
+    from calipers.engines import dask
+    from calipers.engines.spark_session import session_of
 
     master = options.pop("master")
     with_pandas()
     if options["engine"] == "spark":
-        spark.session_of(master)
+        session_of(master)
     else:
         dask.connect(master)
 
@@ -224,6 +225,7 @@ def by_name(
 def _rows(table: str, engine: str | None, master: str | None) -> Engine:
     """The engine that has the rows of a table."""
     from calipers.engines import dask, spark
+    from calipers.engines.spark_session import session_of
     from calipers.evaluate.stream_columns import engine_of
 
     if engine in _ELSEWHERE and table in _STDIN:
@@ -231,7 +233,7 @@ def _rows(table: str, engine: str | None, master: str | None) -> Engine:
     if engine in _ELSEWHERE:
         with_pandas()
     if engine == "spark":
-        return spark.Spark.of(table, spark.session_of(master))
+        return spark.Spark.of(table, session_of(master))
     if engine == "dask":
         dask.connect(master)
     # A file behind it is read from where it stands, and has no extension.
