@@ -41,6 +41,13 @@ def bayesian(
     return Interval(low, high, METHOD, se=of.spread).around(mean)
 
 
+def upper(values: FloatArray, end: float, level: float, weight: FloatArray | None = None) -> float:
+    """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
+    where all of them are one number, or the end is not known."""
+    of = _Mean.of(values, (end,), weight)
+    return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
+
+
 def spread(
     values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
@@ -113,10 +120,10 @@ class _Mean:
 
     @classmethod
     def of(
-        cls, values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
+        cls, values: FloatArray, ends: tuple[float, ...], weight: FloatArray | None = None
     ) -> _Mean | None:
-        """Of values and half a unit at either end; None where all of them are one number, or an end
-        is not known."""
+        """Of values and half a unit at each of the ends; None where all of them are one number, or
+        an end is not known."""
         x, w = values, weight
         if w is not None:
             there = w > 0
@@ -133,7 +140,8 @@ class _Mean:
             x, w, mass = _put_together(x, w)
         else:
             mass = np.ones(len(x))
-        return cls(np.append(x, ends), np.append(w / end, [1.0, 1.0]), np.append(mass, [0.5, 0.5]))
+        added = np.ones(len(ends))
+        return cls(np.append(x, ends), np.append(w / end, added), np.append(mass, added / 2))
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""

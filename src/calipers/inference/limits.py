@@ -28,6 +28,12 @@ FEW_OF_MAXIMUM = 1_000
 #: tail hold, no interval can know. (Squares of 100 normal residuals have 0.28.)
 HEAVY_TAIL = 0.4
 
+#: The same of squares: above so many standard errors √(24/n) the excess kurtosis of residuals says
+#: of which kind they are, whether or not one of a rare size was seen. Of 100 and 400 rows that was
+#: said of 3 and 4 of 100 data sets with normal residuals (by skewness of 4 and 0), of 73 and 100
+#: with t of 4 degrees of freedom (53 and 36).
+HEAVY_KURTOSIS = 2.0
+
 #: The largest error that log(1 − value) of an R² has on the side of the lower limit, where there
 #: are at least so many rows: that of the logarithm of one event, since what one row holds alone is
 #: no less sure. Of 200 rows with a residual 13 times as large as the numbers, leaving it out moves

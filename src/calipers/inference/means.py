@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from calipers.inference.intervals import ROUNDING, Interval, missing, t_of
+from calipers.statistics import FloatArray
 
 
 def skewed_t(
@@ -41,3 +42,32 @@ def skewed_t(
     else:
         low = mean - se * turned(t, skewness / 3)
     return Interval(low, high, method, se=se)
+
+
+#: Of squares whose tail is heavier than this index of their roots there is no variance; half a row
+#: stands at no more than so many times the largest.
+LEAST_INDEX, MOST_BEYOND = 2.2, 25.0
+
+#: Few values are taken for the tail, but at least so many.
+FEWEST_OF_TAIL = 5
+
+
+def unseen_square(squares: FloatArray) -> float:
+    """What a row beyond the largest of squares has in the mean, if the tail of their roots goes on
+    as that of the largest √n does: x·α/(α − 2) of a Pareto tail from x on, with Hill's index α
+    (1975).
+
+    >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
+    1.133
+    """
+    n, most = len(squares), float(squares.max(initial=0.0))
+    few = min(max(int(math.sqrt(n)), FEWEST_OF_TAIL), n - 1)
+    index = LEAST_INDEX
+    if few > 0:
+        tail = np.partition(squares, n - 1 - few)[n - 1 - few :]
+        least = float(tail[0])
+        if least > 0:
+            mean = float(np.log(tail[1:] / least).sum()) / few / 2
+            index = max(LEAST_INDEX, 1 / mean) if mean > 0 else math.inf
+    beyond = index / (index - 2) if math.isfinite(index) else 1.0
+    return most * min(beyond, MOST_BEYOND)

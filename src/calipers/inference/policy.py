@@ -27,6 +27,7 @@ from calipers.inference.limits import (
     FEW_POSITIVES_OF_OTHERS,
     FEW_POSITIVES_OF_PAIRS,
     FEW_ROWS,
+    HEAVY_KURTOSIS,
     HEAVY_TAIL,
 )
 from calipers.inference.methods import offers
@@ -113,6 +114,8 @@ def _few_or_none_decide(reading: Reading) -> bool:
 
 
 def _heavy(reading: Reading, made: Interval) -> Interval:
+    if reading.kurtosis is not None:
+        return made.but("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
     return made.but("a heavy tail") if reading.skewness > HEAVY_TAIL else made
 
 
@@ -221,7 +224,7 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("wilson"),
         Row("bayesian"),
         Row("hall", caution=_heavy),
-        Row("delta"),
+        Row("delta", caution=_heavy),
     ),
     # Where all is explained, or leaving out one row leaves nothing to explain, there is no error.
     "share of variance": (

@@ -137,6 +137,9 @@ class Reading:
     few: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
     skew: Callable[[], float] = lambda: 0.0
+    #: Of a mean of squares by how much the kurtosis of what is squared is above that of a normal,
+    #: in standard errors √(24/n).
+    kurtosis: Callable[[], float] | None = None
     #: What half a unit at either end of the range would add to its variance, as a share of that.
     room: Callable[[], float] = lambda: math.inf
     #: Of a biased measure: replicates are turned about the value.

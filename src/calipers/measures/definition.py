@@ -67,8 +67,7 @@ class Definition:
     hull will do, as where level lines of the value are straight in TP and FP. ``together`` numbers
     the scores of a table so that neighbours of one number may be put together, with their mean as
     the score, and the value stays the same; it is None where there is no such numbering. ``binned``
-    says for the levels of probabilities where the bins begin whose gaps are averaged, by the norm
-    that ``interval`` names. ``at``,
+    says where bins of levels begin whose gaps have the norm that ``interval`` names. ``at``,
     ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
     and in its middle. ``range_of_two`` is the range with two classes, where that is another; of
     more it may be the macro average of the measure that ``macro_of`` names, or that ``rescaled``.

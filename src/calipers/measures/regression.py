@@ -116,6 +116,10 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
     return np.where(inside, np.maximum(made, 0.0), inf)  # rounding may leave a hair below 0
 
 
+#: The losses that are squares, of which single rows may hold most.
+SQUARES = (squared, _logarithms)
+
+
 @loss(
     "RMSE",
     aliases=("root_mean_squared_error",),
@@ -124,13 +128,17 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
     interval="root_mean",
 )
 def root_mean_squared_error(m: Moments) -> FloatArray:
-    """Root mean squared error, √(mean of residual²), in the units of the truth."""
+    """Root mean squared error, √(mean of residual²), in the units of the truth.
+
+    n rows cannot show errors that are rarer than 3/n; nor can its interval."""
     return np.asarray(np.sqrt(m.mean))
 
 
 @loss("MSE", aliases=("mean_squared_error", "squared_error"), rows=squared, constant=weighted_mean)
 def mean_squared_error(m: Moments) -> FloatArray:
-    """Mean squared error: mean of residual²."""
+    """Mean squared error: mean of residual².
+
+    n rows cannot show errors that are rarer than 3/n; nor can its interval."""
     return np.asarray(m.mean)
 
 

@@ -12,6 +12,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means, weighted_means
 from calipers.inference.spaces import Error, Influence, OfMeans
+from calipers.measures.regression import SQUARES
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -68,7 +69,22 @@ def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows:
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
         error=lambda: Error(rate * moments.standard_error, "delta"),
+        kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
     )
+
+
+def of_squares(measure: MeasureLike) -> bool:
+    """Whether it is of a mean of squares."""
+    return measure.definition.rows in SQUARES
+
+
+def excess_kurtosis(squares: Moments) -> float:
+    """The excess kurtosis about 0 of what is squared, in its standard errors."""
+    mean = squares.mean
+    if not (mean > 0 and np.isfinite(squares.m2)):
+        return 0.0
+    excess = 1 + squares.m2 / squares.weight / mean**2 - 3
+    return float(excess / np.sqrt(24 / squares.effective_size))
 
 
 def of_losses(
@@ -202,9 +218,17 @@ class _Losses:
             degrees = self.clusters.number - 1
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
         made = means.skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
+        if self.clusters is None and made.reason is None and of_squares(self.measure):
+            high = dirichlet.upper(self.loss, means.unseen_square(self._used), level, self.weight)
+            made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
         if self.clusters is not None and self.clusters.number < 2:
             return intervals.missing(made.method, "too_few_clusters")
         return self.of_limits(self.named(made))
+
+    @property
+    def _used(self) -> FloatArray:
+        """The values of rows that weigh anything."""
+        return self.loss if self.weight is None else self.loss[self.weight > 0]
 
     def bayesian(self, level: float) -> Interval:
         """Of values that have ends; of clusters by their means."""

@@ -19,6 +19,7 @@ from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Influence, LeftOut, OfMeans
 from calipers.measures import parse
 from calipers.once import cached_property, kept
+from calipers.readings.losses import excess_kurtosis
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Moments, NumberMoments, NumberRows
 
@@ -104,6 +105,10 @@ class NumberedRows:
             found = self.influence(measure)
             return 0.0 if found is None else abs(intervals.skewness(found.moved))
 
+        def kurtosis() -> float:
+            squares = np.square(self.predicted - self.truth)
+            return excess_kurtosis(Moments.from_rows(squares, self.weight))
+
         def replicates() -> FloatArray:
             drawn: FloatArray = kept(
                 self, ("replicates", measure), lambda: self._replicates(measure)
@@ -116,6 +121,9 @@ class NumberedRows:
             clusters=self.clusters,
             sizes=lambda: (self.size,),
             skew=skewness,
+            kurtosis=kurtosis
+            if made.kind == "share of variance" and self.truth.ndim == 1
+            else None,
             influence=(lambda: self.influence(measure)) if has else None,
             linear=self._linear(made),
             replicates=replicates if has else None,
