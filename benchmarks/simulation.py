@@ -44,7 +44,7 @@ class Tally:
     Of intervals: how many are there, and how many are not though the value is (``absent``) or as
     the value is not either; which lie wholly ``below`` or ``above`` the truth; which lack their own
     value, have no length, or leave the range of the measure; the logarithms of the lengths of the
-    ``measured``, those that have one; and how many warn. Of tests: how many, and how many find a
+    ``measured``, those that have one; and how many warn, and miss the truth though they do. Of tests: how many, and how many find a
     difference.
     """
 
@@ -59,6 +59,7 @@ class Tally:
     measured: int = 0
     length: int = 0
     warned: int = 0
+    warned_missed: int = 0
     tested: int = 0
     rejected: int = 0
     methods: Counter[str] = field(default_factory=Counter)
@@ -68,6 +69,18 @@ class Tally:
     def held(self) -> int:
         """How many hold the truth."""
         return self.given - self.below - self.above
+
+    @property
+    def held_warned(self) -> float:
+        """The share that holds the truth of those that warn."""
+        return 1 - self.warned_missed / self.warned if self.warned else math.nan
+
+    @property
+    def held_silent(self) -> float:
+        """The share that holds the truth of those that do not warn."""
+        silent = self.given - self.warned
+        missed = self.below + self.above - self.warned_missed
+        return 1 - missed / silent if silent else math.nan
 
     def interval(
         self, made: Interval, value: float, truth: float, bounds: tuple[float, float]
@@ -92,6 +105,8 @@ class Tally:
         name, caution, _ = made.method.partition(", but ")
         self.methods[name] += 1
         self.warned += bool(caution)
+        missed = high < truth - hair or low > truth + hair
+        self.warned_missed += bool(caution) and missed
 
     def p_value(self, p: float, name: str = "") -> None:
         """One test, at 5%."""

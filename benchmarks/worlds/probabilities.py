@@ -7,7 +7,15 @@ from scipy import optimize, special
 
 from worlds.world import CLASSIFICATION, Evaluate, Random, World
 
-OF_PROBABILITIES = ("log-loss", "Brier", "calibration-slope", "calibration-intercept", "ECE")
+OF_PROBABILITIES = (
+    "log-loss",
+    "Brier",
+    "calibration-slope",
+    "calibration-intercept",
+    "ECE",
+    "RMSCE",
+    "MCE(binning='equal-mass')",
+)
 
 
 RANGES = {"Brier": (0.0, 1.0)}
@@ -21,6 +29,8 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
         logit = eta / slope
         chance, given = special.expit(eta), special.expit(logit)
         place = np.minimum((given * 15).astype(int), 14)
+        # Bins of equal mass: given ascends with η.
+        gap = np.array([of.mean() for of in np.array_split(given - chance, 15)])
 
         def excess(a: float) -> float:
             return float(np.mean(special.expit(a + logit) - chance))
@@ -31,6 +41,8 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
             "calibration-slope": slope,
             "calibration-intercept": float(optimize.brentq(excess, -5, 5)),
             "ECE": float(np.abs(np.bincount(place, (given - chance) / len(eta))).sum()),
+            "RMSCE": float(np.sqrt(np.mean(np.square(gap)))),
+            "MCE(binning='equal-mass')": float(np.abs(gap).max()),
         }
 
     def draw(random: Random) -> Evaluate:

@@ -19,7 +19,7 @@ from calipers.inference import intervals
 from calipers.inference.calibration_errors import Bins
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Limits, Reading
 from calipers.inference.spaces import Error, Influence
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
@@ -119,7 +119,10 @@ class ProbableRows:
             replicates=lambda: rows.drawn_by_row.of(measure),
             left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
         )
-        methods = {**made.methods, "turned": partial(_turned, rows, measure, made)}
+        methods: dict[str, Limits] = {
+            **made.methods,
+            "turned": partial(_turned, rows, measure, made),
+        }
         if rows.clusters is not None and measure.definition.binned is not None:
             methods["of bins"] = partial(_by_bins_of_clusters, rows, measure)
         made = replace(made, methods=methods)
