@@ -21,13 +21,6 @@ SHOW = ("measures", "report", "cli", "ir_measures.py")
 #: Functions through which a result shows or compares itself, and a measure is called.
 DOORS = {"results": ("report", "evaluate"), "measures": ("evaluate",)}
 
-MOST_LINES = 430
-#: Longer files, and why they are one.
-LONG = {
-    "results/forms.py": "a table of how each type is written and read",
-    "inference/policy.py": "the table of what each kind of number gets, and who reads it",
-}
-
 #: The most lines of a verb beside its signature and its docstring.
 MOST_OF_A_VERB = 60
 
@@ -172,11 +165,6 @@ def test_what_is_a_circle() -> None:
 
 
 # ------------------------------------------------------------------------------------------ length
-
-
-def test_files_are_short() -> None:
-    long = {place(path) for path, text in SOURCES.items() if text.count("\n") > MOST_LINES}
-    assert long == set(LONG), "split them, or say why they are one; and forget those that are short"
 
 
 def body(function: ast.FunctionDef) -> int:

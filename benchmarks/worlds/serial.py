@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -78,7 +79,7 @@ def weekly(times: int) -> World:
 def _world(
     design: str, times: int, truth: dict[str, float], draw: Draw, tests: tuple[str, ...] = ()
 ) -> World:
-    found = partial(dict, truth)
+    found: Callable[[], dict[str, float]] = partial(dict, truth)
     large = times >= 200
     return World("serial", design, f"{times} times", found, draw, large, tests=tests)
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.influence import STEP, derivatives
-from calipers.measures.averages import weights_by_class
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
 #: So many numbers are moved at a time.
@@ -73,7 +72,7 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         share = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = weights_by_class(measure, matrix, plain.apply(each))
+            share = measure.weights_by_class(matrix, plain.apply(each))
         with np.errstate(invalid="ignore"):  # no class may have rows
             share = share / share.sum()
     out = np.where(share[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)

@@ -21,6 +21,7 @@ from calipers.measures.averages import (
     by_agreement,
     of_outputs,
     picked,
+    weights_by_class,
     without_average,
     written_among,
 )
@@ -280,6 +281,10 @@ class Measure:
     def picked(self, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
         return picked(self.among, labels)
+
+    def weights_by_class(self, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
+        """What each class counts for in an average of these ``values``, one a class."""
+        return weights_by_class(self, matrix, values)
 
     @property
     def meanings(self) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import grouped
 from calipers.report.names import short
+from calipers.results.asked import is_measure
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, Overall
@@ -325,17 +326,12 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
 
 def _remedy(measure: str, reason: str) -> list[str]:
     """How the measure is asked for so that the reason does not apply, where it can be."""
-    from calipers.measures import parse
-
     if reason not in REMEDIES:
         return []
     parameter, text = REMEDIES[reason]
     name = f"{measure}({parameter}=1e-15)"
-    try:
-        parse(name)
-    except ValueError:  # another measure, or one that is no measure here
-        return []
-    return [text.format(measure=name)]
+    # Others that may be undefined for this reason, such as the Brier skill, have no such parameter.
+    return [text.format(measure=name)] if is_measure(name) else []
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:

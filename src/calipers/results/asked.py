@@ -95,6 +95,11 @@ def measure_named(
     return found[0] if found else None
 
 
+def is_measure(name: str) -> bool:
+    """Whether a measure of some task can be asked for by this name."""
+    return any(True for _ in _meanings(name, None, {}))
+
+
 def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
     """What a name means in a task; in each, where none is named."""
     from calipers.measures import TASKS, UnknownMeasureError, in_each_task, parse
