@@ -77,7 +77,7 @@ def test_better_goes_by_the_direction_of_the_measure(rows: cal.Evaluation) -> No
     better = rows.compare(alternative="better")
     assert better["accuracy"].alternative == "greater"
     assert better["error-rate"].alternative == "less"
-    assert better["accuracy"].p == better["error-rate"].p
+    assert better["accuracy"].p == pytest.approx(better["error-rate"].p)
     assert (better["accuracy"].wins, better["accuracy"].losses) == (
         better["error-rate"].wins,
         better["error-rate"].losses,
@@ -115,22 +115,19 @@ def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
     n = d.wins + d.losses
     tail = stats.binom.sf(max(d.wins, d.losses), n, 0.5)
     assert d.p == pytest.approx(2 * tail + stats.binom.pmf(d.wins, n, 0.5), rel=1e-9)
-    exact = rows.compare(adjust="none")["accuracy"]
-    # A row added to either discordant count (Bonett and Price 2012); no rows are drawn.
-    up, down = ((x + 1) / (exact.n + 2) for x in (exact.wins, exact.losses))
-    half = 1.959964 * math.sqrt((up + down - (up - down) ** 2) / (exact.n + 2))
-    assert (exact.low, exact.high) == pytest.approx((up - down - half, up - down + half), rel=1e-6)
-    assert (
-        exact.method
-        == rows.compare(interval="analytic", adjust="none")["accuracy"].method
-        == "Bonett-Price"
-    )
-    wrong = rows.compare(adjust="none")["error-rate"]
-    assert (wrong.low, wrong.high) == pytest.approx((-exact.high, -exact.low))
+    exact = rows.compare(test="mcnemar", adjust="none")["accuracy"]
     assert exact.p == pytest.approx(stats.binomtest(d.wins, n).pvalue, rel=1e-9)
+    # Clopper and Pearson's limits of the share of the discordant rows that are the first's.
+    share = stats.binomtest(d.wins, n).proportion_ci(0.95, "exact")
+    ends = [(2 * of - 1) * n / exact.n for of in (share.low, share.high)]
+    assert (exact.low, exact.high) == pytest.approx(ends, rel=1e-6)
+    usual = rows.compare(adjust="none")["accuracy"]
+    assert usual.test == "paired t or Bayesian bootstrap"
+    wrong = rows.compare(adjust="none")["error-rate"]
+    assert (wrong.low, wrong.high) == pytest.approx((-usual.high, -usual.low))
     assert rows.compare(test="mid-p")["AUC"].test == "none"
     assert rows.compare(test="bootstrap")["AUC"].test == "paired bootstrap"
-    assert rows.compare()["AP"].test == "delta, paired"
+    assert rows.compare(test="normal")["AP"].test == "delta, paired"
 
 
 @pytest.mark.parametrize(
@@ -145,13 +142,11 @@ def test_areas_of_few_positives_have_the_bootstraps_test(
     names = ["AUC", "AP", "PR-AUC"]
     ev = cal.classification(truth, score=score, measures=names, curves=False, resamples=200)
     found = {d.measure: (d.test, d.method) for d in ev.compare(adjust="none")}
-    assert found.pop("AUC") == ("DeLong, paired", "DeLong, paired")
+    of_units = "paired t or Bayesian bootstrap", "t or Bayesian bootstrap, paired"
+    assert found.pop("AUC") == of_units
     for name, made in found.items():
-        assert made == (
-            ("delta, paired", "delta, paired")
-            if name in by_influence
-            else ("paired bootstrap", "paired bootstrap [B]")
-        )
+        usual = ("paired bootstrap", "paired bootstrap [B]")
+        assert made == (of_units if name in by_influence else usual)
 
 
 def test_few_positives_are_few_by_their_weights() -> None:
@@ -159,7 +154,7 @@ def test_few_positives_are_few_by_their_weights() -> None:
     random = np.random.default_rng(4)
     truth = np.arange(400) < 60
     score = {name: truth + random.normal(size=400) for name in "ab"}
-    for light, test in ((1.0, "delta, paired"), (0.01, "paired bootstrap")):
+    for light, test in ((1.0, "paired t or Bayesian bootstrap"), (0.01, "paired bootstrap")):
         weight = np.where(np.arange(400) < 35, light, 1.0)
         ev = cal.classification(truth, score=score, weight=weight, measures=["AP"], resamples=200)
         assert ev.compare()["AP"].test == test
@@ -178,7 +173,7 @@ def test_differences_of_other_measures_of_scores(measure: str) -> None:
     assert usual.test == "paired bootstrap"
     assert named.test == named.method == "delta, paired"
     assert named.high - named.low == pytest.approx(usual.high - usual.low, rel=0.2)
-    assert ev.compare(interval="analytic")[measure].method == "delta, paired"
+    assert ev.compare(interval="analytic")[measure].method == "delta, Student t, paired"
     for level in (1 - usual.p - 0.005, 1 - usual.p + 0.005):
         d = ev.compare(level=level)[measure]
         assert (d.low <= 0 <= d.high) == (level > 1 - usual.p)
@@ -200,7 +195,7 @@ def test_margins_are_two_one_sided_tests(topics: cal.Evaluation) -> None:
 def test_an_error_rate_is_inferior_upwards(rows: cal.Evaluation) -> None:
     found = rows.compare(margin=0.03)
     assert found["accuracy"].p_not_inferior == pytest.approx(found["error-rate"].p_not_inferior)
-    assert found["accuracy"].margin_test == "Tango, score"
+    assert found["accuracy"].margin_test == "paired t or Bayesian bootstrap"
 
 
 def test_what_could_have_been_seen(topics: cal.Evaluation) -> None:
@@ -210,7 +205,12 @@ def test_what_could_have_been_seen(topics: cal.Evaluation) -> None:
         x = apart(topics, d.measure, d.system, d.baseline)
         assert d.standard_error == pytest.approx(x.std(ddof=1) / math.sqrt(len(x)), rel=1e-12)
         effect = TTestPower().solve_power(nobs=len(x), alpha=0.05, power=0.8)
-        assert d.detectable == pytest.approx(effect * x.std(ddof=1), rel=1e-6)
+        t = topics.compare(adjust="none", test="t")[d.system, d.baseline, d.measure]
+        assert t.detectable == pytest.approx(effect * x.std(ddof=1), rel=1e-6)
+        # What is tested by the wider of two intervals is seen as rarely as by a t of that length.
+        longer = (d.high - d.low) / (t.high - t.low)
+        assert 1 <= longer < 1.1
+        assert t.detectable <= d.detectable <= longer * t.detectable
 
 
 def test_several_systems_at_once(topics: cal.Evaluation) -> None:
@@ -229,7 +229,7 @@ def test_several_systems_at_once(topics: cal.Evaluation) -> None:
 
 @pytest.mark.parametrize("method", ["percentile", "bca", "studentised", "student"])
 def test_methods_by_name_make_differences_too(topics: cal.Evaluation, method: str) -> None:
-    d = topics.compare(interval=method)["b", "a", "AP"]
+    d = topics.compare(interval=method, adjust="none")["b", "a", "AP"]
     x = apart(topics, "AP", "b", "a")
     if method == "student":
         ends = stats.ttest_1samp(x, 0).confidence_interval()

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 import calipers as cal
-from calipers.inference.dirichlet import bayesian, reach, spread
+from calipers.inference.dirichlet import AboutMean, bayesian, ends_about, reach, spread
 from calipers.statistics import FloatArray
 
 
@@ -141,11 +141,13 @@ def pairs(measure: str, up: int, down: int, n: int) -> cal.Difference:
 
 
 def test_differences_with_many_ties() -> None:
-    # Three values once more: −¼, 0 and ¼ in four topics and halves at ±¼·(1 + 2/4).
+    # Three values once more: −¼, 0 and ¼ in four topics and halves about the mean of 1/80: the
+    # farthest is 21/80 from it, times 1 + 2/4. Student's t, 0.0125 ± 2.0227·0.0123, is shorter.
     d = pairs("RR", 3, 1, 40)
     random = np.random.default_rng(1)
     drawn = random.standard_gamma([3, 1, 36, 0.5, 0.5], (400_000, 5))
-    means = drawn @ np.array([0.25, -0.25, 0, 0.375, -0.375]) / drawn.sum(axis=1)
+    ends = 1 / 80 + 63 / 160, 1 / 80 - 63 / 160
+    means = drawn @ np.array([0.25, -0.25, 0, *ends]) / drawn.sum(axis=1)
     for end, share in ((d.low, 0.025), (d.high, 0.975)):
         assert np.mean(means <= end) == pytest.approx(share, abs=5 * 0.00025)
     assert d.low < 0 < d.value < d.high
@@ -155,9 +157,8 @@ def test_differences_with_many_ties() -> None:
 def test_interval_and_test_of_ties_agree(measure: str) -> None:
     for up in range(1, 12):
         d = pairs(measure, up, 0, 40)
-        excludes = d.low > 0
-        assert not (excludes and d.p > 0.1), up
-        assert not (not excludes and d.p < 0.01), up
+        assert (d.low > 0) == (d.p <= 0.05), up
+        assert d.p >= 2.0 ** (1 - up), up
 
 
 def test_what_ties_altogether_could_have_differed() -> None:
@@ -166,6 +167,56 @@ def test_what_ties_altogether_could_have_differed() -> None:
     assert 0.04 < d.high < 0.06  # half of 41 topics may be 1 apart
     assert d.p == 1
     assert 0.05 < d.detectable < 0.08
-    assert pairs("x", 0, 0, 40).no_interval == "no_spread"
+    assert pairs("x", 0, 0, 40).no_interval == "nothing_differs"
     assert pairs("RR", 1, 0, 1).no_interval is None
     assert pairs("x", 1, 0, 1).no_interval == "too_few_units"
+
+
+# --- About the mean -------------------------------------------------------------------------------
+
+
+def test_tails_are_those_of_beta_and_of_draws() -> None:
+    """Of units that are 0 or 1 with halves there it is a Beta distribution; of others, draws."""
+    for ones, zeros in ((3, 7), (0, 12), (40, 2)):
+        counts = np.array([ones, zeros], float)
+        of = AboutMean.of(np.array([1.0, 0.0]), (0.0, 1.0), counts=counts)
+        same = AboutMean.of(np.repeat([1.0, 0.0], [ones, zeros]), (0.0, 1.0))
+        assert of is not None
+        assert same is not None
+        beta = stats.beta(ones + 0.5, zeros + 0.5)
+        for at in (1e-4, 0.01, 0.2, 0.5, 0.9, 0.999):
+            expected = beta.cdf(at), beta.sf(at)
+            assert of.tails(at) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+            assert same.tails(at) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    random = np.random.default_rng(2)
+    x, w = random.normal(0.1, 0.3, 7), random.exponential(size=7)
+    for weight in (None, w):
+        made = AboutMean.of(x, (-0.9, 1.2), weight=weight)
+        assert made is not None
+        # An end weighs as one of Kish's number of units does.
+        end = 1.0 if weight is None else (w @ w) / w.sum()
+        mass = np.r_[np.ones(7) if weight is None else w, end, end]
+        drawn = random.standard_gamma(np.r_[np.ones(7), 0.5, 0.5], (200_000, 9)) * mass
+        means = drawn @ np.r_[x, -0.9, 1.2] / drawn.sum(axis=1)
+        for at in (-0.2, 0.0, 0.15, 0.5):
+            below = np.mean(means < at)
+            slack = 5 * np.sqrt(below * (1 - below) / len(means))
+            assert made.tails(at)[0] == pytest.approx(below, abs=slack)
+    # Quantiles and tails are one distribution, far out and of many units.
+    for n in (5, 300, 30_000):
+        x = random.standard_t(3, n)
+        made = AboutMean.of(x, (float(x.min()) - 1, float(x.max()) + 1))
+        assert made is not None
+        for share in (1e-6, 0.025, 0.4, 0.975, 1 - 1e-6):
+            below, above = made.tails(float(made.quantiles(np.array([share]))[0]))
+            assert below == pytest.approx(share, rel=1e-7)
+            assert above == pytest.approx(1 - share, rel=1e-7)
+
+
+def test_where_half_units_are_put() -> None:
+    x = np.array([0.0, 0.0, 0.5, -0.1])  # mean 0.1
+    assert ends_about(x, 0.1, 2) == pytest.approx((0.1 - 0.4 * 2, 0.1 + 0.4 * 2))
+    assert ends_about(x, 0.1, 2, 0.7) == pytest.approx((-0.6, 0.7))
+    assert ends_about(np.full(5, 0.2), 0.2, 5) == pytest.approx((-0.08, 0.48))
+    assert ends_about(np.zeros(4), 0.0, 0, 1.0) == (-1.0, 1.0)
+    assert ends_about(np.zeros(4), 0.0, 0) is None

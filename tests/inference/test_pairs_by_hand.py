@@ -13,11 +13,9 @@ from rows_by_hand import (
     DESIGNS,
     DRAWS,
     Rows,
-    Z,
     data,
     designs,
     drawn_means,
-    ends,
     limits,
     two_labels,
     weight_of,
@@ -26,7 +24,7 @@ from rows_by_hand import (
 from scipy import special, stats
 
 import calipers as cal
-from calipers.inference.dirichlet import bayesian
+from calipers.inference.dirichlet import AboutMean
 
 near = partial(by_hand.near, rel=1e-6)
 
@@ -49,6 +47,55 @@ def of_replicates(drawn: Any) -> float:
     return float(min(1.0, 2 * (min(sides) + 1) / (len(drawn) + 1)))
 
 
+def middle(drawn: Any, level: float = 0.95) -> tuple[float, float]:
+    """The replicates beside which (b + 1)/(B + 1) on either side is more than half of the rest."""
+    drawn = np.sort(drawn[np.isfinite(drawn)])
+    p = (1 + np.arange(1, len(drawn) + 1)) / (len(drawn) + 1)
+    inside = p > round(1 - level, 12) / 2 + 1e-15
+    return drawn[inside][0], drawn[::-1][inside][0]
+
+
+def wider(
+    values: Any,
+    value: float,
+    se: float,
+    degrees: float,
+    differing: int,
+    weight: Any = None,
+    most: float = np.inf,
+    reach: float = np.inf,
+) -> tuple[tuple[float, float], float]:
+    """Limits and p of the wider of Student's t and the Bayesian bootstrap with half units about the
+    mean, at most ``reach`` from it; no p below what signs allow. The bootstrap's own integrals are
+    tested with it."""
+    far = min(reach, np.abs(values - value).max() * (1 + 2 / differing))
+    ends_ = np.array([value - far, value + far])
+    ends_ = np.clip(ends_, -most, most) if np.isfinite(reach) else ends_
+    bayes = AboutMean.of(values, tuple(ends_), weight=weight)
+    assert bayes is not None
+    (low, high), _ = by_error(value, se, degrees)
+    own = bayes.quantiles(np.array([0.025, 0.975]))
+    low, high = min(low, own[0]), max(high, own[1])
+    tail = bayes.tails(0.0)[0 if value > 0 else 1]
+    p = max(stats.t.sf(abs(value) / se, degrees), tail, 2.0**-differing)
+    if 2.0**-differing > 0.025:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return (max(low, -most), min(high, most)), min(1.0, 2 * p)
+
+
+def moves(value: float, moved: Any, w: Any, truth: Any = None) -> tuple[Any, Any, int]:
+    """The difference and how much each row moves it, as of a mean of rows that weigh so much; and
+    how many rows move it otherwise than the median one of their class does."""
+    even = np.ptp(w) == 0
+    values = moved * len(moved) if even else moved / w * w.sum()
+    differing = 0
+    for c in np.unique(np.zeros(len(w)) if truth is None else truth):
+        own = values if truth is None else values[truth == c]
+        differing += int((np.abs(own - np.median(own)) > 1e-6).sum())
+    values = value + values - np.average(values, weights=w)
+    return values, None if even else w, differing
+
+
 def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[float, float], float]:
     """Limits and p of Student's t, or the normal."""
     t = stats.t.ppf(0.975, degrees)
@@ -60,14 +107,26 @@ def degrees(rows: Rows, design: str, truth: Any) -> float:
     if design in ("clustered", "both"):
         return len(np.unique(rows.cluster)) - 1
     w = weight_of(rows, design)
-    least = min(by_hand.kish(w[truth == c]) for c in np.unique(truth))
-    return least - 1 if least < 20 else np.inf
+    each = [by_hand.kish(w[truth == c]) for c in np.unique(truth)]
+    return (min(each) if min(each) < 20 else sum(each)) - 1
 
 
-def check(found: Any, value: float, se: float, degrees: float = np.inf, reach: float = 2) -> None:
+def check(
+    found: Any,
+    value: float,
+    se: float,
+    degrees: float = np.inf,
+    reach: float = 2,
+    rows: tuple[Any, Any, int] | None = None,
+) -> None:
+    """By error, or of ``rows``, values and weights, the wider of that and the bootstrap."""
     expected, p = by_error(value, se, degrees)
+    if rows is not None:
+        values, weight, differing = rows
+        expected, p = wider(values, value, se, degrees, differing, weight, reach)
     assert found.value == pytest.approx(value, rel=1e-9)
-    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    if rows is None or 2 * rows[2] >= len(rows[0]):  # else it is the bootstrap's, if that is larger
+        assert found.standard_error == pytest.approx(se, rel=1e-6)
     assert limits(found) == near(*np.clip(expected, -reach, reach))
     assert found.p == pytest.approx(p, rel=1e-5)
 
@@ -92,7 +151,7 @@ def test_areas(measure: str, rows: Rows, design: str) -> None:
     found = of(rows, measure, design)
     if measure == "AP" and not clustered and by_hand.kish(w[rows.truth == 1]) < 30:
         drawn = a(weights(rows, design)) - b(weights(rows, design))
-        assert limits(found) == near(*ends(drawn))
+        assert limits(found) == near(*middle(drawn))
         assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
         return
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
@@ -101,7 +160,8 @@ def test_areas(measure: str, rows: Rows, design: str) -> None:
         se = by_hand.by_cluster(moved, rows.cluster)
         if measure != "AP":
             se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
-    check(found, value, se, degrees(rows, design, rows.truth))
+    plain = None if clustered else moves(value, moved, w, rows.truth)
+    check(found, value, se, degrees(rows, design, rows.truth), rows=plain)
 
 
 @data
@@ -111,7 +171,7 @@ def test_calibration_errors_are_turned(rows: Rows, design: str) -> None:
     w, times = weight_of(rows, design), weights(rows, design)
     drawn = 2 * (a(w) - b(w)) - (a(times) - b(times))
     found = of(rows, "ECE", design)
-    assert limits(found) == near(*ends(drawn))
+    assert limits(found) == near(*middle(drawn))
     assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
     assert found.standard_error == pytest.approx(drawn[np.isfinite(drawn)].std(ddof=1), rel=1e-9)
 
@@ -140,7 +200,7 @@ def test_counts(rows: Rows, design: str) -> None:
         drawn = by_hand.f1(y, first)(times) - by_hand.f1(y, second)(times)
     else:
         drawn = a(weights(rows, design)) - b(weights(rows, design))
-    assert limits(found) == near(*ends(drawn))
+    assert limits(found) == near(*middle(drawn))
     assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
     df = degrees(rows, design, 0 * rows.truth)
     check(of(rows, "F1", design, interval="analytic"), value, float(np.sqrt((moved**2).sum())), df)
@@ -149,19 +209,29 @@ def test_counts(rows: Rows, design: str) -> None:
 @data
 @pytest.mark.parametrize("measure", ["accuracy", "error-rate"])
 def test_accuracies(measure: str, rows: Rows) -> None:
-    """After Bonett and Price, a row added to each of the two sets on which only one is right."""
+    """Of rows that gain 1, lose 1 or neither."""
     first, second = ((p >= 0.5) == rows.truth for p in (rows.a, rows.b))
     up, down = (first & ~second).sum(), (second & ~first).sum()
     if measure == "error-rate":
         up, down = down, up
-    p, q = (up + 1) / (rows.n + 2), (down + 1) / (rows.n + 2)
-    half = Z * np.sqrt((p + q - (p - q) ** 2) / (rows.n + 2))
     found = of(rows, measure)
-    assert limits(found) == near(p - q - half, p - q + half)
-    tail = stats.binom.sf(max(up, down) - 1, up + down, 0.5)
-    assert found.p == pytest.approx(min(1, 2 * tail), rel=1e-9)
+    apart = np.repeat([1.0, -1.0, 0.0], [up, down, rows.n - up - down])
+    se = apart.std(ddof=1) / np.sqrt(rows.n)
+    expected, p = wider(apart, apart.mean(), se, rows.n - 1, up + down, most=1, reach=1)
+    assert limits(found) == near(*expected)
+    assert found.p == pytest.approx(p, rel=1e-9)
     assert (found.wins, found.losses) == ((up, down) if measure == "accuracy" else (down, up))
     assert found.ties == rows.n - up - down
+    made = cal.classification(
+        rows.truth, probability={"a": rows.a, "b": rows.b}, measures=[measure], curves=False
+    )
+    named = made.compare(baseline="b", test="mcnemar")["a", "b", measure]
+    tail = stats.binom.sf(max(up, down) - 1, up + down, 0.5)
+    assert named.p == pytest.approx(min(1, 2 * tail), rel=1e-9)
+    # Clopper and Pearson's share of the rows on which they differ.
+    share = stats.binomtest(int(up), int(up + down)).proportion_ci(0.95, "exact")
+    ends_ = (2 * np.array([share.low, share.high]) - 1) * (up + down) / rows.n
+    assert limits(named) == near(*ends_)
 
 
 # --- Losses ---------------------------------------------------------------------------------------
@@ -171,7 +241,7 @@ def test_accuracies(measure: str, rows: Rows) -> None:
 @designs
 @pytest.mark.parametrize("measure", ["log-loss", "RMSE"])
 def test_losses(measure: str, rows: Rows, design: str) -> None:
-    """Of clusters in the same draws, else by error, of fewer than 100 rows with Student's t."""
+    """By the error of clusters, else the wider of that and the bootstrap of rows."""
     y, w = rows.truth, weight_of(rows, design)
     clustered, n = design in ("clustered", "both"), by_hand.kish(w)
     if measure == "log-loss":
@@ -187,20 +257,17 @@ def test_losses(measure: str, rows: Rows, design: str) -> None:
     value = float(a(w) - b(w))
     part = w * (x - z - np.average(x - z, weights=w)) / w.sum()
     se = np.sqrt(n / (n - 1) * (part**2).sum())
-    df: float = round(n) - 1
-    if clustered:
-        se, df = by_hand.by_cluster(part, rows.cluster), degrees(rows, design, rows.truth)
-    assert found.p == pytest.approx(
-        by_error((part * 0 + np.average(x - z, weights=w))[0], se, df)[1]
-    )
-    if clustered:
-        times = weights(rows, design)
-        assert limits(found) == near(*ends(a(times) - b(times)))
-        return
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
-    error = float(np.sqrt(n / (n - 1) * (moved**2).sum()))
-    check_limits = by_error(value, error, n - 1 if n < 100 else np.inf)[0]
-    assert limits(found) == near(*check_limits)
+    if clustered:
+        se = by_hand.by_cluster(moved, rows.cluster)
+        check(found, value, se, degrees(rows, design, rows.truth), reach=np.inf)
+        return
+    assert np.ptp(part) > 0
+    error, df = float(np.sqrt(n / (n - 1) * (moved**2).sum())), n - 1
+    of_rows = moves(value, moved, w)
+    if measure == "log-loss":
+        of_rows = (x - z, of_rows[1], int((x != z).sum()))
+    check(found, value, error, df, reach=np.inf, rows=of_rows)
 
 
 @data
@@ -229,13 +296,13 @@ def test_skill(rows: Rows, design: str) -> None:
     )
     found = made.compare(baseline="b")["a", "b", "log-loss-skill"]
     a, b, n = skill(said["a"]), skill(said["b"]), by_hand.kish(w)
-    clustered = design in ("clustered", "both")
-    if clustered or n < 100:
-        times = weights(rows, design) if clustered else drawn_means(rows.n) * w
-        assert limits(found) == near(*ends(a(times) - b(times)))
+    moved, value = by_hand.moved(a, w) - by_hand.moved(b, w), float(a(w) - b(w))
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+        check(found, value, se, degrees(rows, design, rows.truth), reach=np.inf)
         return
-    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
-    check(found, float(a(w) - b(w)), float(np.sqrt(n / (n - 1) * (moved**2).sum())))
+    se = float(np.sqrt(n / (n - 1) * (moved**2).sum()))
+    check(found, value, se, n - 1, reach=np.inf, rows=moves(value, moved, w))
 
 
 # --- Several classes and labels -------------------------------------------------------------------
@@ -279,9 +346,9 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
     if measure == "macro-AUC" and design in DESIGNS[:2]:  # Welch's, of the smaller classes
         sides = [(truth == c, truth != c) for c in range(3)]
         n = np.array([min(by_hand.kish(w[of]) for of in two) for two in sides])
-        df = (1 / n).sum() ** 2 / (1 / n**2 / (n - 1)).sum()
-        df = max(df, 1) if df < 19 else np.inf
-    check(found, value - other, se, df, reach=1)
+        df = max((1 / n).sum() ** 2 / (1 / n**2 / (n - 1)).sum(), 1)
+    plain = None if design in ("clustered", "both") else moves(value - other, first - second, w)
+    check(found, value - other, se, df, reach=1, rows=plain)
 
 
 @data
@@ -297,7 +364,17 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
         for p in said.values()
     )
     found = made.compare(baseline="b")["a", "b", "macro-F1"]
-    assert limits(found) == near(*ends(first - second))
+    if clustered:
+        pair = [
+            lambda w, p=p: sum(by_hand.f1(truth[:, c], p[:, c])(w) for c in (0, 1)) / 2
+            for p in said.values()
+        ]
+        moved = by_hand.moved(pair[0], w) - by_hand.moved(pair[1], w)
+        se = by_hand.by_cluster(moved, rows.cluster)
+        value = float(pair[0](w) - pair[1](w))
+        check(found, value, se, degrees(rows, design, rows.truth))
+        return
+    assert limits(found) == near(*middle(first - second))
     assert found.p == pytest.approx(of_replicates(first - second), rel=1e-9)
 
 
@@ -319,17 +396,16 @@ def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
     a, b = formulas
     clustered = design in ("clustered", "both")
     assert found.value == pytest.approx(float(a(w) - b(w)), rel=1e-9)
+    moved, value = by_hand.moved(a, w) - by_hand.moved(b, w), float(a(w) - b(w))
     if clustered:
-        times = weights(rows, design)
-        assert limits(found) == near(*ends(a(times) - b(times)))
+        se = by_hand.by_cluster(moved, rows.cluster)
+        check(found, value, se, degrees(rows, design, rows.truth))
         return
-    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    n, se = by_hand.kish(w[said["a"].any(axis=1)]), float(np.sqrt((moved**2).sum()))
+    check(found, value, se, n - 1, reach=1, rows=moves(value, moved, w))
     made = made.compare(baseline="b", test="normal")["a", "b", "example-precision"]
-    n = by_hand.kish(w[said["a"].any(axis=1)])
-    error = float(np.sqrt((moved**2).sum()))
-    check_limits, p = by_error(float(a(w) - b(w)), error, n - 1 if n < 100 else np.inf)
-    assert limits(found) == near(*check_limits, rel=1e-6)
-    assert made.p == pytest.approx(p, rel=1e-6)
+    assert limits(made) == near(*by_error(value, se)[0], rel=1e-6)
+    assert made.p == pytest.approx(by_error(value, se)[1], rel=1e-6)
 
 
 # --- Topics ---------------------------------------------------------------------------------------
@@ -358,21 +434,21 @@ def test_topics(topics: int) -> None:
         made = cal.from_values(values, measure=measure, interval=interval, resamples=DRAWS)
         return made.compare(baseline="b")["a", "b", measure]
 
-    # By default half a topic stands farther off than any difference, as far as 1 at most; of what
-    # has no range, too.
-    end = np.abs(apart).max() * (1 + 2 / topics)
-    expected = bayesian(apart, (-end, end), 0.95)
-    assert limits(found("auto")) == near(expected.low, expected.high)
-    assert limits(found("auto", "likes")) == near(expected.low, expected.high)
+    # Half a topic stands about the mean, as far as 1 at most; of what has no range, too.
+    expected, p = wider(apart, mean, se, topics - 1, topics)
+    for measure in ("AP", "likes"):
+        assert limits(found("auto", measure)) == near(*expected)
+        assert found("auto", measure).p == pytest.approx(p, rel=1e-9)
     drawn, errors = errors_of(apart)
     some = errors > 0
-    low, high = ends(np.clip((drawn - mean)[some] / errors[some], -8, 8))
+    low, high = middle(np.clip((drawn - mean)[some] / errors[some], -8, 8))
     assert limits(found("studentised")) == near(mean - high * se, mean - low * se)
-    assert limits(found("percentile")) == near(*ends(drawn))
+    assert limits(found("percentile")) == near(*middle(drawn))
     test = stats.permutation_test(
         (apart,), np.mean, permutation_type="samples", n_resamples=2**topics
     )
-    assert found("auto").p == pytest.approx(test.pvalue, rel=1e-9)
+    made = cal.from_values(values, measure="AP").compare(baseline="b", test="randomisation")
+    assert made["a", "b", "AP"].p == pytest.approx(test.pvalue, rel=1e-9)
 
 
 RANKS = {"a": [2, 1, 3, 5, 2, 9, 4, 1, 2, 3], "b": [3, 1, 4, 5, 3, 8, 0, 2, 2, 4]}
@@ -406,16 +482,17 @@ def test_sums() -> None:
     }
     apart = np.subtract(hits["a"], hits["b"])
     se, t = apart.std(ddof=1) * np.sqrt(8), stats.t.ppf(0.975, 7)
-    for interval, expected in (
-        ("student", (apart.sum() - t * se, apart.sum() + t * se)),
-        ("percentile", ends(drawn_means(8) @ apart)),
-    ):
+    for interval in ("student", "percentile"):
         made = cal.retrieval(
             qrels, runs, measures=["NumRelRet"], interval=interval, resamples=DRAWS
         )
-        found = made.compare(baseline="b", test="t")["a", "b", "NumRelRet"]
+        found = made.compare(baseline="b")["a", "b", "NumRelRet"]
         assert found.value == apart.sum()
-        assert limits(found) == near(*expected)
+        if interval == "percentile":
+            assert limits(found) == near(*middle(drawn_means(8) @ apart))
+        # A test that is named brings its interval along.
+        found = made.compare(baseline="b", test="t")["a", "b", "NumRelRet"]
+        assert limits(found) == near(apart.sum() - t * se, apart.sum() + t * se)
         assert found.standard_error == pytest.approx(se, rel=1e-9)
         assert found.p == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, rel=1e-9)
         found = made.compare(baseline="b", test="t", margin=3.0)["a", "b", "NumRelRet"]
@@ -425,14 +502,15 @@ def test_sums() -> None:
 
 @pytest.mark.parametrize(("up", "down", "n"), [(4, 1, 12), (0, 3, 9)])
 def test_shares_of_topics(up: int, down: int, n: int) -> None:
-    """As of rows: a topic added to each of the two sets on which only one succeeds."""
+    """As of rows; where only few differ, at least as what signs allow."""
     a = np.r_[np.ones(up), np.zeros(down), np.ones(n - up - down)]
     b = np.r_[np.zeros(up), np.ones(down), np.ones(n - up - down)]
     made = cal.from_values({"a": a, "b": b}, measure="Success@1", resamples=DRAWS)
-    found = made.compare(baseline="b")["a", "b", "Success@1"]
-    p, q = (up + 1) / (n + 2), (down + 1) / (n + 2)
-    half = Z * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
-    assert limits(found) == near(p - q - half, p - q + half)
+    found, se = made.compare(baseline="b")["a", "b", "Success@1"], (a - b).std(ddof=1) / np.sqrt(n)
+    expected, p = wider(a - b, (a - b).mean(), se, n - 1, up + down, most=1, reach=1)
+    assert limits(found) == near(*expected)
+    assert found.p == pytest.approx(p, rel=1e-9)
+    assert found.p >= 2 * 0.5 ** (up + down)
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -458,7 +536,11 @@ def test_the_error_of_a_sum_of_which_most_tie() -> None:
     }
     made = cal.retrieval(qrels, runs, measures=["NumRelRet"], resamples=DRAWS)
     found = made.compare(baseline="b")["a", "b", "NumRelRet"]
-    at, shape = np.append(apart, [-3, 3]), np.append(np.ones(8), [0.5, 0.5])
+    # 7/8 from the mean is the farthest, of one that differs: three times as far from 1/8.
+    at, shape = (
+        np.append(apart, [1 / 8 - 21 / 8, 1 / 8 + 21 / 8]),
+        np.append(np.ones(8), [0.5, 0.5]),
+    )
     mean = shape @ at / 9
     spread = np.sqrt(shape @ (at - mean) ** 2 / 9 / 10)
     assert found.standard_error == pytest.approx(8 * spread, rel=1e-9)
@@ -476,7 +558,8 @@ def test_the_error_of_weighted_topics_of_which_most_tie() -> None:
     shape = np.append(np.ones(8), [0.5, 0.5])
     # An end is as far as differences go, and weighs as a topic does of Kish's number of them.
     w = np.append(weight, np.repeat((weight @ weight) / weight.sum(), 2))
-    at = np.append(apart, [-1, 1])
+    middle_ = np.average(apart, weights=weight)
+    at = np.append(apart, [max(-1, middle_ - 1), min(1, middle_ + 1)])
     chance = shape / 9
     mean = chance @ (w * at) / (chance @ w)
     linear = w * (at - mean) / (chance @ w)
@@ -494,16 +577,15 @@ def test_geometric_means() -> None:
     found = of_runs("gm-AP", "analytic")
     assert found.value == pytest.approx(value, rel=1e-9)
     assert limits(found) == near(*by_error(value, se, 9)[0])
-    # Half a topic stands farther off than any other, as far as 1 at most.
-    values = value + moved
-    end = min(1.0, np.abs(values).max() * (1 + 2 / np.count_nonzero(values)))
-    expected = bayesian(values, (-end, end), 0.95)
-    assert limits(of_runs("gm-AP", "bayesian")) == near(expected.low, expected.high)
+    # By default of what the topics move it, the wider of that and the bootstrap about the value.
+    expected = wider(value + moved, value, se, 9, np.count_nonzero(moved + value), most=1)[0]
+    assert limits(of_runs("gm-AP", "auto")) == near(*expected)
     times = drawn_means(10)
     drawn = np.exp(times @ a / 10) - np.exp(times @ b / 10)
-    assert limits(of_runs("gm-AP", "percentile")) == near(*ends(drawn))
+    assert limits(of_runs("gm-AP", "percentile")) == near(*middle(drawn))
+    # A test by name is of the difference itself, not of logarithms.
     assert of_runs("gm-AP", "auto", test="t").p == pytest.approx(
-        stats.ttest_rel(a, b).pvalue, rel=1e-9
+        by_error(value, se, 9)[1], rel=1e-9
     )
 
 
@@ -518,27 +600,8 @@ def test_topics_pooled() -> None:
     found = of_runs("micro-SetP", "analytic")
     assert found.value == pytest.approx(value, rel=1e-9)
     assert limits(found) == near(*by_error(value, se, 9)[0])
-    values = value + moved
-    end = np.abs(values).max() * (1 + 2 / 10)
-    expected = bayesian(values, (-end, end), 0.95)
-    assert limits(of_runs("micro-SetP", "bayesian")) == near(expected.low, expected.high)
+    expected = wider(value + moved, value, se, 9, 10, most=1)[0]
+    assert limits(of_runs("micro-SetP", "auto")) == near(*expected)
     times = drawn_means(10)
     first, second = (times @ hits[n] / (times @ retrieved[n]) for n in "ab")
-    assert limits(of_runs("micro-SetP", "percentile")) == near(*ends(first - second))
-
-
-@pytest.mark.parametrize(("rows", "method"), [(99, "Student t, paired"), (100, "normal, paired")])
-def test_a_hundred_rows_are_many(rows: int, method: str) -> None:
-    """From there on a difference of losses is taken as normal; of fewer rows by Student's t."""
-    random = np.random.default_rng(0)
-    truth, first, second = random.normal(size=(3, rows))
-    whole = cal.regression(truth, {"a": first, "b": second}, measures=["MSE"])
-    assert whole.comparison is not None
-    [found] = whole.comparison.differences
-    assert found.method == method
-    moved = (truth - second) ** 2 - (truth - first) ** 2
-    far = stats.t.ppf(0.975, rows - 1) if rows < 100 else stats.norm.ppf(0.975)
-    se = moved.std(ddof=1) / np.sqrt(rows)
-    np.testing.assert_allclose(
-        [found.low, found.high], moved.mean() + far * se * np.array([-1, 1]), rtol=1e-9
-    )
+    assert limits(of_runs("micro-SetP", "percentile")) == near(*middle(first - second))

@@ -18,10 +18,10 @@ from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_
 from calipers.inference import many, questions
 from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.procedures import Procedure
 from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
-from calipers.inference.spaces import Error
 from calipers.measures import Measure, in_each_task
 from calipers.once import Made, cached_property
 from calipers.progress import over
@@ -274,8 +274,8 @@ class Asked:
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
-            fields, error = _fields(str(measure), *pair, reading, asked)
-            found = Found.of(reading, fields, error, with_vector=with_vectors and not alone)
+            fields, made = _fields(str(measure), *pair, reading, asked)
+            found = Found.of(reading, fields, made, with_vector=with_vectors and not alone)
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
@@ -291,25 +291,31 @@ class Asked:
 
     def again(
         self, names: Sequence[tuple[str, str, str]], resamples: int
-    ) -> dict[tuple[str, str, str], float]:
-        """The p-values of some of (measure, system, baseline) from more replicates."""
+    ) -> dict[tuple[str, str, str], Found]:
+        """Some of (measure, system, baseline) from more replicates."""
         settings = replace(self.settings, resamples=min(resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
-        return {
-            (str(measure), *pair): questions.test(reading, self.question).p
-            for pair, measure, reading in self.source.differences(pairs, settings)
-            if (str(measure), *pair) in names
-        }
+        made = {}
+        for pair, measure, reading in self.source.differences(pairs, settings):
+            key = (str(measure), *pair)
+            if key in names:
+                asked = replace(self.question, margin=_margin(self.margin, measure))
+                fields, procedure = _fields(*key, reading, asked)
+                made[key] = Found.of(reading, fields, procedure, with_vector=False)
+        return made
 
 
 def _fields(
     measure: str, system: str, baseline: str, reading: Reading, question: Question
-) -> tuple[dict[str, Any], Error]:
-    """What a difference is by itself, but for what is computed of all at once from its error."""
-    made, test = questions.interval(reading, question), questions.test(reading, question)
-    inferior = questions.non_inferiority(reading, question)
-    equivalent = questions.equivalence(reading, question)
-    error = questions.standard_error(reading, question)
+) -> tuple[dict[str, Any], Procedure]:
+    """What a difference is by itself, but for what is computed of all at once from its error; and
+    the procedure that its interval and its tests are."""
+    procedure = questions.procedure(reading, question)
+    made = questions.interval(reading, question)
+    test = questions.test(reading, question)
+    better = reading.higher_is_better
+    inferior = questions.non_inferiority(procedure, question.margin, higher_is_better=better)
+    equivalent = questions.equivalence(procedure, question.margin)
     fields = {
         "measure": measure,
         "system": system,
@@ -328,14 +334,14 @@ def _fields(
         "undefined": reading.undefined,
         "no_interval": made.reason,
         "higher_is_better": reading.higher_is_better,
-        "standard_error": error.se,
+        "standard_error": procedure.error.se,
         "margin": math.nan if question.margin is None else question.margin,
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
         "margin_test": None if inferior is None else inferior.name,
         **questions.outcomes(reading),
     }
-    return fields, error
+    return fields, procedure
 
 
 class Overalls(Made[Overall]):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import joint, many, margins
-from calipers.inference.intervals import ROUNDING
-from calipers.inference.joint import Maxima
+from calipers.inference import joint, many, questions
+from calipers.inference.intervals import ROUNDING, Interval, missing
+from calipers.inference.joint import Maxima, Together
 from calipers.inference.limits import (
     MOST_DEALS,
     MOST_DEALT,
@@ -21,9 +21,7 @@ from calipers.inference.limits import (
     randomisations,
 )
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
-from calipers.inference.paired import Test
-from calipers.inference.questions import detectable
-from calipers.inference.spaces import Error
+from calipers.inference.procedures import Procedure, Wald, tail_level
 from calipers.once import cached_property
 from calipers.report.verdict import most
 from calipers.results import Difference
@@ -41,40 +39,33 @@ JOINT, TUKEY = "joint", "tukey"
 #: No test is asked at a level above.
 _CERTAIN = 1 - 1e-9
 
-_ALL = slice(None)
-
 #: What intervals that hold together are called, by what makes them.
 BY_DEALS = "simultaneous, joint randomisation"
 BY_INFLUENCE = "simultaneous, max-t"
 BY_RANGE = "simultaneous, randomised Tukey HSD"
-BY_RATE = "false coverage rate, t"
+BY_RATE = "false coverage rate"
+BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a difference: its fields, standard error and degrees of freedom, the values
-    it can have, and the vector of its influence where it has one and is asked for it."""
+    """What is known of a difference: its fields, the procedure that its interval and its tests come
+    from, and the vector of its influence where it has one and is asked for it."""
 
     fields: dict[str, Any]
-    error: Error
-    degrees: float
-    bounds: tuple[float, float]
+    procedure: Procedure
     vector: FloatArray | None = None
     #: The column and the slice of the rows that it is of; of all rows, neither.
     part: tuple[str, str] = ("", "")
 
     @classmethod
     def of(
-        cls, reading: Reading, fields: dict[str, Any], error: Error, *, with_vector: bool
+        cls, reading: Reading, fields: dict[str, Any], procedure: Procedure, *, with_vector: bool
     ) -> Found:
         """That of a reading."""
-        sizes = reading.sizes() or (reading.n,)
-        degrees = min(sizes) - 1 if error.degrees is None else error.degrees
-        assert reading.operands is not None
-        (low, high), (least, most) = (operand.bounds for operand in reading.operands)
         moved = reading.influence() if with_vector and reading.influence is not None else None
         vector = None if moved is None else joint.moved(moved)
-        return cls(fields, error, max(1.0, degrees), (low - most, high - least), vector)
+        return cls(fields, procedure, vector)
 
     @property
     def value(self) -> float:
@@ -94,14 +85,14 @@ def families(
 
 @dataclass(frozen=True)
 class Family:
-    """Differences that are adjusted together, by measure. ``again`` asks for the p-values of some
-    of them from more replicates."""
+    """Differences that are adjusted together, by measure. ``again`` asks for some of them from
+    more replicates."""
 
     found: Mapping[Measure, Sequence[Found]]
     source: Source
     baseline: str | None
     settings: Settings
-    again: Callable[[Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], float]]
+    again: Callable[[Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], Found]]
     notes: list[str] = field(default_factory=list)
 
     @cached_property
@@ -112,11 +103,16 @@ class Family:
     @cached_property
     def plain(self) -> list[Difference]:
         """Each by itself."""
-        sizes = detectable([of.error for of in self.all], self.settings.level).tolist()
+        tails = [tail_level(self.settings.level)] * len(self.all)
         return [
             Difference(**of.fields, p_adjusted=of.fields["p"], detectable=size)
-            for of, size in zip(self.all, sizes, strict=True)
+            for of, size in zip(self.all, _detectable(self._own, tails), strict=True)
         ]
+
+    @property
+    def _own(self) -> list[Procedure]:
+        """The procedure of each."""
+        return [of.procedure for of in self.all]
 
     def adjusted(self, way: str) -> dict[Measure, list[Difference]]:
         """By a way to adjust."""
@@ -135,30 +131,65 @@ class Family:
 
     def _jointly(self) -> list[Difference]:
         """P-values and intervals from one maximum."""
-        of = self._together
-        p = of.p(self.plain[0].alternative)
-        tests = len(self.all)
-        rows = [
-            replace(row, p_adjusted=_at_least(row.p, float(p[j]), tests), **of.margins(row, j))
-            for j, row in enumerate(self.plain)
+        tail = tail_level(self.settings.level)
+        sizes = _detectable(self._together, [tail] * len(self.all))
+        return [
+            self._adjusted_row(replace(row, detectable=size), of)
+            for row, of, size in zip(self.plain, self._together, sizes, strict=True)
         ]
-        return self._limited(rows, of.reach, of.method)
+
+    def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
+        """A difference whose adjusted p-values and interval are those of a procedure."""
+        better = row.higher_is_better
+        inferior = questions.non_inferiority(of, _margin(row), higher_is_better=better)
+        equivalent = questions.equivalence(of, _margin(row))
+        row = replace(
+            row,
+            p_adjusted=of.p(0.0, row.alternative),
+            p_not_inferior=math.nan if inferior is None else inferior.p,
+            p_equivalent=math.nan if equivalent is None else equivalent.p,
+        )
+        return self._with_limits(row, of.interval(self.settings.level))
+
+    def _with_limits(self, row: Difference, made: Interval) -> Difference:
+        """With other limits, where any were asked for."""
+        if self.settings.interval == "none" and not self.settings.methods:
+            return row
+        method = made.method
+        if self.settings.methods and not made.reason:
+            method = f"{method}, {row.method}"
+        return replace(row, low=made.low, high=made.high, method=method, no_interval=made.reason)
 
     @cached_property
-    def _together(self) -> _Together:
+    def _together(self) -> list[Procedure]:
+        """The procedure of each beside the others."""
         towards = self._orientations
         signs = np.repeat(towards, [len(found) for found in self.found.values()])
         maxima = self._maxima(towards, signs)
-        errors = np.array([of.error.se for of in self.all])
-        values = np.array([of.value for of in self.all])
-        units = np.array([float(of.fields["n"]) for of in self.all])
-        # What rounding leaves of a spread that is none says nothing.
-        errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
+        errors = np.full(len(self.all), math.nan)
         if not maxima.normal:
+            errors = np.array([_standard_error(of.procedure) for of in self.all])
+            values = np.array([of.value for of in self.all])
+            units = np.array([float(of.fields["n"]) for of in self.all])
+            # What rounding leaves of a spread that is none says nothing.
+            errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
             for at in self._places:
                 errors[at] = joint.floored(values[at], errors[at], units[at])
-        degrees = np.array([of.degrees for of in self.all])
-        return _Together(values, maxima, errors, degrees, signs, self.settings.level)
+        return [
+            Together(
+                value=own.value,
+                method=BY_INFLUENCE if maxima.normal else BY_DEALS,
+                name=own.name,
+                bounds=own.bounds,
+                error=own.error,
+                reason=own.reason,
+                own=own,
+                maxima=maxima,
+                sign=int(sign),
+                se=float(se),
+            )
+            for own, sign, se in zip(self._own, signs, errors, strict=True)
+        ]
 
     @property
     def _places(self) -> list[slice]:
@@ -217,19 +248,25 @@ class Family:
     # --- Other ways -------------------------------------------------------------------------------
 
     def _by_name(self, way: str) -> list[Difference]:
-        """P-values by Holm, Bonferroni, Benjamini and Hochberg."""
-        rows = adjusted_p(self._decided(way), way)
-        if ADJUSTMENTS[way].controls == FAMILY_WISE:
-            return self._limited(rows, self._together.reach, self._together.method)
-        # Intervals of those that are found, at the level that leaves of them as few without the
-        # truth as there are false findings (Benjamini and Yekutieli 2005).
-        level = self.settings.level
-        number = max(1, sum(row.p_adjusted <= most(level) for row in rows))
-        beyond = (1 - level) * number / (2 * len(rows))
-        t = joint.quantile(1 - beyond, np.array([of.degrees for of in self.all]))
-        return self._limited(rows, t * [of.error.se for of in self.all], BY_RATE)
+        """By Holm, Bonferroni, Benjamini and Hochberg: p-values, and the interval of each at the
+        level at which it is tested."""
+        family = self._decided(way)
+        rows = adjusted_p(family.plain, way)
+        tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
+        least = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
+        family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
+        sizes = _detectable(family._own, tails)
+        made = []
+        for row, own, tail, size in zip(rows, family._own, tails, sizes, strict=True):
+            found = own.interval(1 - 2 * tail)
+            if family_wise and row.alternative == "two-sided":
+                found = _step(found, own.interval(1 - 2 * least))
+            if not found.reason:
+                found = replace(found, method=BY_STEP[way] if family_wise else BY_RATE)
+            made.append(self._with_limits(replace(row, detectable=size), found))
+        return made
 
-    def _decided(self, way: str) -> list[Difference]:
+    def _decided(self, way: str) -> Family:
         """Where an adjustment multiplies a p-value that no number of replicates so small could make
         smaller, it is asked for again from enough of them."""
         rows, small = self.plain, most(self.settings.level)
@@ -240,13 +277,16 @@ class Family:
             if row.p <= floor and not after.p_adjusted <= small
         ]
         if not open_ones:
-            return rows
+            return self
         asked = [(row.measure, row.system, row.baseline) for row in open_ones]
-        found = self.again(asked, enough_for(len(rows), self.settings))
-        return [
-            replace(row, p=found.get((row.measure, row.system, row.baseline), row.p))
-            for row in rows
-        ]
+        anew = self.again(asked, enough_for(len(rows), self.settings))
+
+        def current(of: Found) -> Found:
+            key = of.fields["measure"], of.fields["system"], of.fields["baseline"]
+            return replace(anew[key], part=of.part) if key in anew else of
+
+        found = {measure: [current(of) for of in some] for measure, some in self.found.items()}
+        return replace(self, found=found)
 
     def _by_range(self) -> list[Difference]:
         """The randomised Tukey HSD of each measure by itself; Holm where there is none."""
@@ -281,104 +321,86 @@ class Family:
             ]
             apart = [float(table[:, a].mean() - table[:, b].mean()) for a, b in self._pairs(at)]
             same = np.isclose(apart, [row.value for row in rows], rtol=1e-9, atol=1e-12)
-            made += part._limited(rows, np.where(same, dealt.critical, np.nan), BY_RANGE)
+            made += [
+                part._with_limits(row, _within_range(own, dealt.critical if is_mean else math.nan))
+                for row, own, is_mean in zip(rows, part._own, same, strict=True)
+            ]
         return made
 
-    # --- Limits -----------------------------------------------------------------------------------
 
-    def _limited(
-        self, rows: Sequence[Difference], reach: FloatArray, method: str
-    ) -> list[Difference]:
-        """The rows with limits so far from their values, and what could have been detected so."""
-        levels = []
-        for of, far in zip(self.all, reach, strict=True):
-            counts = of.error.se > 0 and math.isfinite(far)
-            t = far / of.error.se if counts else math.nan
-            levels.append(float(1 - 2 * joint.beyond(t, of.error.degrees)))
-        # A pair that hardly differs is held to what others differ by; that is all that counts.
-        known = [x if x <= _CERTAIN else self.settings.level for x in levels]
-        found = detectable([of.error for of in self.all], known).tolist()
-        sizes = [
-            far if level > _CERTAIN else size
-            for far, level, size in zip(reach.tolist(), levels, found, strict=True)
-        ]
-        return [
-            self._with_limits(replace(row, detectable=size), of, float(far), method)
-            for row, of, far, size in zip(rows, self.all, reach, sizes, strict=True)
-        ]
-
-    def _with_limits(self, row: Difference, of: Found, reach: float, method: str) -> Difference:
-        """Limits are no narrower than those of the difference by itself, and hold 0 where its test
-        does not tell the systems apart. Intervals asked for by name are left as they are."""
-        if self.settings.methods or self.settings.interval == "none" or not reach > 0:
-            return row
-        low, high = row.value - reach, row.value + reach
-        if row.has_interval:
-            low, high = min(low, row.low), max(high, row.high)
-        if row.alternative == "two-sided" and not row.p_adjusted <= most(row.level):
-            low, high = min(low, 0.0), max(high, 0.0)
-        least, largest = of.bounds
-        low, high = max(low, least), min(high, largest)
-        return replace(row, low=low, high=high, method=method, no_interval=None)
+def _standard_error(of: Procedure) -> float:
+    """The standard error that the difference is studentised by."""
+    return of.t.se if isinstance(of, Wald) else of.error.se
 
 
-@dataclass(frozen=True, eq=False)
-class _Together:
-    """The differences of a family beside the largest that chance makes."""
-
-    values: FloatArray
-    maxima: Maxima
-    errors: FloatArray
-    degrees: FloatArray
-    signs: FloatArray
-    level: float
-
-    @property
-    def method(self) -> str:
-        """What its intervals are called."""
-        return BY_INFLUENCE if self.maxima.normal else BY_DEALS
-
-    @cached_property
-    def reach(self) -> FloatArray:
-        """How far limits are from the values."""
-        return self.maxima.critical(self.level, self.degrees) * self.errors
-
-    def p(self, alternative: str, at: float = 0.0, of: slice = _ALL) -> FloatArray:
-        """The adjusted p-values of differences against another than 0."""
-        apart = self.values[of] - at
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            t = np.where(apart == 0, 0.0, apart / self.errors[of])
-        t[np.isinf(t)] = math.nan
-        side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
-        made, signs, degrees = np.empty(len(t)), self.signs[of], self.degrees[of]
-        for sign in (1, -1):
-            own = signs == sign
-            made[own] = self.maxima.p(sign * t[own], degrees[own], side * sign)
-        return made
-
-    def margins(self, row: Difference, j: int) -> dict[str, Any]:
-        """The adjusted p-values about a margin that was stated."""
-        if math.isnan(row.margin):
-            return {}
-
-        def shifted(at: float, towards: str) -> Test:
-            return Test(float(self.p(towards, at, slice(j, j + 1))[0]), "joint", towards)
-
-        better, tests = row.higher_is_better is not False, len(self.values)
-        inferior = margins.non_inferiority(shifted, row.margin, higher_is_better=better)
-        equivalent = margins.equivalence(shifted, row.margin)
-        return {
-            "p_not_inferior": _at_least(row.p_not_inferior, inferior.p, tests),
-            "p_equivalent": _at_least(row.p_equivalent, equivalent.p, tests),
-        }
+def _margin(row: Difference) -> float | None:
+    return None if math.isnan(row.margin) else row.margin
 
 
-def _at_least(own: float, together: float, tests: int) -> float:
-    """The p-value of a family of tests, never below that of the test by itself; Bonferroni's where
-    the difference has no standard error to go by."""
-    if math.isnan(together):
-        return own if math.isnan(own) else min(1.0, own * tests)
-    return together if math.isnan(own) else max(own, together)
+def _within_range(own: Procedure, critical: float) -> Interval:
+    """The difference ± a critical one; none of what is not the mean of units."""
+    if math.isnan(critical):
+        return missing(BY_RANGE, "no_interval_of_test")
+    made = Interval(own.value - critical, own.value + critical, BY_RANGE).within(*own.bounds)
+    finite = math.isfinite(made.low) and math.isfinite(made.high)
+    return made if finite else missing(BY_RANGE, "too_few_replicates")
+
+
+def _tails(p: FloatArray, way: str, level: float) -> list[float]:
+    """What each test leaves out on either side at the level at which an adjustment tests it: the
+    largest p-value of it that would be significant beside those of the others, halved."""
+    tail, defined = tail_level(level), np.isfinite(p)
+    number = max(1, int(defined.sum()))
+    if way == "none":
+        return [tail] * len(p)
+    if way == "holm":
+        return [_of_step(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
+    if way == "benjamini-hochberg":
+        adjusted = ADJUSTMENTS[way].adjust(p)
+        number = number / max(1, int(np.count_nonzero(adjusted <= most(level))))  # type: ignore[assignment]
+    return [tail / number] * len(p)
+
+
+def _of_step(others: FloatArray, tail: float) -> float:
+    """The tail at the step that Holm's procedure comes to with these other p-values."""
+    number, step = len(others) + 1, 0
+    for p in np.sort(others):
+        if p > 2 * tail / (number - step):
+            break
+        step += 1
+    return tail / (number - step)
+
+
+def _step(step: Interval, all_together: Interval) -> Interval:
+    """The limits that hold for all differences together; that next to 0 where only the step that
+    Holm's procedure came to leaves 0 out."""
+    if step.reason or all_together.reason:
+        return step if all_together.reason else all_together
+    low, high = all_together.low, all_together.high
+    if low <= 0 < step.low:
+        low = step.low
+    if high >= 0 > step.high:
+        high = step.high
+    return replace(step, low=low, high=high)
+
+
+def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
+    """What could have been detected, by the length of the interval that leaves out so much."""
+    errors = [of.error for of in made]
+    widths = [of.half_width(tail) for of, tail in zip(made, tails, strict=True)]
+    levels = []
+    for error, width, tail in zip(errors, widths, tails, strict=True):
+        counts = error.se > 0 and math.isfinite(width)
+        t = width / error.se if counts else math.nan
+        level = float(1 - 2 * joint.beyond(t, error.degrees))
+        levels.append(level if level > 0 else 1 - 2 * tail)
+    # A pair that hardly differs is held to what others differ by; that is all that counts.
+    usual = [min(level, _CERTAIN) for level in levels]
+    sizes = questions.detectable(errors, usual).tolist()
+    return [
+        width if level > _CERTAIN else size
+        for width, level, size in zip(widths, levels, sizes, strict=True)
+    ]
 
 
 def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:

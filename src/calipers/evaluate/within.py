@@ -11,7 +11,9 @@ from calipers.evaluate.compare import Asked
 from calipers.evaluate.families import JOINT, Family, Found, families
 from calipers.evaluate.rows import Rows
 from calipers.inference.limits import MOST_PAIRS_WITHIN
-from calipers.inference.questions import BY_REPLICATES, USUAL
+from calipers.inference.methods import BY_REPLICATES
+from calipers.inference.procedures import without
+from calipers.inference.questions import USUAL
 from calipers.results import Comparison, Difference, SliceDifference
 
 if TYPE_CHECKING:
@@ -46,13 +48,13 @@ def compared_within(
 def _sober(one: Found) -> Found:
     """Without a test by replicates where hardly one is defined or none varies, as of three rows:
     their share on one side says nothing."""
-    spread = one.error.se > 0 or one.value == 0
+    spread = one.procedure.error.se > 0 or one.value == 0
     if spread or one.fields["test"] not in BY_REPLICATES:
         return one
     none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
     why = one.fields["no_interval"] or "no_spread"
-    error = replace(one.error, se=math.nan)
-    return replace(one, fields={**one.fields, **none, "no_interval": why}, error=error, vector=None)
+    fields = {**one.fields, **none, "no_interval": why}
+    return replace(one, fields=fields, procedure=without(why, one.value), vector=None)
 
 
 def _adjusted(

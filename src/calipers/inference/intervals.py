@@ -410,12 +410,20 @@ def bootstrap_t(
     method = "bootstrap-t"
     if not se > 0:
         return missing(method, "no_spread")
-    usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
-    if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
+    t = studentised(value, replicates, errors)
+    if t is None:
         return missing(method, "degenerate_replicates")
-    t = np.clip((replicates[usable] - value) / errors[usable], -MOST_T, MOST_T)
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value - high * se), float(value - low * se), method, se=se)
+
+
+def studentised(value: float, replicates: FloatArray, errors: FloatArray) -> FloatArray | None:
+    """How many of their own standard errors replicates are from the value, cut off at ±8; None
+    where more than 5% have none."""
+    usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
+    if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
+        return None
+    return np.clip((replicates[usable] - value) / errors[usable], -MOST_T, MOST_T)
 
 
 def as_student(se: float, degrees: float, level: float) -> float:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from calipers.inference import deals
 from calipers.inference.intervals import ROUNDING
 from calipers.inference.limits import DRAWN_MAXIMA, FLOOR, SKETCH
+from calipers.inference.procedures import Procedure
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.statistics import FloatArray
@@ -57,18 +58,75 @@ class Maxima:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
         return np.where(np.isnan(t), np.nan, p)
 
-    def critical(self, level: float, degrees: FloatArray) -> FloatArray:
-        """The smallest |t| of each test whose p-value is at most 1 − level. Where too few deals are
-        possible for that, it is Bonferroni's."""
-        from scipy.special import ndtr, ndtri
+    def adjusted(self, p: float, side: int = 0) -> float:
+        """The adjusted p-value of a test whose own is ``p``, two-sided or of a side: how often the
+        smallest p-value of the family is as small by chance."""
+        from scipy.special import ndtri
 
-        number, alpha = self.drawn.shape[1], 1 - level
-        rank = deals.rank(alpha, number, exact=self.exact)
-        size = float(self._ascending[0][number - rank]) if rank > 0 else math.inf
-        bound = 1 - alpha / (2 * self.tests)
-        if self.normal:
-            return quantile(float(ndtr(min(size, ndtri(bound)))), degrees)
-        return np.full(len(degrees), size) if rank > 0 else quantile(bound, degrees)
+        if math.isnan(p):
+            return math.nan
+        z = float(-ndtri(p / 2 if side == 0 else p))
+        found, number = self._ascending[side], self.drawn.shape[1]
+        reached = number - np.searchsorted(found, z * (1 - _HAIR * np.sign(z)))
+        share = float(deals.share(np.asarray(reached), number, exact=self.exact))
+        return min(share, self.tests * p, 1.0)
+
+    def size(self, tail: float) -> float:
+        """The largest |t| whose p-value is above twice the ``tail``; infinite where there are too
+        few deals for any other."""
+        number = self.drawn.shape[1]
+        rank = deals.rank(2 * tail, number, exact=self.exact)
+        return float(self._ascending[0][number - rank - 1]) / (1 - _HAIR) if rank >= 0 else math.inf
+
+    def tail(self, tail: float) -> float:
+        """What each of the tests leaves out on either side for all of them together to leave out
+        ``tail``."""
+        from scipy.special import ndtr
+
+        return max(float(ndtr(-self.size(tail))), tail / self.tests)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Together(Procedure):
+    """A difference beside others of its family: the wider of its own procedure and what the
+    largest statistic of the family leaves.
+
+    Where statistics are normal, that is its procedure at the level that holds for all of them
+    together; where values are dealt anew, the difference over its standard error ``se``, as the
+    deals have it. ``sign`` is the direction of the measure for one-sided tests.
+    """
+
+    own: Procedure
+    maxima: Maxima
+    sign: int = 1
+    se: float = math.nan
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """The adjusted p-value; Bonferroni's of what has no place among the others."""
+        own = self.own.p(at, alternative)
+        if math.isnan(own):
+            return own
+        side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
+        if self.maxima.normal:
+            found = self.maxima.adjusted(self.own.beside_others.p(at, alternative), side)
+        elif math.isfinite(self.se):
+            apart = self.sign * (self.value - at)
+            t = 0.0 if apart == 0 else apart / self.se if self.se > 0 else math.nan
+            found = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
+        else:
+            found = math.nan
+        return min(1.0, own * self.maxima.tests) if math.isnan(found) else max(own, found)
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        far = min if side > 0 else max
+        if not self.maxima.normal and self.se > 0:
+            end = self.value - side * self.maxima.size(tail) * self.se
+        elif self.maxima.normal and self.own.beside_others.reason is None:
+            end = self.own.beside_others.limit(self.maxima.tail(tail), side)
+        else:
+            return self.own.limit(tail / self.maxima.tests, side)
+        return far(end, self.own.limit(tail, side))
 
 
 def quantile(share: float, degrees: FloatArray) -> FloatArray:
@@ -114,7 +172,7 @@ def dealt(
 
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
     >>> found = dealt(table, None, 2000, seed=0)
-    >>> round(float(found.critical(0.95, np.array([29]))[0]), 1), found.tests
+    >>> round(found.size(0.025), 1), found.tests
     (2.9, 12)
     """
     from calipers import _core

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import math
 
-from calipers.inference.dirichlet import differing
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
 
 #: With fewer ratings beside those of the commonest category, no interval of agreement is sure.
 FEW_OF_CATEGORY = 30
 
-#: Below this many rows a skill is bootstrapped, and a difference of losses has Student's t.
+#: Below this many rows a skill is bootstrapped.
 FEW_ROWS = 100
 
 #: Of at least so many positives the influence of rows says how precision-recall areas vary.
@@ -139,10 +138,6 @@ DRAWN_MAXIMA = 20_000
 FAR_ENDS = 0.3
 EVEN = 0.15
 
-#: Where a larger share of the units than this tie, the spread of all says too little of what could
-#: have been seen.
-MANY_TIES = 0.5
-
 #: More pairs of systems (those of eight) are not compared within slices.
 MOST_PAIRS_WITHIN = 28
 
@@ -171,14 +166,6 @@ def enough_for(tests: int, settings: Settings) -> int:
     """So many replicates that the smallest p-value can decide after it was multiplied by the number
     of tests."""
     return max(settings.resamples, math.ceil(4 * tests / (1 - settings.level)))
-
-
-def mostly_ties(reading: Reading) -> bool:
-    """Whether most units of a difference do not differ."""
-    if reading.units is None:
-        return False
-    values = reading.units.values
-    return len(values) - differing(values) > MANY_TIES * len(values)
 
 
 #: From fewer training sets, how much they vary says too little of bias and variance.

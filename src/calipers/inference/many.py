@@ -285,6 +285,6 @@ def randomised_tukey(
         p = deals.share(extreme, tried, exact=exact)
         np.fill_diagonal(p, 1.0)
         rank = deals.rank(1 - level, tried, exact=exact)
-        critical = float(ranges[tried - rank]) / n if rank > 0 else math.inf
+        critical = (float(ranges[tried - rank - 1]) + slack) / n if rank >= 0 else math.inf
         out.append(Pairwise(name, p, critical))
     return out

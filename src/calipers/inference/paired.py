@@ -201,7 +201,7 @@ def sign(differences: FloatArray, alternative: str = "two-sided") -> Test:
     >>> print(sign(np.array([0.1, 0.3, 0.2, 0.4, 0.1, -0.1, 0.0]), "greater"))  # 7 of 64
     sign test, exact, one-sided (greater): p = 0.1094
     """
-    signs = np.sign(_settled(differences))
+    signs = np.sign(settled(differences))
     if len(signs) == 0:
         return Test(NAN, "sign test, exact", alternative)
     above, below = (int(np.count_nonzero(signs == side)) for side in (1, -1))
@@ -228,7 +228,7 @@ def _fair_coin(heads: int, tails: int, name: str, alternative: str, *, mid_p: bo
 # ------------------------------------------------------------------------------------------- ranks
 
 
-def _settled(differences: FloatArray) -> FloatArray:
+def settled(differences: FloatArray) -> FloatArray:
     """The defined differences, 0 where they are so but for rounding."""
     defined = differences[~np.isnan(differences)]
     return np.where(np.abs(defined) <= _rounding(defined), 0.0, defined)
@@ -242,7 +242,7 @@ def _rounding(values: FloatArray) -> float:
 
 def _signed_ranks(differences: FloatArray) -> FloatArray:
     """The mean ranks of the sizes with the signs of the differences; NaN and zeros are left out."""
-    values = _settled(differences)
+    values = settled(differences)
     values = values[values != 0]
     size = np.abs(values)
     order = np.argsort(size, kind="stable")

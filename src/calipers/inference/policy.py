@@ -2,16 +2,15 @@
 
 :data:`INTERVALS` and :data:`DIFFERENCES` have for each kind of reading the methods in the order in
 which they are tried, with the reason where it was measured; :data:`ANALYTIC` what is used where no
-bootstrap is wanted, :data:`BOOTSTRAP` where one is. A difference is tested by what its interval is
-made from, :func:`way`; that of units has the usual test of such units all the same: McNemar's, the
-randomisation or the paired t (:mod:`calipers.inference.questions`). How few is few stands in
-:mod:`calipers.inference.limits`, and no method is chosen anywhere else.
+bootstrap is wanted, :data:`BOOTSTRAP` where one is. The interval of a difference and its tests, of
+no difference and of margins, are one object: :func:`procedure` chooses it once. How few is few
+stands in :mod:`calipers.inference.limits`, and no method is chosen anywhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +29,13 @@ from calipers.inference.limits import (
     HEAVY_KURTOSIS,
     HEAVY_TAIL,
 )
-from calipers.inference.methods import offers
+from calipers.inference.methods import (
+    OF_TESTS,
+    nothing_differs,
+    offers,
+    procedure_by_name,
+)
+from calipers.inference.procedures import ByLimits, Procedure, without
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 from calipers.once import kept
@@ -301,27 +306,56 @@ def _enough_for_pairs(reading: Reading) -> bool:
     return _few_clusters(reading) or reading.sizes()[1] >= few
 
 
+def _has_error(reading: Reading) -> bool:
+    return isinstance(reading.found_error, Error)
+
+
+def _of_all_rows(reading: Reading) -> bool:
+    """Whether every row is right or wrong, so that differences of rows are known."""
+    return reading.discordant is not None or (
+        reading.kind == "share of rows" and (_weighs(reading) or reading.clusters is not None)
+    )
+
+
+def _clusters_with_error(reading: Reading) -> bool:
+    return reading.clusters is not None and _has_error(reading)
+
+
+# Of F1, MCC and such with 100 and 400 rows the paired bootstrap held the truth as often as the
+# influence of rows did; where it draws too few others than are there, tables as likely as the rows
+# make them take its place.
 _PAIRED_COUNTS = (
-    Row("paired shares"),
-    Row("by error", _few_clusters, tries=True),
+    Row("units", _of_all_rows, tries=True),
+    Row("by error", _clusters_with_error, tries=True),
     Row("percentile", tries=True),
     Row("Jeffreys of the cells"),
 )
 # Where nothing varies, as where two systems separate the classes.
 _PAIRED_SCORES = (Row("percentile", tries=True), Row("of both"))
-# Where few rows decide, DeLong's paired test errs 0 to 3 times of 100 (60 to 150 rows, 2% of which
-# pass for the other class by either system), but a true difference (4 and 1%) lies in the interval
-# 82 to 93 times (±0.7). With a row that stands anywhere added to both it would be 92 to 95 times,
-# and the test would see 10 and 24 of 100 such differences with 100 and 150 rows, not 16 and 30.
-_PAIRED_AREAS = (Row("by error", _enough_for_pairs, tries=True), *_PAIRED_SCORES)
+_BY_UNITS = (Row("units", _has_error, tries=True), Row("percentile", tries=True), Row("units"))
+_PAIRED_AREAS = (Row("units", _enough_for_pairs, tries=True), *_PAIRED_SCORES)
 
-#: The methods of differences of each kind of reading; of others :data:`OF_UNITS`. So those of pAUC
-#: and PRG-AUC go by percentiles, which held the truth 94 to 98 times of 100 (±1.4; 50 or 150
-#: positives, 150 negatives); by influence, which is differentiated numerically and only of some
-#: hundred distinct scores, it was 92 to 98 times. Maxima over thresholds are not turned as their
-#: estimates are, for most of what flatters two systems cancels: with 100 and 400 rows of each class
-#: percentiles held the truth 94 to 99 times of 100 (±1), turned about the difference 90 to 96
-#: times.
+#: The procedures of differences of each kind of reading, the first that applies; of others
+#: :data:`OF_UNITS`. A procedure is the interval, the test and the test of a margin in one
+#: (:mod:`calipers.inference.procedures`). "units" is the wider of Student's t and the Bayesian
+#: bootstrap with half units about the mean: of values of units, or the difference and how much each
+#: row moves it.
+#:
+#: Its interval held the true mean difference of 6, 10, 25 and 50 topics 95 to 96 times of 100
+#: where differences are normal (±0.5), 96 to 97 (t with 3 degrees of freedom), 95 to 98 (half of
+#: them tie), 98 to 99 (85% tie), 93 and 95 of 25 and 50 of which 10% lose much. A gate at its
+#: margin passed 0 to 0.7 times of 100 where 5% of 25, 50 or 100 topics lose .4 and the others tie
+#: (Student's t alone 28, 9 and 11), 18, 9 and 6 with noise beside that: a loss that no topic
+#: shows, nothing sees. Of AUC .99 and .98 it passed 6 to 8 times (DeLong 9), of RMSE with normal
+#: residuals 4 to 6, with t of 4 degrees 8 to 10 (9 to 11 by t). Where 0.5 to 3% of 50 to 400 rows
+#: differ at all, it held the difference 95 to 100 times; Student's t 72 to 100.
+#:
+#: Differences of pAUC and PRG-AUC go by percentiles, which held the truth 94 to 98 times of 100
+#: (±1.4; 50 or 150 positives, 150 negatives); by influence, which is differentiated numerically and
+#: only of some hundred distinct scores, it was 92 to 98 times. Maxima over thresholds are not
+#: turned as their estimates are, for most of what flatters two systems cancels: with 100 and 400
+#: rows of each class percentiles held the truth 94 to 99 times of 100 (±1), turned about the
+#: difference 90 to 96 times.
 DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "share of rows": _PAIRED_COUNTS,
     "measure of counts": _PAIRED_COUNTS,
@@ -334,50 +368,16 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "maximum over thresholds": _PAIRED_SCORES,
     "measure of scores": _PAIRED_SCORES,
     "calibration": (Row("percentile", caution=_biased),),
-    # By Student's t, as they are tested. Of 5, 12, 20 and 40 rows it held the truth of differences
-    # of MSE, MAE, Brier and log loss 69 to 98, 81 to 97, 84 to 96 and 87 to 96 times of 100 (±0.8),
-    # percentiles 65 to 87, 80 to 92, 83 to 93 and 87 to 94; those left 0 out beside a p-value above
-    # 0.05 in 11 to 46 of 100 data sets of 5 rows, and in 4 to 27 of 20.
-    "mean of a value per row": (Row("percentile", _clustered), Row("by error")),
-    "skill": (Row("percentile", _few_rows), Row("by error")),
-    "average of scores": (
-        Row("by error", lambda reading: isinstance(reading.found_error, Error), tries=True),
-        *_PAIRED_SCORES,
-    ),
-    "share of variance": (Row("by error"),),
-    "correlation": (Row("by error"),),
+    "average of scores": (Row("units", _has_error, tries=True), *_PAIRED_SCORES),
     "median": (Row("percentile"),),
     "quantile": (Row("percentile"),),
-    "average over outputs": (Row("by error", tries=True), Row("percentile")),
-    "share by rank": (Row("by error"),),
-    # Held the truth of ARI 93 to 99 times of 100 (100 and 400 points; ±1.3), of AMI and NMI 91 to
-    # 96 from 4 points a cell on, but 87 where all that parts two clusterings is two points of 100;
-    # where they do not differ the test erred 1 to 6 times.
-    "measure of partitions": (Row("by error"),),
-    # With as many degrees of freedom as points are in another cluster, less one: where 1 to 5 of
-    # 100 points are they held it 98 to 100 times of 100 (±1; with n − 1 degrees 77 to 82 times), 6
-    # to 13 of 100 98 to 100 (92 to 98), 6 to 15 of 400 92 to 97 (±2; 88 to 89).
-    "measure of distances": (Row("by error"),),
-    "average over labels": (Row("by error", lambda reading: reading.few()), Row("percentile")),
+    "average over labels": (
+        Row("units", lambda reading: reading.few(), tries=True),
+        Row("by error", _clusters_with_error, tries=True),
+        Row("percentile"),
+    ),
 }
-
-#: Of topics of which 70, 90 or 97% tie the Bayesian bootstrap held the true difference 93 to 100
-#: times of 100 (25, 50, 100 topics; ±0.5), with halves at the largest difference itself 88 to 100,
-#: bootstrap-t 1 to 97 times; of such as do not tie 94 to 97 times, bootstrap-t 92 to 96. (Of skewed
-#: lognormal differences of 25 topics 89 times, bootstrap-t 92; weighted 95 to 100, and 1 to 95.)
-#:
-#: Of units that gain or lose 1, or neither, few say next to nothing of the spread: with 25 topics,
-#: one of ten of which fails, the bootstrap-t holds the truth 84 times of 100. With 40 rows, of
-#: which 4% and 1% are right by one system alone, percentiles held it 80 times of 100 and had no
-#: length 13 times; by shares it was 100 times. With 100 rows these were 96 and 97 times (±1); where
-#: a row of ten or more are of that kind, both 94 to 98 times from 40 rows on.
-OF_UNITS = (
-    Row("paired shares"),
-    Row("bayesian", lambda reading: reading.of_units, tries=True),
-    Row("studentised"),
-    Row("percentile", tries=True),
-    Row("bayesian"),
-)
+OF_UNITS = _BY_UNITS
 
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
 ANALYTIC = (
@@ -394,13 +394,13 @@ ANALYTIC = (
         "woodruff",
         "bayesian",
     ),
-    ("paired shares", "by error"),
+    ("by error",),
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
 BOOTSTRAP = (
     ("turned", "percentile", "Dirichlet, of the cells", "Student t", "bayesian"),
-    ("studentised", "percentile", "by error"),
+    ("studentised", "percentile", "units"),
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
@@ -414,15 +414,18 @@ WITHOUT = {
 }
 
 
-def interval(reading: Reading, level: float | None = None) -> Interval:
+def interval(reading: Reading, level: float | None = None, *, test: str = "auto") -> Interval:
     """The interval of a reading: by the first method asked for by name that applies to it, else by
-    the tables; cut off at what the measure can reach.
+    the tables; cut off at what the measure can reach. That of a difference is its procedure's, or
+    that of a ``test`` asked for by name.
 
     That of the tables holds the value itself. Matrices as likely as a perfect one are all less than
     perfect, and an interval that is turned about a flattered value may end below it; without the
     value such an interval would say that what was seen cannot be.
     """
     level = reading.settings.level if level is None else level
+    if reading.operands is not None:
+        return _of_difference(reading, level, test)
     named = _by_name(reading, level)
     made = _by_tables(reading, level) if named is None else named
     if reading.order is None:
@@ -505,14 +508,105 @@ def _found(reading: Reading, level: float) -> tuple[Row, Interval]:
 def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
     """The first row of its table that applies."""
     offered = offers(reading)
-    if reading.operands is not None:
-        offered["of both"] = lambda level: of_both(reading, level)
     for row in rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
             return row, made
     found = reading.found_error if reading.reduced else None
     return (_NOTHING[0], found) if isinstance(found, Interval) else _NOTHING
+
+
+# --- Differences ----------------------------------------------------------------------------------
+
+
+def procedure(reading: Reading, test: str = "auto") -> Procedure:
+    """The one procedure that a difference has its interval, its test and its tests of margins from:
+    that of the test asked for by name, else of the interval asked for by name, where it applies;
+    else the first of its table that does."""
+
+    def chosen() -> Procedure:
+        row, made = _chosen(reading, test)
+        named = test != "auto" or row.method in reading.settings.methods
+        if reading.order is None or named:
+            return made
+        from calipers.inference import serial
+
+        return serial.allowed_for(reading, made)
+
+    return kept(reading, ("procedure", test), chosen)
+
+
+def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
+    if not np.isfinite(reading.value):
+        return _NOTHING[0], without("undefined_value")
+    if test != "auto":
+        made = procedure_by_name(reading, OF_TESTS[test])
+        return _NOTHING[0], made or without("no_interval_of_test", reading.value)
+    for name in reading.settings.methods:
+        if (made := procedure_by_name(reading, name)) is not None:
+            return Row(name), made
+    last = None
+    for row in rows(reading):
+        made = _made(reading, row)
+        if made is None:
+            continue
+        if not (row.tries and _says_nothing(reading, made)):
+            return row, made
+        last = made
+    return _NOTHING[0], last or without("no_analytic_interval", reading.value)
+
+
+def _made(reading: Reading, row: Row) -> Procedure | None:
+    if not row.when(reading):
+        return None
+    if row.method == "of both":
+        return _by_limits_of_both(reading)
+    return procedure_by_name(reading, row.method)
+
+
+def _says_nothing(reading: Reading, made: Procedure) -> bool:
+    """Whether it has no interval, or one without a length."""
+    if made.reason is not None:
+        return True
+    found = made.interval(reading.settings.level)
+    return found.reason is not None or _flat(reading, found)
+
+
+def _of_difference(reading: Reading, level: float, test: str) -> Interval:
+    """That of its procedure, with what speaks against it; where the test does not apply, the usual
+    one's."""
+    if reading.settings.interval == "none" and not reading.settings.methods:
+        return intervals.missing("none", "not_asked")
+    named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
+    row = Row(OF_TESTS[test]) if named else _chosen_row(reading)[0]
+    made = procedure(reading, test if named else "auto").interval(level)
+    row = replace(row, caution=_caution_of(_known(reading), row.method))
+    made = _cautioned(reading, row, made)
+    if reading.order is None:
+        return made
+    from calipers.inference import serial
+
+    if named or row.method in reading.settings.methods:
+        return serial.independent(reading, made)
+    return serial.cautioned(reading, made)
+
+
+def _chosen_row(reading: Reading) -> tuple[Row, Procedure]:
+    return kept(reading, "row", lambda: _chosen(reading, "auto"))
+
+
+def _by_limits_of_both(reading: Reading) -> Procedure | None:
+    """By the limits of both."""
+    known = of_both(reading, reading.settings.level)
+    if known.reason:
+        return None
+    return ByLimits(
+        value=reading.value,
+        bounds=reading.bounds,
+        method=known.method,
+        name=known.method,
+        limits=lambda level: of_both(reading, level),
+    )
 
 
 def of_both(reading: Reading, level: float) -> Interval:
@@ -534,14 +628,6 @@ def of_both(reading: Reading, level: float) -> Interval:
         if far < max(-low, high):
             low, high, method = -far, far, "exact bound, nothing differs"
     return Interval(low, high, method)
-
-
-def nothing_differs(reading: Reading) -> bool:
-    """Whether no row moves one of two numbers by more than the other."""
-    found = reading.found_error
-    if isinstance(found, Error) and np.isfinite(found.se):
-        return abs(reading.value) <= reading.hair and found.se == 0
-    return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
 
 
 def _pairs(reading: Reading) -> float:
@@ -576,9 +662,3 @@ def _known(reading: Reading) -> Sequence[Row]:
     if reading.operands is not None:
         return DIFFERENCES.get(reading.kind, OF_UNITS)
     return INTERVALS.get(reading.kind, ())
-
-
-def way(reading: Reading) -> str:
-    """The method that the interval of a difference comes from."""
-    known = np.isfinite(reading.value)
-    return _found(reading, reading.settings.level)[0].method if known else ""

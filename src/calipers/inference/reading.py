@@ -178,6 +178,11 @@ class Reading:
     #: By how much leaving out groups of rows moves the value, the same groups for all readings.
     left_out: Callable[[], FloatArray] | None = None
     discordant: Callable[[], tuple[float, float]] | None = None
+    #: Of a difference that is no mean of values of units: values whose mean it is to first order.
+    linear: Callable[[], Units] | None = None
+    #: Of a difference: on how many units the outputs of the two systems differ, where that is not
+    #: seen by how much the units differ.
+    changed: Callable[[], int] | None = None
     swapped: Callable[[str], Test] | None = None
     #: Whether every unit counts 0 or 1.
     shares: bool = False

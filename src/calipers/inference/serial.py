@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import margins, proportions
+from calipers.inference import paired, proportions
 from calipers.inference.intervals import Interval, t_of, z_of
 from calipers.inference.limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
+from calipers.inference.procedures import Procedure, Wald, Wider
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error
 from calipers.inference.time_order import TimeOrder
@@ -26,7 +27,6 @@ from calipers.once import kept
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calipers.inference.margins import Shifted
     from calipers.inference.paired import Test
     from calipers.inference.reading import Reading
     from calipers.statistics import FloatArray
@@ -182,11 +182,21 @@ def widened(reading: Reading, made: Interval, level: float) -> Interval:
         return made
     serial = found(reading)
     if serial is None:
-        if moved_by(reading) is None:
-            return made.but("serial dependence is not allowed for")
-        return made
+        return cautioned(reading, made)
     limits = _limits(reading, serial, level)
-    return _wider(made, limits, serial).within(*reading.bounds)
+    return cautioned(reading, _wider(made, limits, serial).within(*reading.bounds))
+
+
+def cautioned(reading: Reading, made: Interval) -> Interval:
+    """The interval, whose method says what order in time does to it."""
+    if reading.order is None or made.reason is not None:
+        return made
+    serial = found(reading)
+    if serial is None:
+        unknown = moved_by(reading) is None
+        return made.but("serial dependence is not allowed for") if unknown else made
+    few = serial.effective < FEW_EFFECTIVE
+    return made.but(f"rows count as {serial.effective:.0f}") if few else made
 
 
 def _limits(reading: Reading, serial: Dependence, level: float) -> tuple[float, float]:
@@ -222,8 +232,6 @@ def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> I
     elif low < made.low or made.high < high:
         name = f"{own} or {NAME}: the wider{but}{caution}"
         made = replace(made, low=min(low, made.low), high=max(high, made.high), method=name)
-    if serial.effective < FEW_EFFECTIVE:
-        return made.but(f"rows count as {serial.effective:.0f}")
     return made
 
 
@@ -232,38 +240,29 @@ def independent(reading: Reading, made: Interval) -> Interval:
     return made if found(reading) is None else made.but("rows are taken as independent")
 
 
-def tested(reading: Reading, own: Test, at: float) -> Test:
-    """The test of the value against ``at``, or that of the HAC error where serial dependence was
-    found and its p-value is larger: what the wider interval excludes, both reject."""
+def allowed_for(reading: Reading, own: Procedure) -> Procedure:
+    """The procedure of a difference, or the wider of it and that of the HAC error where serial
+    dependence was found."""
     serial = found(reading)
-    return own if serial is None else _larger(own, serial, reading.value, at)
-
-
-def _larger(own: Test, serial: Dependence, value: float, at: float) -> Test:
-    if math.isnan(own.p):
+    if serial is None or own.reason is not None or not np.isfinite(own.value):
         return own
+    by_error = Wald(
+        value=own.value,
+        method=NAME,
+        name="HAC, paired",
+        bounds=own.bounds,
+        t=serial.error,
+        error=serial.error,
+    )
+    return Wider.of(own, by_error, reading.settings.level)
+
+
+def _larger(own: Test, serial: Dependence, value: float) -> Test:
     error = serial.error
-    by_error = margins.by_error(value, error.se, "HAC, paired", error.degrees)
-    other = by_error(at, own.alternative)
+    if math.isnan(own.p) or error.degrees is None:
+        return own
+    other = paired.student(value, error.se, error.degrees + 1, "HAC, paired", own.alternative)
     return other if other.p > own.p else own
-
-
-def shifted(reading: Reading, own: Shifted) -> Shifted:
-    """The same of a test against any value."""
-    if found(reading) is None:
-        return own
-    return lambda at, towards: tested(reading, own(at, towards), at)
-
-
-def wider(reading: Reading, own: Error) -> Error:
-    """The standard error, or that of the HAC where serial dependence was found and it reaches
-    further at the reading's level."""
-    serial = found(reading)
-    if serial is None:
-        return own
-    level, other = reading.settings.level, serial.error
-    reaches = [of.se * t_of(level, of.degrees or math.inf) for of in (own, other)]
-    return own if reaches[0] >= reaches[1] else other
 
 
 def of_parts(first: Reading, second: Reading, made: Interval, own: Test) -> tuple[Interval, Test]:
@@ -282,7 +281,9 @@ def of_parts(first: Reading, second: Reading, made: Interval, own: Test) -> tupl
     assert serial.error.degrees is not None
     far = t_of(first.settings.level, serial.error.degrees) * serial.error.se
     wide = _wider(made, (value - far, value + far), serial).within(low - most, high - least)
-    return wide, _larger(own, serial, value, 0.0)
+    if serial.effective < FEW_EFFECTIVE:
+        wide = wide.but(f"rows count as {serial.effective:.0f}")
+    return wide, _larger(own, serial, value)
 
 
 @dataclass(frozen=True)

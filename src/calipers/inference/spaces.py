@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.margins import Shifted
     from calipers.statistics import FloatArray
 
 NAN = float("nan")
@@ -33,12 +32,6 @@ class Error:
     se: float
     name: str
     degrees: float | None = None
-
-    def shifted(self, value: float) -> Shifted:
-        """The test of the value against any other."""
-        from calipers.inference import margins
-
-        return margins.by_error(value, self.se, self.name, self.degrees)
 
 
 @dataclass(frozen=True, eq=False)

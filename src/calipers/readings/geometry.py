@@ -234,7 +234,7 @@ def reading_of(
 @dataclass(frozen=True, eq=False)
 class _Beside:
     """The law of two clusterings of the same points, of whose difference those that are in other
-    clusters tell: its t has one degree of freedom less than there are such points."""
+    clusters tell."""
 
     cluster: IntArray
     #: How many points each of these stands for.
@@ -249,10 +249,14 @@ class _Beside:
             found = None if moved is None else moved()
             if found is None:
                 return intervals.missing("none", "undefined_value")
-            degrees = max(elsewhere(self.cluster, other, self.held) - 1, 1)
-            return Error(found.error.se, "Student t", float(degrees))
+            return Error(found.error.se, "Student t", float(max(first.n - 1, 0)))
 
-        return first.difference(second, influence=moved, error=error)
+        return first.difference(
+            second,
+            influence=moved,
+            error=error,
+            changed=lambda: elsewhere(self.cluster, other, self.held),
+        )
 
 
 def elsewhere(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:

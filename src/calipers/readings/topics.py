@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import dirichlet, paired
-from calipers.inference.intervals import Interval
+from calipers.inference import paired
 from calipers.inference.limits import randomisations
 from calipers.inference.reading import Reading, Units
 from calipers.inference.resampling import weighted_means
@@ -244,17 +243,10 @@ class _Pair:
         def moved() -> FloatArray:
             return moved_by(summary, a, of[0], own) - moved_by(summary, b, of[1], own)
 
-        def bayesian(level: float) -> Interval:
-            values = value + moved()
-            ends = dirichlet.reach(values, high - low)
-            made = dirichlet.bayesian(values, (-ends, ends), level, own)
-            return replace(made, method=f"{made.method}, paired")
-
-        low, high = self.first.bounds
         value = of[0] - of[1]
         parts: dict[str, Any] = {
             "value": value,
-            "methods": {"bayesian": bayesian},
+            "linear": lambda: Units(value + moved(), own),
             "error": lambda: replace(Units(moved(), own).error, name="Student t"),
             "jackknife": lambda: (Units(moved(), own).moved, None),
             "replicates": replicates,

@@ -28,6 +28,8 @@ NO_INTERVAL = {
     "one_class": "the rows are all of one class",
     "too_few_units": "fewer than two units",
     "too_few_clusters": "fewer than two clusters",
+    "too_few_replicates": "too few replicates, or units, for a limit at this level",
+    "nothing_differs": "the two systems do not differ on any unit",
     "no_rest": "there are no other rows to compare with",
     "undefined_value": "the value itself is undefined",
     "agreed_value": "the value stands by agreement where there is none",

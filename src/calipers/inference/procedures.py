@@ -1,0 +1,572 @@
+"""Procedures: the interval of a difference and its test, which are one object.
+
+A procedure says how well any value of the true difference agrees with the data: a one-sided p-value
+of "the difference is above it" and one of "below it". Everything else follows. The two-sided
+p-value is twice the smaller of both, at most 1; the interval at a level holds the values whose
+two-sided p-value is above 1 − level; non-inferiority and equivalence ask the one-sided p-value at
+the margin. So the interval contains a value if and only if the test of that value is not
+significant, whatever the method, the level, the side and the margin.
+
+Procedures hold no rows but what they need, so that those of many pairs of systems can be kept.
+Which of them a difference has is said in :mod:`calipers.inference.policy`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from calipers.inference import intervals, paired
+from calipers.inference.dirichlet import AboutMean
+from calipers.inference.intervals import Interval
+from calipers.inference.paired import Test
+from calipers.inference.spaces import NAN, Error
+from calipers.once import cached_property
+from calipers.statistics import FloatArray
+
+#: How near to a value at which a p-value jumps the limits of rank tests come, of their size.
+_HAIR = 1e-9
+
+
+def tail_level(level: float) -> float:
+    """What a level leaves out on either side. (1 − 0.95 is a little more than 0.05 in binary, and a
+    p-value of 0.05 could go either way.)"""
+    return round(1 - level, 12) / 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Procedure:
+    """The interval and the test of one difference; without an interval for a ``reason``.
+
+    ``method`` is what the interval is called and ``name`` what the test is called; ``bounds`` are
+    the least and the largest difference there can be, and ``error`` the standard error that plans
+    go by.
+    """
+
+    value: float
+    method: str
+    name: str
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    error: Error = field(default_factory=lambda: Error(NAN, "none"))
+    reason: str | None = None
+
+    # --- What each of them says -------------------------------------------------------------------
+
+    def _beyond(self, at: float, side: int) -> float:
+        """The p-value of the true difference being above ``at`` (``side`` 1) or below (−1), for an
+        ``at`` within the bounds."""
+        raise NotImplementedError
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end of the values whose p-value on one side is above ``tail``: the lowest of them
+        (``side`` 1) or the highest (−1), infinite where there is none."""
+        raise NotImplementedError
+
+    # --- What follows -----------------------------------------------------------------------------
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """The p-value of a true difference ``at``, against the alternative."""
+        if not math.isfinite(self.value):
+            return NAN
+        if self.reason is not None:
+            # Where nothing varies and nothing differs, nothing speaks against no difference.
+            same = at == 0 == self.value and self.reason in ("no_spread", "nothing_differs")
+            return 1.0 if same else NAN
+        if alternative != "two-sided":
+            return self._one_sided(at, 1 if alternative == "greater" else -1)
+        return min(1.0, 2 * min(self._one_sided(at, 1), self._one_sided(at, -1)))
+
+    @property
+    def _centre(self) -> float:
+        """What is in every interval: the difference that was seen. NaN where another one is
+        asked about."""
+        return self.value
+
+    def _one_sided(self, at: float, side: int) -> float:
+        least, most = self.bounds
+        if not least <= at <= most:
+            return float((at > most) == (side > 0))
+        p = self._beyond(at, side)
+        return max(p, 0.5) if (at - self._centre) * side >= 0 else p
+
+    def test(self, at: float = 0.0, alternative: str = "two-sided") -> Test:
+        """The same with the name of the test."""
+        p = self.p(at, alternative)
+        return Test(p, "none" if math.isnan(p) else self.name, alternative)
+
+    def interval(self, level: float) -> Interval:
+        """The values that a two-sided test at 1 − ``level`` does not reject."""
+        if self.reason is not None:
+            return intervals.missing(self.method, self.reason)
+        if not math.isfinite(self.value):
+            return intervals.missing("none", "undefined_value")
+        tail = tail_level(level)
+        centre = self._centre
+        low = max(np.fmin(self.limit(tail, 1), centre), self.bounds[0])
+        high = min(np.fmax(self.limit(tail, -1), centre), self.bounds[1])
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return intervals.missing(self.method, "too_few_replicates")
+        return Interval(float(low), float(high), self.method, se=self.error.se)
+
+    def half_width(self, tail: float) -> float:
+        """Half the length of the interval that leaves out ``tail`` on either side."""
+        if self.reason is not None or not math.isfinite(self.value):
+            return NAN
+        return abs(self.limit(tail, -1) - self.limit(tail, 1)) / 2
+
+    @property
+    def beside_others(self) -> Procedure:
+        """What speaks for it at the small levels of a family of tests: itself, but for replicates,
+        which say nothing of what fewer of them than one would show."""
+        return self
+
+
+def without(reason: str, value: float = NAN, method: str = "none") -> Procedure:
+    """Of what has neither interval nor test."""
+    return Procedure(value=value, method=method, name="none", reason=reason)
+
+
+# --- Estimate and error, and units ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wald(Procedure):
+    """An estimate and its standard error: normal, or Student's t where that has degrees of freedom.
+
+    With ``bayes`` it is the wider of that and the Bayesian bootstrap about the mean of as many
+    units: the hull of both intervals, the larger of both p-values. Either alone is too short: t
+    where few units differ and none is seen that differs the other way, the bootstrap where units
+    are few. Where ``differing`` units differ, no p-value against 0 is below what the randomization
+    of their signs allows, 2^(1 − differing); where that decides, the interval reaches 0.
+    """
+
+    t: Error
+    bayes: AboutMean | None = None
+    differing: int | None = None
+
+    @property
+    def _se(self) -> float:
+        return self.t.se
+
+    @property
+    def _silent(self) -> bool:
+        """Whether the error says nothing."""
+        freedom = self.t.degrees
+        return not math.isfinite(self.t.se) or (freedom is not None and not freedom > 0)
+
+    def _by_error(self, at: float, side: int) -> float:
+        if self._silent:
+            return 1.0
+        apart = (self.value - at) * side
+        if not self._se > 0:
+            return float(apart <= 0)
+        ratio, freedom = apart / self._se, self.t.degrees
+        if freedom is None:
+            return math.erfc(ratio / math.sqrt(2)) / 2
+        from scipy.special import stdtr
+
+        return float(stdtr(freedom, -ratio))
+
+    def _beyond(self, at: float, side: int) -> float:
+        p = self._by_error(at, side)
+        if self.bayes is not None and p < 1:
+            p = max(p, self.bayes.tails(at)[0 if side > 0 else 1])
+        return max(p, self._least) if at * side >= 0 else p
+
+    @property
+    def _least(self) -> float:
+        """The smallest one-sided p-value against 0."""
+        return 0.0 if self.differing is None else 2.0**-self.differing
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        if self._silent:
+            return -side * math.inf
+        freedom, level = self.t.degrees, 1 - 2 * tail
+        t = intervals.z_of(level) if freedom is None else intervals.t_of(level, freedom)
+        far = min if side > 0 else max
+        end = self.value - side * t * self._se
+        if self.bayes is not None:
+            share = tail if side > 0 else 1 - tail
+            end = far(end, float(self.bayes.quantiles(np.array([share]))[0]))
+        return far(end, 0.0) if self._least > tail else end
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bayesian(Wald):
+    """The Bayesian bootstrap about the mean alone."""
+
+    @property
+    def _se(self) -> float:
+        return 0.0
+
+    @property
+    def _silent(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wider(Procedure):
+    """The wider of two procedures: the hull of their intervals, the larger of their p-values."""
+
+    parts: tuple[Procedure, Procedure]
+
+    @classmethod
+    def of(cls, first: Procedure, second: Procedure, level: float) -> Procedure:
+        """Named by whichever is the wider at a level, or as both."""
+        tail = tail_level(level)
+        farther = [
+            (first.limit(tail, side) - second.limit(tail, side)) * side <= 0 for side in (1, -1)
+        ]
+        of = first if all(farther) else second
+        method, name = of.method, of.name
+        if any(farther) and not all(farther):
+            method = f"{first.method} or {second.method}: the wider"
+            name = f"{first.name} or {second.name}: the larger p"
+        error = max((first.error, second.error), key=lambda error: np.nan_to_num(error.se))
+        return cls(
+            value=first.value,
+            method=method,
+            name=name,
+            bounds=first.bounds,
+            error=error,
+            parts=(first, second),
+        )
+
+    def _beyond(self, at: float, side: int) -> float:
+        return max(part._beyond(at, side) for part in self.parts)
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        far = min if side > 0 else max
+        return far(part.limit(tail, side) for part in self.parts)
+
+    @property
+    def beside_others(self) -> Procedure:
+        """The wider of both beside others."""
+        first, second = (part.beside_others for part in self.parts)
+        return self if (first, second) == self.parts else replace(self, parts=(first, second))
+
+
+# --- Replicates -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Replicates(Procedure):
+    """Replicates of the difference, in ascending order: the share on the far side of a value, or on
+    it, (b + 1)/(B + 1); the interval ends at order statistics."""
+
+    drawn: FloatArray
+
+    def _reached(self, at: float, side: int) -> int:
+        if side > 0:
+            return int(np.searchsorted(self.drawn, at, side="right"))
+        return len(self.drawn) - int(np.searchsorted(self.drawn, at, side="left"))
+
+    def _beyond(self, at: float, side: int) -> float:
+        return self._share((self._reached(at, side) + 1) / (len(self.drawn) + 1), side)
+
+    def _share(self, reached: float, side: int) -> float:
+        """The p-value of replicates of which so many have been reached."""
+        return reached
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        # The first that, with those before it, is more than the tail.
+        rank = math.floor(round(tail * (len(self.drawn) + 1), 9))
+        if rank < 1:
+            return -side * math.inf
+        return float(self.drawn[rank - 1 if side > 0 else -rank])
+
+    @property
+    def beside_others(self) -> Procedure:
+        """By their standard deviation, as if that were a standard error."""
+        return Wald(
+            value=self.value,
+            method=self.method,
+            name=self.name,
+            bounds=self.bounds,
+            error=self.error,
+            t=self.error,
+            reason=self.reason,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Accelerated(Replicates):
+    """Bias-corrected and accelerated percentiles (Efron 1987): see :func:`intervals.bca`."""
+
+    bias: float
+    acceleration: float
+
+    def _share(self, reached: float, side: int) -> float:
+        from statistics import NormalDist
+
+        if not 0 < reached < 1:
+            return float(reached >= 1)
+        bias, a = side * self.bias, side * self.acceleration
+        end = NormalDist().inv_cdf(reached) - bias
+        if not 1 + a * end > 0:
+            return 1.0 if end > 0 else 1e-12
+        return NormalDist().cdf(end / (1 + a * end) - bias)
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        from statistics import NormalDist
+
+        bias, a = side * self.bias, side * self.acceleration
+        end = bias + NormalDist().inv_cdf(tail)
+        if not 1 - a * end > 0:
+            return -side * math.inf
+        return super().limit(NormalDist().cdf(bias + end / (1 - a * end)), side)
+
+
+# --- Limits at any level --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ByLimits(Procedure):
+    """Limits at any level, the test being the level of the interval that just reaches a value."""
+
+    limits: Callable[[float], Interval]
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        made = self.limits(1 - 2 * tail)
+        return made.low if side > 0 else made.high
+
+    def _beyond(self, at: float, side: int) -> float:
+        if (at - self.value) * side > 0:
+            return 1 - self._beyond(at, -side)
+
+        def holds(tail: float) -> bool:
+            return (self.limit(tail, side) - at) * side <= 0
+
+        # On the logarithm of p, down to where 1 − p is still told from 1.
+        low, high = math.log(1e-12), math.log(0.5)
+        if not holds(0.5) and holds(math.exp(low)):
+            for _ in range(50):
+                middle = (low + high) / 2
+                low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
+            return math.exp(high)
+        return 0.5 if holds(0.5) else math.exp(low)
+
+
+# --- Ranks, signs, randomization ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Randomization(Procedure):
+    """Fisher's randomization of the signs of the differences of units less a value. Under it the
+    mean of a random subset of the units is as likely to be above the true difference as below, and
+    the limits are such means (Hartigan 1969). ``weight`` is what units count for."""
+
+    units: FloatArray
+    weight: FloatArray | None = None
+    resamples: int = 10_000
+    seed: int = 0
+
+    def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[Test]:
+        """The same signs serve for all values, so that p-values rise up to the estimate."""
+        apart = self.units[:, None] - at
+        if self.weight is not None:
+            apart *= self.weight[:, None]
+        return paired.randomisation(apart, self.resamples, self.seed, alternative)
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """Two-sided by the size of the difference; one-sided half of that on the side it is on."""
+        if self.reason is not None or not math.isfinite(self.value):
+            return NAN
+        if not self.bounds[0] <= at <= self.bounds[1]:
+            return super().p(at, alternative)
+        both = self._tests(np.array([at]))[0].p
+        if alternative == "two-sided":
+            return both
+        side = 1 if alternative == "greater" else -1
+        if (self.value - at) * side > 0:
+            return both / 2
+        return max(0.5, self._tests(np.array([at]), alternative)[0].p)
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        far = float(self.units.min() if side > 0 else self.units.max())
+        far -= side * max(abs(far), abs(self.value)) * _HAIR
+        outer, inner = far, self.value
+        if self._tests(np.array([outer]))[0].p > 2 * tail:
+            return -side * math.inf
+        size, n = max(abs(outer), abs(inner)), max(3, min(64, 4_000_000 // len(self.units)))
+        while abs(inner - outer) > 1e-13 * size:
+            at = np.linspace(outer, inner, n)[1:-1]
+            inside = np.array([test.p > 2 * tail for test in self._tests(at)])
+            first = int(inside.argmax()) if inside.any() else len(at)
+            new = (at[first - 1] if first else outer), (at[first] if first < len(at) else inner)
+            if new == (outer, inner):
+                break
+            outer, inner = (float(of) for of in new)
+        return outer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Signs(Procedure):
+    """The sign test of the median of the units that differ, whose limits are order statistics. A
+    unit whose difference is the value itself counts against it."""
+
+    units: FloatArray
+
+    @property
+    def _centre(self) -> float:
+        return NAN
+
+    @cached_property
+    def _ascending(self) -> FloatArray:
+        settled = paired.settled(self.units)
+        return np.sort(settled[settled != 0])
+
+    def _beyond(self, at: float, side: int) -> float:
+        from scipy.special import bdtrc
+
+        of = self._ascending * side
+        above, n = int(np.count_nonzero(of > at * side)), len(of)
+        return float(bdtrc(above - 1, n, 0.5)) if above else 1.0
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        from scipy.special import bdtrc
+
+        n, of = len(self._ascending), self._ascending
+        # The fewest above a value that speak against it.
+        above = next((k for k in range(n // 2, n + 1) if bdtrc(k - 1, n, 0.5) <= tail), None)
+        if above is None:
+            return -side * math.inf
+        # Up to the one of which so many are left above.
+        return float(of[n - above] if side > 0 else of[above - 1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SignedRanks(Procedure):
+    """Wilcoxon's signed ranks of the units that differ, about their pseudomedian (Hodges and
+    Lehmann 1963): the limits are means of two of them. Against 0 it is Wilcoxon's own p-value, with
+    mean ranks; elsewhere a unit whose difference is the value itself counts against it."""
+
+    units: FloatArray
+
+    @property
+    def _centre(self) -> float:
+        return NAN
+
+    @cached_property
+    def _differing(self) -> FloatArray:
+        settled = paired.settled(self.units)
+        return np.asarray(settled[settled != 0])
+
+    @cached_property
+    def _hair(self) -> float:
+        return _HAIR * float(np.abs(self._differing).max(initial=0.0))
+
+    def _beyond(self, at: float, side: int) -> float:
+        off = at if at == 0 else at + side * self._hair
+        return paired.wilcoxon(self._differing - off, "greater" if side > 0 else "less").p
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        of = self._differing * side
+        if len(of) > paired.EXACT_RANKS:
+            means = None
+            low, high = float(of.min()), float(of.max())
+        else:
+            first, second = np.triu_indices(len(of))
+            means = np.unique((of[first] + of[second]) / 2)
+            low, high = float(means[0]), float(means[-1])
+
+        def inside(at: float) -> bool:
+            return self._beyond(at * side, side) > tail
+
+        if inside(low - 4 * self._hair):
+            return -side * math.inf
+        if means is None:
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (low, middle) if inside(middle) else (middle, high)
+            end = low
+        else:
+            begin, stop = 0, len(means) - 1
+            while begin < stop:
+                middle = (begin + stop) // 2
+                if inside(float(means[middle])):
+                    stop = middle
+                else:
+                    begin = middle + 1
+            end = float(means[begin])
+        # Mean ranks may leave 0 on either side of the end that is there.
+        if abs(end) <= 2 * self._hair:
+            end = 0.0 if inside(0.0) else 2 * self._hair
+        return side * end
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OfNoDifference(Procedure):
+    """A test of no difference that knows no other value, and so has no interval."""
+
+    made: Callable[[str], Test]
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """Against 0 alone."""
+        return self.made(alternative).p if at == 0 else NAN
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Discordant(Procedure):
+    """McNemar's exact test of rows that one system alone gets right, given how many these are: the
+    limits are Clopper and Pearson's of the first's share of them, carried to the difference. With
+    ``mid`` half of the probability of what was seen counts."""
+
+    first: int
+    second: int
+    rows: int
+    mid: bool = False
+
+    def _tail(self, share: float, side: int) -> float:
+        """P(as many of the first's rows as seen, or more) (1), or fewer (−1)."""
+        from scipy.special import bdtr, bdtrc
+
+        n, seen = self.first + self.second, self.first
+        if side > 0:
+            beyond = float(bdtrc(seen, n, share))
+            least = float(bdtrc(seen - 1, n, share)) if seen else 1.0
+        else:
+            beyond = float(bdtr(seen - 1, n, share)) if seen else 0.0
+            least = float(bdtr(seen, n, share))
+        return (beyond + least) / 2 if self.mid else least
+
+    def _beyond(self, at: float, side: int) -> float:
+        n = self.first + self.second
+        share = (1 + at * self.rows / n) / 2
+        if not 0 <= share <= 1:
+            return float((share > 1) == (side > 0))
+        return self._tail(share, side)
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """As of any procedure; without a row that one system alone gets right, no difference is all
+        that is known."""
+        if self.first + self.second == 0:
+            return 1.0 if at == 0 else NAN
+        return super().p(at, alternative)
+
+    def _one_sided(self, at: float, side: int) -> float:
+        p = super()._one_sided(at, side)
+        # That of mid-p is its own below one half.
+        return self._beyond(at, side) if self.mid and abs(at) <= self.bounds[1] else p
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        n = self.first + self.second
+        low, high = (0.0, self.first / n) if side > 0 else (1.0, self.first / n)
+        if self._tail(low, side) > tail:
+            return (2 * low - 1) * n / self.rows
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._tail(middle, side) > tail else (middle, high)
+        return (2 * high - 1) * n / self.rows
