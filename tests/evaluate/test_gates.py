@@ -56,7 +56,7 @@ def test_when_a_difference_is_as_asked() -> None:
     assert [met("better than b", d) for d in (gain, noise, loss)] == [True, False, False]
     assert met("better than b by 0.09", gain)
     assert not met("better than b by 0.1", gain)  # its interval begins there
-    same = difference(0.0, math.nan, math.nan, no_interval="no_spread")  # no unit differs
+    same = difference(0.0, math.nan, math.nan, n=20, no_interval="nothing_differs")
     assert met("not worse than b by 0.001", same)
     assert not met("better than b", same)
     # Of losses less is better.
@@ -139,3 +139,67 @@ def test_a_gate_holds_back_losses_and_lets_noise_pass() -> None:
             held[loss] += not ruling.met
     assert held[0.0] <= 8  # 2.5 ± 1.6
     assert held[0.5] >= 90  # 97 ± 1.7
+
+
+def of_topics(apart: np.ndarray) -> cal.Evaluation:
+    return cal.from_values({"new": 0.5 + apart, "old": np.full(len(apart), 0.5)}, measure="nDCG")
+
+
+def test_a_gate_at_the_true_margin_passes_no_more_often_than_it_says() -> None:
+    """5% of the topics lose 0.4 and the others tie: the true difference is the margin of 0.02. A
+    paired t lets 28 of 100 such data sets of 25 topics pass, as most show one loss or none."""
+    generator = np.random.default_rng(2)
+    for topics, most in ((25, 0), (50, 2)):
+        passed = 0
+        for _ in range(120):
+            apart = np.where(generator.random(topics) < 0.05, -0.4, 0.0)
+            if not apart.any():
+                continue  # identical outputs, which is another verdict
+            (ruling,) = cal.require(of_topics(apart), "nDCG not worse than old by 0.02")
+            passed += ruling.met
+        assert passed <= most
+
+
+def test_identical_outputs_are_a_verdict_of_their_own() -> None:
+    """They pass, but not as shown to be no worse; interval and test of the margin say the same."""
+    for topics, seen in ((10, "30%"), (25, "12%"), (1000, "0.3%")):
+        ev = of_topics(np.zeros(topics))
+        (ruling,) = cal.require(ev, "nDCG not worse than old by 0.03")
+        assert ruling.met
+        assert f"identical on all {topics:,} topics; fewer than {seen} of other" in ruling.said
+        assert "not worse" not in ruling.said
+        d = ev.compare("old", margin=0.03, level=0.9)["nDCG"]
+        assert (d.p_not_inferior <= 0.05) == (d.low > -0.03) == (topics == 1000)
+        # The one-sided limit of n zeros, and half units at ±1, is about 1.6/n.
+        assert -d.low * topics == pytest.approx(1.55, abs=0.2)
+
+
+def test_what_passes_says_what_it_cannot_show() -> None:
+    apart = np.random.default_rng(3).normal(0.1, 0.05, 25)
+    for text, said in (
+        ("nDCG not worse than old by 0.02", True), ("nDCG not worse than old", True),
+        ("nDCG better than old", False),
+    ):  # fmt: skip
+        (ruling,) = cal.require(of_topics(apart), text)
+        assert ruling.met
+        told = "25 topics cannot show what happens on fewer than 12% of them." in ruling.said
+        assert told == said
+    (ruling,) = cal.require(of_topics(-apart), "nDCG not worse than old")
+    assert not ruling.met
+    assert "cannot show" not in ruling.said
+
+
+def test_clusterings_say_how_many_points_they_put_elsewhere() -> None:
+    """Two points of 150 in another cluster: a difference is not longer than it can be."""
+    random = np.random.default_rng(4)
+    own = np.repeat([0, 1, 2], 50)
+    points = random.normal(size=(150, 2)) + 6 * np.array([[0, 0], [1, 0], [0, 1]])[own]
+    other = own.copy()
+    other[[0, 60]] = 1, 0
+    said = {"a": own.astype(str), "b": other.astype(str)}
+    ev = cal.clustering(points, said, measures=["silhouette"])
+    d = ev.compare(baseline="a")["silhouette"]
+    assert d.differing == 2
+    assert "2 of 150 points are in another cluster." in str(d)
+    each = [ev[name, "silhouette"] for name in "ab"]
+    assert d.high - d.low < sum(e.high - e.low for e in each)

@@ -334,6 +334,7 @@ def _fields(
         "undefined": reading.undefined,
         "no_interval": made.reason,
         "higher_is_better": reading.higher_is_better,
+        "differing": procedure.differing,
         "standard_error": procedure.error.se,
         "margin": math.nan if question.margin is None else question.margin,
         "p_not_inferior": math.nan if inferior is None else inferior.p,

@@ -259,8 +259,9 @@ class Family:
         made = []
         for row, own, tail, size in zip(rows, family._own, tails, sizes, strict=True):
             found = own.interval(1 - 2 * tail)
-            if family_wise and row.alternative == "two-sided":
-                found = _step(found, own.interval(1 - 2 * least))
+            if family_wise:
+                together = own.interval(1 - 2 * least)
+                found = _step(found, together) if row.alternative == "two-sided" else together
             if not found.reason:
                 found = replace(found, method=BY_STEP[way] if family_wise else BY_RATE)
             made.append(self._with_limits(replace(row, detectable=size), found))

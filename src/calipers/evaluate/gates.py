@@ -86,7 +86,8 @@ class OfDifference:
     def met(self, d: Difference) -> bool:
         """Whether the difference is as asked: better by a significant difference, or by more than
         the margin as far as the interval reaches; not worse by a significant one, or shown to be
-        worse by less than the margin."""
+        worse by less than the margin, or with the same outputs on every unit, which is a verdict of
+        its own and shows nothing of other units."""
         found = verdict.outcome(d)
         if found is verdict.Outcome.UNDEFINED:
             return False
@@ -95,8 +96,7 @@ class OfDifference:
         if not self.better:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE
-            same = d.value == 0 and d.no_interval == "no_spread"  # nothing differs in any unit
-            return same or bool(d.p_not_inferior <= verdict.most(d.level))
+            return verdict.identical(d) or bool(d.p_not_inferior <= verdict.most(d.level))
         ahead = d.low if d.higher_is_better else -d.high
         far = self.margin is None or (d.has_interval and ahead > self.margin)
         return found is verdict.Outcome.BETTER and far
@@ -114,8 +114,10 @@ class OfDifference:
             if d.system in systems:
                 adjusted = verdict.adjusted_word(differences, d.measure)
                 named = replace(d, asked=evaluation.asked.get(d.measure, ""))
-                said = verdict.sentence(named, adjusted=adjusted)
-                yield Ruling(self.text, d.system, self.met(d), said)
+                said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
+                if met and not self.better and self.margin is None:
+                    said += verdict.unseen(d)
+                yield Ruling(self.text, d.system, met, said)
 
 
 Rule = OfValue | OfDifference

@@ -277,7 +277,7 @@ def _of_units(reading: Reading) -> Procedure | None:
     )
     shared = {**_shared(reading), "method": METHOD, "name": TEST}
     if ends is None:
-        return Wald(**shared, t=found, reason="nothing_differs")
+        return Wald(**shared, t=found, reason="nothing_differs", differing=0)
     bayes = dirichlet.AboutMean.of(units.values, ends, weight=units.weight, counts=units.counts)
     silent = not math.isfinite(found.se) or not (found.degrees or 0) > 0
     reason = "too_few_units" if silent and not math.isfinite(most) else None
@@ -366,7 +366,7 @@ def _by_found(reading: Reading, found: Error | Interval | None) -> Procedure | N
         counts = np.array([number])
         bayes = dirichlet.AboutMean.of(np.zeros(1), (-most, most), counts=counts)
     if bayes is None:
-        return Wald(**shared, reason="nothing_differs")
+        return Wald(**shared, reason="nothing_differs", differing=0)
     error = replace(found, se=bayes.spread)
     shared |= {"method": METHOD, "name": TEST, "error": error, "t": replace(found, degrees=None)}
     return Wald(**shared, bayes=bayes, differing=0)

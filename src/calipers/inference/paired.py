@@ -240,7 +240,7 @@ def _rounding(values: FloatArray) -> float:
     return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
 
 
-def _signed_ranks(differences: FloatArray) -> FloatArray:
+def signed_ranks(differences: FloatArray) -> FloatArray:
     """The mean ranks of the sizes with the signs of the differences; NaN and zeros are left out."""
     values = settled(differences)
     values = values[values != 0]
@@ -275,7 +275,7 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
     96.0
     """
     side = _side(alternative)
-    ranks = _signed_ranks(differences)
+    ranks = signed_ranks(differences)
     exact = len(ranks) <= EXACT_RANKS
     name = "Wilcoxon signed rank, exact" if exact else "Wilcoxon signed rank, normal"
     if np.isnan(differences).all():
@@ -295,7 +295,12 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
 
 
 def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
-    """P(W⁺ ≥ least) when each rank counts with probability ½, by dynamic programming over the
+    """P(W⁺ ≥ least) when each rank counts with probability ½."""
+    return float(signed_rank_tails(ranks)[round(2 * least)])
+
+
+def signed_rank_tails(ranks: FloatArray) -> FloatArray:
+    """P(2W⁺ ≥ 0, 1, 2, …) when each rank counts with probability ½, by dynamic programming over the
     sums of doubled ranks, which are whole numbers even where ranks are tied."""
     doubled = np.rint(2 * np.sort(ranks)).astype(np.int64)
     chance = np.zeros(int(doubled.sum()) + 1)
@@ -306,7 +311,7 @@ def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
         without = chance[: reached + 1].copy()
         chance[rank : reached + 1] += without[: reached + 1 - rank]
         chance[: reached + 1] /= 2
-    return float(chance[round(2 * least) :].sum())
+    return np.asarray(np.cumsum(chance[::-1])[::-1])
 
 
 # ------------------------------------------------------------------------------ estimate and error

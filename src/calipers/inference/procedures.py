@@ -21,11 +21,14 @@ import numpy as np
 
 from calipers.inference import intervals, paired
 from calipers.inference.dirichlet import AboutMean
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.paired import Test
 from calipers.inference.spaces import NAN, Error
 from calipers.once import cached_property
 from calipers.statistics import FloatArray
+
+#: The largest tail that limits are asked for.
+_NEARLY_HALF = 0.5 - 1e-9
 
 #: How near to a value at which a p-value jumps the limits of rank tests come, of their size.
 _HAIR = 1e-9
@@ -42,8 +45,8 @@ class Procedure:
     """The interval and the test of one difference; without an interval for a ``reason``.
 
     ``method`` is what the interval is called and ``name`` what the test is called; ``bounds`` are
-    the least and the largest difference there can be, and ``error`` the standard error that plans
-    go by.
+    the least and the largest difference there can be, ``error`` the standard error that plans go
+    by, and ``differing`` how many units differ at all, where that is known.
     """
 
     value: float
@@ -52,6 +55,7 @@ class Procedure:
     bounds: tuple[float, float] = (-math.inf, math.inf)
     error: Error = field(default_factory=lambda: Error(NAN, "none"))
     reason: str | None = None
+    differing: int | None = None
 
     # --- What each of them says -------------------------------------------------------------------
 
@@ -145,7 +149,6 @@ class Wald(Procedure):
 
     t: Error
     bayes: AboutMean | None = None
-    differing: int | None = None
 
     @property
     def _se(self) -> float:
@@ -233,6 +236,7 @@ class Wider(Procedure):
             name=name,
             bounds=first.bounds,
             error=error,
+            differing=first.differing,
             parts=(first, second),
         )
 
@@ -346,13 +350,14 @@ class ByLimits(Procedure):
             return (self.limit(tail, side) - at) * side <= 0
 
         # On the logarithm of p, down to where 1 − p is still told from 1.
-        low, high = math.log(1e-12), math.log(0.5)
-        if not holds(0.5) and holds(math.exp(low)):
+        low, high = math.log(1e-12), math.log(_NEARLY_HALF)
+        if holds(_NEARLY_HALF):
+            return 0.5
+        if holds(math.exp(low)):
             for _ in range(50):
                 middle = (low + high) / 2
                 low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
-            return math.exp(high)
-        return 0.5 if holds(0.5) else math.exp(low)
+        return math.exp(low)
 
 
 # --- Ranks, signs, randomization ------------------------------------------------------------------
@@ -372,6 +377,8 @@ class Randomization(Procedure):
     def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[Test]:
         """The same signs serve for all values, so that p-values rise up to the estimate."""
         apart = self.units[:, None] - at
+        size = np.maximum(np.abs(self.units).max(), np.abs(at))
+        apart[np.abs(apart) <= ROUNDING * size] = 0.0
         if self.weight is not None:
             apart *= self.weight[:, None]
         return paired.randomisation(apart, self.resamples, self.seed, alternative)
@@ -448,8 +455,9 @@ class Signs(Procedure):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SignedRanks(Procedure):
     """Wilcoxon's signed ranks of the units that differ, about their pseudomedian (Hodges and
-    Lehmann 1963): the limits are means of two of them. Against 0 it is Wilcoxon's own p-value, with
-    mean ranks; elsewhere a unit whose difference is the value itself counts against it."""
+    Lehmann 1963). W⁺ is the number of means of two units, each with itself too, above 0, and of
+    those that are 0 the half; beside another value those above it count, by the same distribution
+    of W⁺. So the limits are means of two units, and against 0 it is Wilcoxon's own p-value."""
 
     units: FloatArray
 
@@ -460,50 +468,60 @@ class SignedRanks(Procedure):
     @cached_property
     def _differing(self) -> FloatArray:
         settled = paired.settled(self.units)
-        return np.asarray(settled[settled != 0])
+        return np.sort(settled[settled != 0])
 
     @cached_property
     def _hair(self) -> float:
         return _HAIR * float(np.abs(self._differing).max(initial=0.0))
 
+    @cached_property
+    def _ranks(self) -> FloatArray:
+        return np.abs(paired.signed_ranks(self._differing))
+
+    @cached_property
+    def _tails(self) -> FloatArray:
+        return paired.signed_rank_tails(self._ranks)
+
+    def _above(self, at: float, side: int) -> float:
+        """How many means of two units are above (1) or below (−1) a value by more than a hair."""
+        of = np.sort(self._differing * side)
+        at = at * side + self._hair
+        pairs = len(of) ** 2 - int(np.searchsorted(of, 2 * at - of, side="right").sum())
+        return (pairs + int(np.count_nonzero(of > at))) / 2
+
     def _beyond(self, at: float, side: int) -> float:
-        off = at if at == 0 else at + side * self._hair
-        return paired.wilcoxon(self._differing - off, "greater" if side > 0 else "less").p
+        reached = self._above(at, side)
+        if at == 0:  # those that are 0 are those above −2 hairs that are not above 0
+            reached = (reached + self._above(-2 * side * self._hair, side)) / 2
+        return self._tail(reached)
+
+    def _tail(self, reached: float) -> float:
+        if len(self._differing) <= paired.EXACT_RANKS:
+            return float(self._tails[round(2 * reached)])
+        ranks = self._ranks
+        apart = reached - float(ranks.sum()) / 2 - 0.5
+        z = apart / math.sqrt(float(ranks @ ranks) / 4)
+        return math.erfc(z / math.sqrt(2)) / 2
 
     def limit(self, tail: float, side: int) -> float:
         """The end on one side."""
         of = self._differing * side
-        if len(of) > paired.EXACT_RANKS:
-            means = None
-            low, high = float(of.min()), float(of.max())
-        else:
-            first, second = np.triu_indices(len(of))
-            means = np.unique((of[first] + of[second]) / 2)
-            low, high = float(means[0]), float(means[-1])
+        low, high = float(of.min()) - 4 * self._hair, float(of.max())
 
         def inside(at: float) -> bool:
-            return self._beyond(at * side, side) > tail
+            return self._tail(self._above(at * side, side)) > tail
 
-        if inside(low - 4 * self._hair):
+        if inside(low):
             return -side * math.inf
-        if means is None:
-            for _ in range(60):
-                middle = (low + high) / 2
-                low, high = (low, middle) if inside(middle) else (middle, high)
-            end = low
-        else:
-            begin, stop = 0, len(means) - 1
-            while begin < stop:
-                middle = (begin + stop) // 2
-                if inside(float(means[middle])):
-                    stop = middle
-                else:
-                    begin = middle + 1
-            end = float(means[begin])
-        # Mean ranks may leave 0 on either side of the end that is there.
-        if abs(end) <= 2 * self._hair:
-            end = 0.0 if inside(0.0) else 2 * self._hair
-        return side * end
+        for _ in range(100):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if inside(middle) else (middle, high)
+        # A mean of two units that is 0 counts for both sides.
+        if abs(high) <= 4 * self._hair:
+            low = 0.0 if self._beyond(0.0, side) > tail else 4 * self._hair
+        return side * low
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

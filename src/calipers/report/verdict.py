@@ -110,7 +110,7 @@ def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show 
         text = _not_told_apart(difference, adjusted, show)
     else:
         text = _told_apart(difference, found, adjusted, show)
-    return text + _of_margin(difference, adjusted, show)
+    return text + _moved_points(difference) + _of_margin(difference, adjusted, show)
 
 
 def _undefined(d: Difference, show: Show) -> str:
@@ -164,20 +164,57 @@ def detectable_text(difference: float) -> str:
     return f"{rounded:,.0f}" if 10 <= rounded < 1e7 else f"{rounded:#.2g}".rstrip(".")
 
 
+def identical(d: Difference) -> bool:
+    """Whether the two do not differ on any unit."""
+    return d.value == 0 and d.n > 0 and (d.differing == 0 or d.no_interval == "nothing_differs")
+
+
+def unseen(d: Difference) -> str:
+    """What units of this number do not show: with n of them, what happens on a share of 3/n of all
+    units is missed 5 times of 100 (Hanley and Lippman-Hand 1983)."""
+    if not d.n:
+        return ""
+    units = numbers.count(d.n, d.unit)
+    return f" {units} cannot show what happens on fewer than {_rare(d.n)} of them."
+
+
+def _rare(n: int) -> str:
+    share = 100 * min(1.0, 3 / n)
+    return f"{share:.0f}%" if share >= 10 else f"{share:.2g}%"
+
+
+def _identical(d: Difference, show: Show) -> str:
+    return (
+        f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
+        f"{numbers.count(d.n, d.unit)}; fewer than {_rare(d.n)} of other {d.unit} may differ "
+        "unseen."
+    )
+
+
+def _moved_points(d: Difference) -> str:
+    """Of two clusterings, how many points they put elsewhere."""
+    if d.unit != "points" or d.differing is None or not d.n:
+        return ""
+    verb = "is" if d.differing == 1 else "are"
+    return f" {d.differing:,} of {numbers.count(d.n, d.unit)} {verb} in another cluster."
+
+
 def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
     """What the data say of a margin that was stated, where a test asked for it."""
     if math.isnan(d.margin) or math.isnan(d.p_not_inferior):
         return ""
+    if identical(d):
+        return _identical(d, show)
     margin, small = f"{d.margin:g}", most(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
     worse = "lower" if d.higher_is_better is None else "worse"
     if d.p_equivalent <= small:
         p = numbers.p_value(d.p_equivalent, kind)
-        return f" The two are within {margin} of each other ({p})."
+        return f" The two are within {margin} of each other ({p}).{unseen(d)}"
     p = numbers.p_value(d.p_not_inferior, kind)
     if d.p_not_inferior <= small:
-        return f" {first} is not {worse} than {second} by {margin} or more ({p})."
+        return f" {first} is not {worse} than {second} by {margin} or more ({p}).{unseen(d)}"
     return f" That {first} is not {worse} than {second} by {margin} or more is not shown ({p})."
 
 

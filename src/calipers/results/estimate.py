@@ -136,6 +136,8 @@ class Difference(Written):
     ``ties`` and ``losses`` count units on which the system is better, equal or worse by the
     measure's own direction. ``standard_error`` is that of ``value``, ``detectable`` the smallest
     true difference that a two-sided test at ``level`` would have found with a probability of 80%.
+    ``differing`` counts units on which the two differ at all, where that is known; of clusterings,
+    points that are in another cluster.
     Where a ``margin`` was stated, ``p_not_inferior`` is small where ``system`` is shown to be worse
     by less than the margin, ``p_equivalent`` where the two are shown to differ by less than it;
     both are adjusted, and ``margin_test`` names the test behind them. Fields that do not apply are
@@ -158,6 +160,7 @@ class Difference(Written):
     wins: Count | None = None
     ties: Count | None = None
     losses: Count | None = None
+    differing: Count | None = None
     n: Count = 0
     unit: str = "rows"
     undefined: Mapping[str, Count] = field(default_factory=dict)
