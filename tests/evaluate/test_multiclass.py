@@ -346,7 +346,7 @@ def test_mcnemar_counts_the_rows_that_one_system_alone_gets_right() -> None:
     truth, a, _ = draw(1, 300, 3)
     b = np.where(np.random.default_rng(1).random(300) < 0.3, truth, a)
     ev = cal.classification(truth, {"a": a, "b": b}, measures=["accuracy", "macro-F1"])
-    difference = ev.comparison["accuracy"]
+    difference = ev.compare(test="mcnemar")["accuracy"]
     first, second = ((b == truth) & (a != truth)).sum(), ((a == truth) & (b != truth)).sum()
     expected = binomtest(int(first), int(first + second)).pvalue
     assert difference.p == pytest.approx(expected)

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers import _core
 from calipers.data.errors import InputError
 from calipers.findings.rankings import _without_each
-from calipers.inference import dirichlet, proportions
+from calipers.inference import dirichlet
 from calipers.inference.limits import FLOOR
 from calipers.inference.paired import ROUNDING
 from calipers.statistics import FloatArray
@@ -219,7 +219,7 @@ def test_the_order_of_units_is_nothing() -> None:
     other = cal.from_values({"a": a[order], "b": b[order]}, weight=w[order], **asked)
     assert one.comparison is not None
     assert other.comparison is not None
-    assert one.comparison["AP"].p == other.comparison["AP"].p  # of all signs
+    assert one.comparison["AP"].p == pytest.approx(other.comparison["AP"].p, rel=1e-9)
     for x, y in (
         (one["a", "AP"], other["a", "AP"]),
         (one.comparison["AP"], other.comparison["AP"]),
@@ -248,9 +248,11 @@ def test_the_randomisation_test_by_all_signs(alternative: str) -> None:
     drawn = np.array([(np.array(signs) * d).sum() for signs in product((1, -1), repeat=8)])
     side = {"two-sided": np.abs, "greater": np.asarray, "less": np.negative}[alternative]
     p = np.mean(side(drawn) >= side(d.sum()) - 1e-12)
-    found = pair(alternative=alternative)
+    found = pair(alternative=alternative, test="randomisation")
     assert found.value == pytest.approx(d.sum() / W.sum(), rel=1e-12)
-    assert (found.p, found.test) == (p, "paired randomisation, exact")
+    assert found.test == "paired randomisation, exact"
+    # On the side that the difference is not on, no less than a half.
+    assert found.p == pytest.approx(max(p, 0.5) if alternative == "less" else p)
 
 
 def test_equivalence_by_all_signs() -> None:
@@ -259,7 +261,7 @@ def test_equivalence_by_all_signs() -> None:
         d = W * (A - B - at) * side
         drawn = [(np.array(signs) * d).sum() for signs in product((1, -1), repeat=8)]
         p.append(np.mean(np.array(drawn) >= d.sum() - 1e-12))
-    found = pair(margin=0.2)
+    found = pair(margin=0.2, test="randomisation")
     assert found.p_equivalent == max(p)
     assert found.p_not_inferior == p[0]
 
@@ -279,14 +281,20 @@ def test_tests_that_know_no_weights_say_so(test: str) -> None:
         pair(test=test)
 
 
-def test_paired_shares_of_kishs_number() -> None:
+def test_shares_with_weights() -> None:
+    """Student's t of Kish's number and the bootstrap of weighted units about the mean, the wider."""
     random = np.random.default_rng(4)
     a, b = (random.random((2, 60)) < [[0.8], [0.6]]).astype(float)
     w = random.exponential(size=60)
     found = cal.from_values({"a": a, "b": b}, measure="Success@5", weight=w).compare(baseline="b")
-    up, down = (np.average(a - b == side, weights=w) for side in (1, -1))
-    made = proportions.paired_shares(up, down, kish(w), 0.95)
-    assert (found["Success@5"].low, found["Success@5"].high) == pytest.approx((made.low, made.high))
+    d, n = a - b, round(kish(w))
+    mean = float(np.average(d, weights=w))
+    bayes = dirichlet.AboutMean.of(d, (max(-1, mean - 1), min(1, mean + 1)), weight=w)
+    assert bayes is not None
+    low, high = bayes.quantiles(np.array([0.025, 0.975]))
+    half = stats.t.ppf(0.975, n - 1) * error(d, w)
+    expected = min(low, mean - half), max(high, mean + half)
+    assert (found["Success@5"].low, found["Success@5"].high) == pytest.approx(expected, rel=1e-9)
 
 
 # --- Several systems ------------------------------------------------------------------------------
@@ -337,7 +345,7 @@ def test_joint_p_values_by_all_deals() -> None:
 
 
 def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> None:
-    """Of their linear parts; the ends are as far as reaching puts them, 1 at most."""
+    """Of their linear parts, with half units about the mean."""
     ev = evaluated(interval="bayesian")
     (a, w), (b, _) = (per_topic(ev, name, "AP") for name in "ab")
     means, moved = [], []
@@ -345,11 +353,14 @@ def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> 
         means.append(np.exp(np.average(x, weights=w)))
         moved.append(means[-1] * (x - np.average(x, weights=w)))
     values = means[0] - means[1] + moved[0] - moved[1]
-    end = dirichlet.reach(values, 1.0)
-    expected = dirichlet.bayesian(values, (-end, end), 0.95, w)
-    found = ev.compare(baseline="b", interval="bayesian")["a", "b", "gm-AP"]
+    value = means[0] - means[1]
+    far = np.abs(values - value).max() * (1 + 2 / np.count_nonzero(values))
+    bayes = dirichlet.AboutMean.of(values, (value - far, value + far), weight=w)
+    assert bayes is not None
+    low, high = np.clip(bayes.quantiles(np.array([0.025, 0.975])), -1, 1)
+    found = ev.compare(baseline="b", interval="bayesian", adjust="none")["a", "b", "gm-AP"]
     assert found.value == pytest.approx(means[0] - means[1], rel=1e-12)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
     assert found.method == "Bayesian bootstrap, paired"
 
 
@@ -376,8 +387,9 @@ def test_pooled_topics_are_swapped_with_their_weights() -> None:
     for turned in product((False, True), repeat=8):
         of = np.where(np.array(turned)[:, None, None], counts[:, ::-1], counts).sum(axis=0)
         apart.append(of[0, 0] / of[0, 1] - of[1, 0] / of[1, 1])
-    found = ev.compare(baseline="b")["a", "b", "micro-SetP"]
+    found = ev.compare(baseline="b", test="randomisation")["a", "b", "micro-SetP"]
     assert found.value == pytest.approx(apart[0], rel=1e-12)
+    assert found.no_interval == "no_interval_of_test"
     assert found.test == "paired randomisation, exact"
     assert found.p == np.mean(np.abs(apart) >= abs(apart[0]) * (1 - 1e-9))
 
@@ -386,15 +398,15 @@ def test_tukey_by_all_deals() -> None:
     w = W[:5] / W[:5].sum()
     ranges = np.array([np.ptp(w @ cube[:, :, 0]) for cube in every_deal()])
     means = w @ CUBE[:, :, 0]
-    made, alone = (of_cube().compare(adjust=way) for way in ("tukey", "none"))
+    made = of_cube().compare(adjust="tukey")
     critical = min(r for r in ranges if (ranges > r + 1e-12).mean() <= 0.05)
     for a, b in combinations(range(3), 2):
         expected = np.mean(ranges >= abs(means[b] - means[a]) - 1e-12)
-        found, own = (of[f"s{b}", f"s{a}", "x"] for of in (made, alone))
+        found = made[f"s{b}", f"s{a}", "x"]
         assert found.p_adjusted == expected
         assert found.method == "simultaneous, randomised Tukey HSD"
-        high = max(found.value + critical, own.high)
-        assert found.high == pytest.approx(max(high, 0.0 if expected > 0.05 else high), abs=1e-12)
+        assert found.high == pytest.approx(found.value + critical, abs=1e-9)
+        assert (found.low <= 0 <= found.high) == (expected > 0.05)
 
 
 def test_friedman_and_anova_are_left_out_and_said_to_be() -> None:

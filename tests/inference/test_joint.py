@@ -346,3 +346,12 @@ def test_sketches_add_with_signs() -> None:
     found = joint.sketched(ones), joint.sketched(other)
     for a, b, expected in ((0, 0, 4.0), (0, 1, 8.0), (1, 1, 20.0)):
         assert found[a] @ found[b] / joint.SKETCH == pytest.approx(expected, rel=0.15)
+
+
+def test_the_share_of_the_mean_variance_is_a_tenth() -> None:
+    """Of one difference of many topics the variance becomes 1.1 times itself, and the largest |t|
+    that of a normal over √1.1; with a fifth it would be 1.789."""
+    table = np.random.default_rng(3).normal(size=(1500, 2, 1))
+    found = joint.dealt(table, 1, 10_000, 0)
+    assert found.size(0.025) == pytest.approx(1.959964 / np.sqrt(1.1), abs=0.035)
+    assert abs(found.size(0.025) - 1.959964 / np.sqrt(1.2)) > 0.04

@@ -23,8 +23,8 @@ EVALUATING = (
 OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
-    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "mcnemar", "mid-p"),
-    "diebold-mariano",
+    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "delong"),
+    *("mcnemar", "mid-p", "diebold-mariano"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
 ADJUST = ("joint", "tukey", "holm", "bonferroni", "benjamini-hochberg", "none")

@@ -106,13 +106,20 @@ def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> 
     if first is not None and second is not None:
         d = first - second
         return _of_units(name, d[np.isfinite(d)], found.unit, pair=True)
-    if found.test.startswith("McNemar") and found.wins is not None and found.losses is not None:
+    if _is_of_shares(found) and found.wins is not None and found.losses is not None:
         discordant = (found.wins + found.losses) / found.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
         design = Shares(NAN, discordant, pair=True)
         return Known(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
     return _scaled(name, found, pair=True)
+
+
+def _is_of_shares(d: Difference) -> bool:
+    """Whether every unit is right or wrong, so that the difference is that of wins and losses."""
+    if d.wins is None or d.losses is None or d.wins + d.losses != d.differing:
+        return False
+    return math.isclose(abs(d.value) * d.n, abs(d.wins - d.losses), abs_tol=1e-6)
 
 
 def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:

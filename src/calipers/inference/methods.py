@@ -227,7 +227,10 @@ def unit_differences(reading: Reading) -> _Differences | None:
 def _of_influence(reading: Reading, influence: Influence) -> _Differences | None:
     """The difference and how much each row moves it, times their number; of rows of weight 0
     nothing."""
-    moved, weight = influence.moved, reading.weight
+    try:
+        moved, weight = influence.moved, reading.weight
+    except NotImplementedError:  # the rows are gone
+        return None
     if len(moved) != reading.n or not np.isfinite(moved).all():
         return None
     positive = getattr(influence.space, "positive", None)
