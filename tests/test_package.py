@@ -144,7 +144,7 @@ def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
     found = set(python("-c", f"{RETRIEVAL}\nimport sys\nprint(*sys.modules)").split())
     inference = {name for name in found if name.startswith("calipers.inference.")}
     used = (
-        "dirichlet intervals limits methods paired policy proportions reading resampling scales "
+        "dirichlet intervals limits methods paired policy procedures proportions reading resampling scales "
         "settings spaces summaries"
     )
     assert inference == {f"calipers.inference.{module}" for module in used.split()}

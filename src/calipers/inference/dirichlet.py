@@ -168,7 +168,7 @@ class AboutMean:
 
     >>> of = AboutMean.of(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
     >>> [round(float(q), 3) for q in of.quantiles(np.array([0.05, 0.95]))]
-    [-0.045, 0.445]
+    [0.002, 0.398]
     >>> round(of.tails(float(of.quantiles(np.array([0.05]))[0]))[0], 6)
     0.05
     """
@@ -246,8 +246,8 @@ def ends_about(
     farther from each other than ``most`` from 0, where that is known; it is R where none differs.
     None where nothing says how far.
 
-    >>> ends_about(np.array([0.0, 0.0, 0.4, 0.0]), 0.1, 1, 1.0)  # 0.3 * 3 = 0.9
-    (-0.8, 1.0)
+    >>> ends_about(np.array([0.0, 0.0, 2.0, 0.0]), 0.5, 1, 4.5)  # 1.5 · 3 from the mean
+    (-4.0, 4.5)
     """
     if not differ:
         return (-most, most) if math.isfinite(most) else None

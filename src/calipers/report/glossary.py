@@ -37,6 +37,10 @@ t over splits: Student 1908
 Tukey HSD: Carterette 2012; Sakai 2018
     Values are dealt out anew to the systems of each unit; p is how often the largest of all
     differences is then at least as large, so that it holds for all pairs together.
+t or Bayesian bootstrap: Student 1908; Rubin 1981
+    The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units count by
+    chance instead of one each, with half a unit on either side of the mean difference; against no
+    difference never below what the signs of the units that differ allow.
 randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
     The two systems are swapped on units at random; p is how often the difference is then at
     least as large, over all ways to swap where it is called exact.
@@ -47,8 +51,6 @@ sign test: Conover 1999
     On how many units the difference is above zero, against an even chance.
 McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
     The rows on which one system alone is right, against an even chance.
-Tango: Tango 1998
-    The score test that two shares of the same rows differ by the margin.
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
@@ -91,12 +93,15 @@ Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
 HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
     The difference ± quantiles of Student's t, by a standard error that allows for serial
     dependence, or the usual interval where that is wider.
+simultaneous, Holm | simultaneous, Bonferroni: Bonferroni 1936; Holm 1979
+    The interval of each difference at the level divided by their number; where Holm's procedure
+    calls a difference real at a later step, the limit next to 0 is that of the step.
 false coverage rate: Benjamini and Yekutieli 2005
-    The difference ± quantiles of Student's t, so wide that of the differences called real few are
+    The interval of each difference at a level at which of the differences called real few are
     missed.
-Bonett-Price: Bonett and Price 2012
-    Of units that one system alone gets right: ± normal quantiles of the standard error, with one
-    unit added on either side.
+t or Bayesian bootstrap: Student 1908; Rubin 1981
+    The wider of Student's t and of the middle part of what the mean difference is when units count
+    by chance instead of one each, with half a unit on either side of it, farther off than any.
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
     Units are drawn anew with replacement; the limits come from the spread of the mean
     difference over its standard error in each draw.
