@@ -253,7 +253,7 @@ def test_each_bootstrap_has_its_own_source() -> None:
     }
     assert sources == {
         "pivotal paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
-        "Bayesian bootstrap, paired": "Rubin 1981",
+        "t or Bayesian bootstrap, paired": "Student 1908; Rubin 1981",
     }
 
 

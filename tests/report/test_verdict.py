@@ -60,12 +60,12 @@ NAN = float("nan")
         ({"margin": 0.05, "p_not_inferior": 0.001, "p_equivalent": 0.01},
          "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
          "paired randomisation, 50 topics). The two are within 0.05 of each other (adjusted "
-         "one-sided p = 0.010)."),
+         "one-sided p = 0.010). 50 topics cannot show what happens on fewer than 6% of them."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
           "p_not_inferior": 0.02, "p_equivalent": 0.2},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41. dense is not worse than bm25 by 0.012 or more (adjusted one-sided "
-         "p = 0.020)."),
+         "p = 0.020). 50 topics cannot show what happens on fewer than 6% of them."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.001,
           "p_not_inferior": 0.3, "p_equivalent": 0.4},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "

@@ -93,7 +93,7 @@ Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
 HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
     The difference ± quantiles of Student's t, by a standard error that allows for serial
     dependence, or the usual interval where that is wider.
-simultaneous, Holm | simultaneous, Bonferroni: Bonferroni 1936; Holm 1979
+simultaneous, Holm | simultaneous, Bonferroni: Holm 1979
     The interval of each difference at the level divided by their number; where Holm's procedure
     calls a difference real at a later step, the limit next to 0 is that of the step.
 false coverage rate: Benjamini and Yekutieli 2005
