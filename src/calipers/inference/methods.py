@@ -210,8 +210,8 @@ def unit_differences(reading: Reading) -> _Differences | None:
         return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
     units = reading.units if reading.of_units else None
     exact = units is not None
-    if units is None and reading.linear is not None:
-        units = reading.linear()
+    if units is None and reading.linear_units is not None:
+        units = reading.linear_units()
     if units is not None:
         if units.clusters is not None:
             return None
@@ -380,7 +380,7 @@ def _student(reading: Reading) -> Procedure | None:
     if reading.of_units and reading.units is not None:
         own = reading.units.error
         found: Error | Interval | None = replace(own, se=own.se * reading.scale)
-    elif reading.units is None and reading.linear is None:
+    elif reading.units is None and reading.linear_units is None:
         return None
     else:
         found = t_error(reading)

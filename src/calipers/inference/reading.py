@@ -179,7 +179,7 @@ class Reading:
     left_out: Callable[[], FloatArray] | None = None
     discordant: Callable[[], tuple[float, float]] | None = None
     #: Of a difference that is no mean of values of units: values whose mean it is to first order.
-    linear: Callable[[], Units] | None = None
+    linear_units: Callable[[], Units] | None = None
     #: Of a difference: on how many units the outputs of the two systems differ, where that is not
     #: seen by how much the units differ.
     changed: Callable[[], int] | None = None

@@ -246,7 +246,7 @@ class _Pair:
         value = of[0] - of[1]
         parts: dict[str, Any] = {
             "value": value,
-            "linear": lambda: Units(value + moved(), own),
+            "linear_units": lambda: Units(value + moved(), own),
             "error": lambda: replace(Units(moved(), own).error, name="Student t"),
             "jackknife": lambda: (Units(moved(), own).moved, None),
             "replicates": replicates,
