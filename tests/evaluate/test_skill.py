@@ -117,15 +117,20 @@ def test_a_cluster_of_copies_is_one_row() -> None:
 
 
 def test_errors_have_the_factor_of_means() -> None:
-    """n/(n − 1), as C/(C − 1) where each of n rows is a cluster."""
+    """n/(n − 1), as C/(C − 1) where each of n rows, twice, is a cluster."""
     truth, good, poor = draw(0, 12)
     # Student's t of 11 degrees of freedom at this level is the normal's at 95%.
     same = 1 - 2 * stdtr(11, -1.959964)
-    rows, clusters, at_same = (
+    rows = found(truth, {"good": good, "poor": poor}, interval="analytic")
+    clusters, at_same = (
         found(
-            truth, {"good": good, "poor": poor}, cluster=cluster, interval="analytic", level=level
+            np.repeat(truth, 2),
+            {"good": np.repeat(good, 2, axis=0), "poor": np.repeat(poor, 2, axis=0)},
+            cluster=np.repeat(np.arange(12), 2),
+            interval="analytic",
+            level=level,
         )
-        for cluster, level in ((None, 0.95), (np.arange(12), 0.95), (np.arange(12), same))
+        for level in (0.95, same)
     )
     for a, b in zip(rows, at_same, strict=True):
         assert b.high - b.low == pytest.approx(a.high - a.low, rel=1e-5)

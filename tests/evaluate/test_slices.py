@@ -398,10 +398,21 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
 # ------------------------------------------------------------------------------------ clusters
 
 
-def test_rows_that_are_their_own_clusters_are_welchs() -> None:
+def test_rows_that_are_their_own_clusters_are_no_clusters() -> None:
     d = data()
-    row = sliced(d, cluster=np.arange(ROWS), measures=["Brier"])["site", "Oslo", "Brier"].to_rest
-    loss, inside = np.square(d["probability"] - d["truth"]), d["site"] == "Oslo"
+    with_clusters, without = (
+        sliced(d, cluster=cluster, measures=["Brier"])["site", "Oslo", "Brier"].to_rest
+        for cluster in (np.arange(ROWS), None)
+    )
+    assert with_clusters == without
+
+
+def test_clusters_of_one_part_are_welchs() -> None:
+    """Every row twice, as a cluster."""
+    d = {name: np.repeat(column, 2) for name, column in data().items()}
+    users = np.arange(2 * ROWS) // 2
+    row = sliced(d, cluster=users, measures=["Brier"])["site", "Oslo", "Brier"].to_rest
+    loss, inside = np.square(d["probability"] - d["truth"])[::2], d["site"][::2] == "Oslo"
     expected = stats.ttest_ind(loss[inside], loss[~inside], equal_var=False)
     assert row.p == pytest.approx(expected.pvalue, rel=1e-9)
     limits = expected.confidence_interval(0.95)
@@ -424,7 +435,7 @@ def test_clusters_in_both_parts_vary_together() -> None:
     se = fit.bse[1] * math.sqrt(40 / 39)
     assert row.value == pytest.approx(fit.params[1], rel=1e-9)
     widths = (row.high - row.value) / se
-    assert stats.t.ppf(0.975, 78) < widths < stats.t.ppf(0.975, 39)
+    assert stats.t.ppf(0.975, 78) < widths < stats.t.ppf(0.975, 36)
     assert row.p == pytest.approx(2 * stats.t.sf(abs(row.value) / se, 60), rel=0.1)
 
 

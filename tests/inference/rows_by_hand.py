@@ -268,25 +268,38 @@ def by_class(influence: Any, truth: Any, weight: Any) -> float:
     return float(np.sqrt(total))
 
 
-def by_cluster(influence: Any, cluster: Any) -> float:
-    """√(C/(C − 1)·Σ(ΣI)²)."""
-    sums = [influence[cluster == c].sum() for c in np.unique(cluster)]
-    c = len(sums)
-    return float(np.sqrt(c / (c - 1) * np.square(sums).sum()))
+def cr2(moved: Any, held: Any) -> tuple[float, float]:
+    """The error of a sum over clusters and its degrees of freedom, by the matrix of what sums of
+    independent rows would vary by together; of several such parts a row each."""
+    f, n = np.atleast_2d(moved), np.atleast_2d(held)
+    h = n / n.sum(axis=1, keepdims=True)
+    weight = (f**2 / (1 - h)).sum(axis=1)
+    both = sum(w * (np.diag(own) - np.outer(own, own)) for w, own in zip(weight, h, strict=True))
+    left = np.diag(both)
+    d = np.where(left > 0, (weight @ h) / np.where(left > 0, left, 1), 1)
+    se = np.sqrt((d * f.sum(axis=0) ** 2).sum())
+    return float(se), float((d * left).sum() ** 2 / (np.outer(d, d) * both**2).sum())
 
 
-def of_pairs_by_cluster(influence: Any, truth: Any, cluster: Any) -> float:
-    """Obuchowski's: a factor for each class, and one for what both have in common."""
-    names, total = np.unique(cluster), 0.0
-    f, g = (
-        np.array([influence[(cluster == c) & (truth == side)].sum() for c in names])
-        for side in (1, 0)
-    )
-    both = len(names)
-    for sums, side in ((f, 1), (g, 0)):
-        c = len(np.unique(cluster[truth == side]))
-        total += c / (c - 1) * (sums**2).sum()
-    return float(np.sqrt(total + 2 * both / (both - 1) * (f * g).sum()))
+def sums(values: Any, cluster: Any) -> Any:
+    return np.array([values[cluster == c].sum() for c in range(int(cluster.max()) + 1)])
+
+
+def by_cluster(influence: Any, cluster: Any, held: Any) -> tuple[float, float]:
+    """By what each row adds to the denominator."""
+    return cr2(sums(influence, cluster), sums(held, cluster))
+
+
+def of_classes_by_cluster(influence: Any, truth: Any, cluster: Any, w: Any) -> tuple[float, float]:
+    """Where either class is half of the denominator."""
+    held = sum(w * (truth == c) / w[truth == c].sum() for c in (0, 1))
+    return by_cluster(influence, cluster, held)
+
+
+def of_pairs_by_cluster(influence: Any, truth: Any, cluster: Any, w: Any) -> tuple[float, float]:
+    """Each class with clusters of its own, as after Obuchowski."""
+    parts = [sums(influence * (truth == c), cluster) for c in (1, 0)]
+    return cr2(np.array(parts), np.array([sums(w * (truth == c), cluster) for c in (1, 0)]))
 
 
 def on_logit(value: float, se: float, quantile: float = Z) -> tuple[float, float]:

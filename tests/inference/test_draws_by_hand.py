@@ -56,7 +56,8 @@ def by_score(rows: Rows, design: str) -> Any:
 @designs
 def test_percentiles(rows: Rows, design: str) -> None:
     formula = by_hand.precision_area(rows.truth, rows.a, "AP-DG")
-    found = of(rows, "PR-AUC-DG", design)
+    way = {"interval": "percentile"} if design in ("clustered", "both") else {}
+    found = of(rows, "PR-AUC-DG", design, **way)
     drawn = formula(by_score(rows, design))
     assert limits(found) == near(*ends(drawn))
     assert found.standard_error == pytest.approx(drawn[np.isfinite(drawn)].std(ddof=1), rel=1e-9)
@@ -307,15 +308,15 @@ def test_skill(rows: Rows, design: str) -> None:
     assert limits(found) == near(*ends(skill(by_score(rows, design))))
 
 
-def test_a_loss_of_clusters_between_0_and_1() -> None:
-    """Of clusters by their means, each weighing what it weighs in all."""
-    x = (LARGER.truth - LARGER.a) ** 2
-    names = np.unique(LARGER.cluster)
-    for design in ("clustered", "both"):
-        w = weight_of(LARGER, design)
-        sums = np.array([[(w * (LARGER.cluster == c) * of).sum() for of in (1, x)] for c in names])
-        expected = bayesian(sums[:, 1] / sums[:, 0], (0.0, 1.0), 0.95, sums[:, 0])
-        assert limits(of(LARGER, "Brier", design)) == near(expected.low, expected.high)
+@pytest.mark.parametrize("design", ["clustered", "both"])
+def test_a_loss_of_clusters_between_0_and_1(design: str) -> None:
+    """Wilson's, of as many rows as have its spread."""
+    x, w = (LARGER.truth - LARGER.a) ** 2, weight_of(LARGER, design)
+    mean = float(np.average(x, weights=w))
+    part = w * (x - mean) / w.sum()
+    se, df = by_hand.by_cluster(part, LARGER.cluster, w)
+    size = mean * (1 - mean) / se**2 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
+    assert limits(of(LARGER, "Brier", design)) == near(*by_hand.wilson(mean, size))
 
 
 def test_limits_of_losses_that_are_cut_off() -> None:
@@ -352,11 +353,12 @@ def test_one_cluster_says_nothing() -> None:
 
 
 def test_how_few_clusters_are_few() -> None:
-    for clusters, said in ((9, 1), (10, 0)):
+    for clusters, said in ((4, 1), (5, 0)):
         made = cal.classification(
-            np.arange(40) % 2, np.arange(40) % 3 % 2, cluster=np.arange(40) % clusters
+            np.arange(40) % 2, np.arange(40) % 3 % 2, cluster=np.arange(40) * clusters // 40
         )
-        assert sum("clusters only" in note for note in made.notes) == said
+        assert sum("clusters: fewer than 5" in note for note in made.notes) == said
+        assert ("few clusters" in made["accuracy"].method) == said
 
 
 # --- Labels ---------------------------------------------------------------------------------------
@@ -375,6 +377,14 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
         curves=False, **options(rows, design),
     )  # fmt: skip
     found = made["top-1-accuracy"]
+    if design in ("clustered", "both"):
+        w = weight_of(rows, design)
+        p, n = float(np.average(credit, weights=w)), by_hand.kish(w)
+        se, df = by_hand.by_cluster(w * (credit - p) / w.sum(), rows.cluster, w)
+        size = min(n, p * (1 - p) / se**2 * n / (n - 1))
+        size *= (stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)) ** 2
+        assert limits(found) == near(*by_hand.wilson(p, size))
+        return
     assert limits(found) == near(*ends(by_hand.mean(credit)(weights(rows, design))))
 
 

@@ -38,10 +38,9 @@ def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
     return made[measure]
 
 
-def quantile(rows: Rows, design: str) -> float:
-    """The normal one, Student's of C − 1 clusters."""
-    c = len(np.unique(rows.cluster))
-    return float(stats.t.ppf(0.975, c - 1) if design in ("clustered", "both") else Z)
+def quantile(degrees: float) -> float:
+    """Student's, the normal one of infinitely many degrees of freedom."""
+    return float(stats.t.ppf(0.975, degrees))
 
 
 # --- Areas of scores ------------------------------------------------------------------------------
@@ -61,12 +60,12 @@ AREAS = {
 def test_areas(measure: str, rows: Rows, design: str) -> None:
     formula, w = AREAS[measure](rows.truth, rows.a), weight_of(rows, design)
     moved, value = by_hand.moved(formula, w), float(formula(w))
-    se = by_hand.by_class(moved, rows.truth, w)
+    se, df = by_hand.by_class(moved, rows.truth, w), np.inf
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
-        if measure in ("AUC", "Gini"):
-            se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
-    found, t = of(rows, measure, design, interval="delta"), quantile(rows, design)
+        pairs = measure in ("AUC", "Gini")
+        error = by_hand.of_pairs_by_cluster if pairs else by_hand.of_classes_by_cluster
+        se, df = error(moved, rows.truth, rows.cluster, w)
+    found, t = of(rows, measure, design, interval="delta"), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-10)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
     expected = (value - t * se, min(value + t * se, 1.0))
@@ -83,8 +82,8 @@ def test_areas_of_precision_by_default(measure: str, rows: Rows, design: str) ->
     formula, w = AREAS[measure](rows.truth, rows.a), weight_of(rows, design)
     value, positive = float(formula(w)), rows.truth == 1
     n, found = by_hand.kish(w[positive]), of(rows, measure, design)
-    if design == "both" or (design == "clustered" and n < 20):
-        assert "cluster bootstrap" in found.method
+    if design in ("clustered", "both"):
+        assert limits(found) == limits(of(rows, measure, design, interval="delta"))
     elif n < 20:
         assert limits(found) == near(*by_hand.wilson(value, n))
     elif design == "weighted":
@@ -99,8 +98,8 @@ def test_areas_of_precision_by_default(measure: str, rows: Rows, design: str) ->
 def test_clustered_areas_by_default(rows: Rows, design: str) -> None:
     formula, w = by_hand.auc(rows.truth, rows.a), weight_of(rows, design)
     value, moved = float(formula(w)), by_hand.moved(formula, w)
-    se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
-    low, high = by_hand.on_logit(value, se, quantile(rows, design))
+    se, df = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster, w)
+    low, high = by_hand.on_logit(value, se, quantile(df))
     assert limits(of(rows, "AUC", design)) == near(low, high, rel=1e-6)
     assert limits(of(rows, "Gini", design)) == near(2 * low - 1, 2 * high - 1, rel=1e-6)
 
@@ -128,11 +127,16 @@ def test_counts(measure: str, rows: Rows, design: str) -> None:
     formula, w = COUNTS[measure](rows.truth, rows.a >= 0.5), weight_of(rows, design)
     moved, value = by_hand.moved(formula, w), float(formula(w))
     clustered = design in ("clustered", "both")
-    se = by_hand.by_cluster(moved, rows.cluster) if clustered else np.sqrt((moved**2).sum())
-    found, t = of(rows, measure, design, interval="delta"), quantile(rows, design)
+    said, y = rows.a >= 0.5, rows.truth == 1
+    held = w * {"F1": said | y, "MCC": np.ones(rows.n), "precision": said}[measure]
+    se, df = np.sqrt((moved**2).sum()), np.inf
+    if clustered:
+        se, df = by_hand.by_cluster(moved, rows.cluster, held)
+    found, t = of(rows, measure, design, interval="delta"), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-10)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
-    expected = near(value - t * se, min(value + t * se, 1.0), rel=1e-6)
+    least = -1.0 if measure == "MCC" else 0.0
+    expected = near(max(value - t * se, least), min(value + t * se, 1.0), rel=1e-6)
     assert limits(found) == expected
     if clustered and measure != "precision":
         assert limits(of(rows, measure, design)) == expected
@@ -148,11 +152,9 @@ def test_a_share_of_clustered_rows(measure: str, rows: Rows, design: str) -> Non
     of_margin = {"accuracy": w > 0, "precision": said, "recall": rows.truth == 1}[measure]
     right, own = (said == rows.truth) * of_margin, w * of_margin
     p = float((own * right).sum() / own.sum())
-    names = np.unique(rows.cluster[of_margin])
-    sums = np.array([(own * (right - p))[rows.cluster == c].sum() for c in names])
-    variance = len(names) / (len(names) - 1) * (sums**2).sum() / own.sum() ** 2
+    se, df = by_hand.by_cluster(own * (right - p) / own.sum(), rows.cluster, own)
     n = by_hand.kish(own[of_margin])
-    size = min(n, p * (1 - p) / variance * n / (n - 1)) * (Z / quantile(rows, design)) ** 2
+    size = min(n, p * (1 - p) / se**2 * n / (n - 1)) * (Z / quantile(df)) ** 2
     assert limits(of(rows, measure, design)) == near(*by_hand.wilson(p, size))
 
 
@@ -161,7 +163,8 @@ def test_of_clusters_that_agree_each_is_a_row() -> None:
     cluster = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4])
     found = cal.classification(truth, truth, cluster=cluster, measures=["recall"])["recall"]
     own = np.array([3, 2, 4, 1])
-    n = own.sum() ** 2 / (own**2).sum() * (Z / stats.t.ppf(0.975, 4)) ** 2
+    df = by_hand.cr2(np.ones(4), own)[1]
+    n = own.sum() ** 2 / (own**2).sum() * (Z / stats.t.ppf(0.975, df)) ** 2
     assert found.high == 1
     assert found.low == pytest.approx(1 / (1 + Z**2 / n), rel=1e-7)
 
@@ -188,9 +191,10 @@ def test_functions_of_means(measure: str, rows: Rows, design: str) -> None:
     mean = float(np.average(x, weights=w))
     part, n = w * (x - mean) / w.sum(), by_hand.kish(w)
     se = np.sqrt(n / (n - 1) * (part**2).sum())
+    df = np.inf
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(part, rows.cluster)
-    t = quantile(rows, design)
+        se, df = by_hand.by_cluster(part, rows.cluster, w)
+    t = quantile(df)
     value, rate, ends = {
         "RMSE": (np.sqrt(mean), 0.5 / np.sqrt(mean), np.sqrt(mean) * np.exp(
             np.array([-1, 1]) * t * se / (2 * mean))),
@@ -230,13 +234,13 @@ def test_recalibration(measure: str, rows: Rows, design: str) -> None:
     place = LINES[measure]
     formula, w = by_hand.line(rows.truth, rows.a, place), weight_of(rows, design)
     moved, value = by_hand.moved(formula, w), float(formula(w))
-    se = np.sqrt((moved**2).sum())
+    se, df = np.sqrt((moved**2).sum()), np.inf
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
     elif design == "plain" and place < 2:
         x = sm.add_constant(np.log(rows.a / (1 - rows.a)))
         se = sm.Logit(rows.truth, x).fit(disp=0).bse[place]
-    found, t = of(rows, measure, design), quantile(rows, design)
+    found, t = of(rows, measure, design), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-7)
     assert found.standard_error == pytest.approx(se, rel=1e-5)
     assert limits(found) == near(value - t * se, value + t * se, rel=1e-5)
@@ -255,7 +259,8 @@ def test_recalibration_of_certain_probabilities(measure: str) -> None:
     some = w > 0
     inside = np.clip(p[some], moved_by, 1 - moved_by)
     formula = by_hand.line(rows.truth[some], inside, LINES[measure])
-    se = by_hand.by_cluster(by_hand.moved(formula, w[some]), rows.cluster[some])
+    moved = by_hand.moved(formula, w[some])
+    se, _ = by_hand.by_cluster(moved, rows.cluster[some], w[some])
     made = cal.classification(
         rows.truth, probability=p, weight=w, cluster=rows.cluster, measures=[name], curves=False
     )
@@ -328,9 +333,10 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
                 factor = np.sqrt(m / (m - 1)) if design in ("plain", "weighted") else 1.0
                 moved[side] += factor * of_class[side]
     se = np.sqrt((moved**2).sum() * (n / (n - 1) if measure == "log-loss-skill" else 1))
+    df = np.inf
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
-    found, t = of_three(rows, measure, design, interval="delta"), quantile(rows, design)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
+    found, t = of_three(rows, measure, design, interval="delta"), quantile(df)
     assert found.value == pytest.approx(value, rel=1e-9)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
     expected = (value - t * se, min(value + t * se, 1.0))
@@ -411,12 +417,12 @@ def test_averages_over_labels(measure: str, rows: Rows, design: str) -> None:
 
     formula = {"macro-F1": macro_f1, "micro-precision": micro}[measure]
     value, moved = float(formula(w)), by_hand.moved(formula, w)
-    se = np.sqrt((moved**2).sum())
+    se, df = np.sqrt((moved**2).sum()), np.inf
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
+        se, df = by_hand.by_cluster(moved, rows.cluster, w)
     given = {**options(rows, design), "interval": "delta", "curves": False}
     found = cal.multilabel(truth, said, measures=[measure], **given)[measure]
-    t = quantile(rows, design)
+    t = quantile(df)
     assert found.value == pytest.approx(value, rel=1e-9)
     assert found.standard_error == pytest.approx(se, rel=1e-6)
     assert limits(found) == near(value - t * se, min(value + t * se, 1.0), rel=1e-6)

@@ -57,10 +57,11 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
         slope = slopes(formula, weight) / 2 * np.sqrt((number + 1) / (number - 1))
         moved += slope[:-4] * w
         of_added += (ADDED * (slope[-4:] * each) ** 2).sum()
-    variance = (np.bincount(unit, moved) ** 2).sum() + of_added
-    n = (1 - likely**2) / variance
+    squares, df = (np.bincount(unit, moved) ** 2).sum(), np.inf
     if clustered:
-        n *= (Z / stats.t.ppf(0.975, len(np.unique(unit)) - 1)) ** 2
+        se, df = by_hand.by_cluster(moved, unit, w)
+        squares = se**2 * df / (df + 1)
+    n = (1 - likely**2) / (squares + of_added) * (Z / stats.t.ppf(0.975, df)) ** 2
     p = (value - bias + 1) / 2
     middle, half = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
     ends = [2 * (middle + side * half) / (1 + Z**2 / n) - 1 for side in (-1, 1)]
@@ -100,10 +101,12 @@ def test_averages_over_classes(rows: Rows, design: str) -> None:
         moved += w * (slope[0] * hit + slope[1] * either)
         right[c], wrong[c] = slope * each
     pairs = [(wrong[i] + wrong[j]) ** 2 for i in range(3) for j in range(3) if i != j]
-    variance = (np.bincount(unit, moved) ** 2).sum() + (right**2).sum() / 2 + sum(pairs) / 8
-    n = likely * (1 - likely) / variance
+    squares, df = (np.bincount(unit, moved) ** 2).sum(), np.inf
     if clustered:
-        n *= (Z / stats.t.ppf(0.975, len(np.unique(unit)) - 1)) ** 2
+        se, df = by_hand.by_cluster(moved, unit, w)
+        squares = se**2 * df / (df + 1)
+    variance = squares + (right**2).sum() / 2 + sum(pairs) / 8
+    n = likely * (1 - likely) / variance * (Z / stats.t.ppf(0.975, df)) ** 2
     p = value - bias
     middle, half = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
     made = cal.classification(

@@ -103,9 +103,7 @@ def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[fl
 
 
 def degrees(rows: Rows, design: str, truth: Any) -> float:
-    """One less than the clusters, or than the rows of the smallest class where these are few."""
-    if design in ("clustered", "both"):
-        return len(np.unique(rows.cluster)) - 1
+    """One less than the rows of the smallest class where these are few."""
     w = weight_of(rows, design)
     each = [by_hand.kish(w[truth == c]) for c in np.unique(truth)]
     return (min(each) if min(each) < 20 else sum(each)) - 1
@@ -155,13 +153,13 @@ def test_areas(measure: str, rows: Rows, design: str) -> None:
         assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
         return
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
-    se = by_hand.by_class(moved, rows.truth, w)
+    se, df = by_hand.by_class(moved, rows.truth, w), degrees(rows, design, rows.truth)
     if clustered:
-        se = by_hand.by_cluster(moved, rows.cluster)
-        if measure != "AP":
-            se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
+        pairs = measure != "AP"
+        error = by_hand.of_pairs_by_cluster if pairs else by_hand.of_classes_by_cluster
+        se, df = error(moved, rows.truth, rows.cluster, w)
     plain = None if clustered else moves(value, moved, w, rows.truth)
-    check(found, value, se, degrees(rows, design, rows.truth), rows=plain)
+    check(found, value, se, df, rows=plain)
 
 
 @data
@@ -188,8 +186,9 @@ def test_counts(rows: Rows, design: str) -> None:
     value = float(a(w) - b(w))
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
-        check(found, value, se, degrees(rows, design, rows.truth))
+        margins = (w * ((rows.truth == 1) | (p >= 0.5)) for p in (rows.a, rows.b))
+        held = sum(own / own.sum() for own in margins)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
     if design == "plain":
         cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
@@ -256,11 +255,9 @@ def test_losses(measure: str, rows: Rows, design: str) -> None:
         found = made.compare(baseline="b")["a", "b", "RMSE"]
     value = float(a(w) - b(w))
     part = w * (x - z - np.average(x - z, weights=w)) / w.sum()
-    se = np.sqrt(n / (n - 1) * (part**2).sum())
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
     if clustered:
-        se = by_hand.by_cluster(moved, rows.cluster)
-        check(found, value, se, degrees(rows, design, rows.truth), reach=np.inf)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w), reach=np.inf)
         return
     assert np.ptp(part) > 0
     error, df = float(np.sqrt(n / (n - 1) * (moved**2).sum())), n - 1
@@ -298,8 +295,7 @@ def test_skill(rows: Rows, design: str) -> None:
     a, b, n = skill(said["a"]), skill(said["b"]), by_hand.kish(w)
     moved, value = by_hand.moved(a, w) - by_hand.moved(b, w), float(a(w) - b(w))
     if design in ("clustered", "both"):
-        se = by_hand.by_cluster(moved, rows.cluster)
-        check(found, value, se, degrees(rows, design, rows.truth), reach=np.inf)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w), reach=np.inf)
         return
     se = float(np.sqrt(n / (n - 1) * (moved**2).sum()))
     check(found, value, se, n - 1, reach=np.inf, rows=moves(value, moved, w))
@@ -336,8 +332,6 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
 
     (value, first), (other, second) = moved(said["a"]), moved(said["b"])
     se = float(np.sqrt(np.square(first - second).sum()))
-    if design in ("clustered", "both"):
-        se = by_hand.by_cluster(first - second, rows.cluster)
     made = cal.classification(
         truth, probability=said, measures=[measure], curves=False, **options(rows, design)
     )
@@ -347,6 +341,8 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
         sides = [(truth == c, truth != c) for c in range(3)]
         n = np.array([min(by_hand.kish(w[of]) for of in two) for two in sides])
         df = max((1 / n).sum() ** 2 / (1 / n**2 / (n - 1)).sum(), 1)
+    if design in ("clustered", "both"):
+        se, df = by_hand.by_cluster(first - second, rows.cluster, w)
     plain = None if design in ("clustered", "both") else moves(value - other, first - second, w)
     check(found, value - other, se, df, reach=1, rows=plain)
 
@@ -358,7 +354,7 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
     truth, said = two_labels(rows)
     made = cal.multilabel(truth, said, measures=["macro-F1"], curves=False, **options(rows, design))
     clustered = design in ("clustered", "both")
-    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    times = drawn_means(rows.n) * w
     first, second = (
         np.mean([by_hand.f1(truth[:, c], p[:, c])(times) for c in (0, 1)], axis=0)
         for p in said.values()
@@ -370,9 +366,8 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
             for p in said.values()
         ]
         moved = by_hand.moved(pair[0], w) - by_hand.moved(pair[1], w)
-        se = by_hand.by_cluster(moved, rows.cluster)
         value = float(pair[0](w) - pair[1](w))
-        check(found, value, se, degrees(rows, design, rows.truth))
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, w))
         return
     assert limits(found) == near(*middle(first - second))
     assert found.p == pytest.approx(of_replicates(first - second), rel=1e-9)
@@ -398,8 +393,9 @@ def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
     assert found.value == pytest.approx(float(a(w) - b(w)), rel=1e-9)
     moved, value = by_hand.moved(a, w) - by_hand.moved(b, w), float(a(w) - b(w))
     if clustered:
-        se = by_hand.by_cluster(moved, rows.cluster)
-        check(found, value, se, degrees(rows, design, rows.truth))
+        has = (w * p.any(axis=1) for p in said.values())
+        held = sum(own / own.sum() for own in has)
+        check(found, value, *by_hand.by_cluster(moved, rows.cluster, held))
         return
     n, se = by_hand.kish(w[said["a"].any(axis=1)]), float(np.sqrt((moved**2).sum()))
     check(found, value, se, n - 1, reach=1, rows=moves(value, moved, w))

@@ -295,8 +295,8 @@ def test_chance_alone_where_errors_say_little() -> None:
 @pytest.mark.parametrize("design", ["clustered", "both"])
 @pytest.mark.parametrize("measure", ["F1", "MSE", "RMSE", "AUC", "top-2-accuracy", "macro-F1"])
 def test_clusters(measure: str, design: str) -> None:
-    """A + B less twice what clusters have in common, each with its own C/(C − 1)."""
-    moved, values, names, by_row = [], [], [], []
+    """Each part with shares of its own, and by the variance that it has alone."""
+    moved, held, values, by_row = [], [], [], []
     for rows in PARTS:
         w = rows.weight if design == "both" else np.ones(rows.n)
         x = by_hand.mean((rows.a - rows.b) ** 2)
@@ -315,14 +315,13 @@ def test_clusters(measure: str, design: str) -> None:
         each = by_hand.moved(formula, w)
         by_row.append(each)
         values.append(float(formula(w)))
-        names.append(set(rows.cluster))
-        moved.append(np.array([each[rows.cluster == c].sum() for c in range(19)]))
-    f, g = moved
-    c, d, both = len(names[0]), len(names[1]), len(names[0] & names[1])
-    a, b = c / (c - 1) * (f**2).sum(), d / (d - 1) * (g**2).sum()
-    se = np.sqrt(a + b - 2 * both / (both - 1) * (f * g).sum())
-    share = a / (a + b)
-    degrees = 1 / (share**2 / (c - 1) + (1 - share) ** 2 / (d - 1))
+        sign = 1 if len(by_row) == 1 else -1
+        among = w * ((rows.truth == 1) | (rows.a >= 0.5)) if measure == "F1" else w
+        for side in (rows.truth == 1, rows.truth == 0) if measure == "AUC" else (w > 0,):
+            for out, of_row in ((moved, sign * each), (held, among)):
+                of_side = of_row * side
+                out.append(np.array([of_side[rows.cluster == c].sum() for c in range(19)]))
+    se, degrees = by_hand.cr2(np.array(moved), np.array(held))
     make = {"F1": counts, "AUC": scores, "top-2-accuracy": ranks, "macro-F1": labels}
     readings = [make.get(measure, losses)(rows, measure, design) for rows in PARTS]
     found = compared(*readings)
@@ -334,18 +333,15 @@ def test_clusters(measure: str, design: str) -> None:
     check(found, values[0] - values[1], float(se), degrees)
 
 
-@pytest.mark.parametrize(("shared", "factor"), [(0, 0), (1, 1), (2, 2)])
-def test_few_clusters_in_both(shared: int, factor: float) -> None:
-    """2·C/(C − 1)·Σfg from two on, without the factor of one."""
-    f, g = np.array([1.0, -2.0, 1.0]), np.array([0.5, 1.5, -2.0])
-    codes = np.arange(3), np.arange(3) + 3 - shared
-    clusters = (Clusters(code.astype(np.uint32), 6) for code in codes)
-    se, degrees = two_parts_error(next(clusters), f, next(clusters), g)
-    a, b = 1.5 * (f**2).sum(), 1.5 * (g**2).sum()
-    both = factor * (f[3 - shared :] * g[:shared]).sum()
-    assert se == pytest.approx(np.sqrt(a + b - 2 * both))
-    s = a / (a + b)
-    assert degrees == pytest.approx(1 / (s**2 / 2 + (1 - s) ** 2 / 2))
+@pytest.mark.parametrize("shared", [0, 1, 2])
+def test_few_clusters_in_both(shared: int) -> None:
+    """By the matrix of what the sums vary by together."""
+    f, g = np.zeros((2, 6))
+    f[:3], g[3 - shared : 6 - shared] = (1.0, -2.0, 1.0), (0.5, 1.5, -2.0)
+    of_f, of_g = (f != 0) * 1.0, (g != 0) * np.array([1.0, 2, 3, 4, 5, 6])
+    found = two_parts_error((f, of_f), (g, of_g))
+    expected = by_hand.cr2(np.array([f, -g]), np.array([of_f, of_g]))
+    assert tuple(found) == pytest.approx(expected, rel=1e-12)
 
 
 # --- Areas ----------------------------------------------------------------------------------------

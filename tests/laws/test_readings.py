@@ -141,7 +141,8 @@ def test_what_is_taken_away_and_added_is_as_it_was(
     if (a - b).influence is not None:
         scale = np.abs(moved(a)).max()
         assert moved(again) == pytest.approx(moved(a), abs=1e-13 * scale + 1e-15)
-        assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10)
+        if d.cluster is None:  # whose error asks too of what a number is a ratio
+            assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10)
     for of in (a, a - b):
         if of.of_units:
             assert of.units.mean * of.scale == pytest.approx(of.value, abs=1e-14)
@@ -234,7 +235,8 @@ def test_a_macro_average_is_the_average(
     mean = np.mean([of.influence().plain.column for of in each], axis=0)
     found = average.influence()
     assert found.plain.column == pytest.approx(mean, abs=1e-8)
-    assert by_influence(average) == pytest.approx(by_influence(weighted([(1 / 3, of) for of in each])), rel=1e-6)  # fmt: skip
+    if d.cluster is None:  # whose error asks too of what a number is a ratio
+        assert by_influence(average) == pytest.approx(by_influence(weighted([(1 / 3, of) for of in each])), rel=1e-6)  # fmt: skip
 
 
 @designs
@@ -350,23 +352,19 @@ def test_an_auc_has_delongs_error(seed: int) -> None:
 
 @seeds(10)
 def test_a_clustered_auc_has_obuchowskis_error(seed: int) -> None:
-    """Obuchowski (1997), equation by equation: sums of placements by cluster, and their covariance
-    where a cluster has rows of both classes."""
+    """Sums of placements by cluster, as Obuchowski (1997) has them, with the correction of CR2."""
     d = data("clustered", 40, seed)
     one, zero = placements(d, 0)
     area, positive = one.mean(), d.code == 1
     clusters = [d.cluster == c for c in np.unique(d.cluster)]
-    x = np.array([(one[c[positive]] - area).sum() for c in clusters])
-    y = np.array([(zero[c[~positive]] - area).sum() for c in clusters])
-    m, n, total = len(one), len(zero), len(clusters)
-    with_one, with_zero = (sum(bool((c & of).any()) for c in clusters) for of in (positive, ~positive))  # fmt: skip
-    variance = (
-        with_one / ((with_one - 1) * m) * (x**2).sum() / m
-        + with_zero / ((with_zero - 1) * n) * (y**2).sum() / n
-        + 2 * total / ((total - 1) * m * n) * (x * y).sum()
-    )
+    x = np.array([(one[c[positive]] - area).sum() for c in clusters]) / len(one)
+    y = np.array([(zero[c[~positive]] - area).sum() for c in clusters]) / len(zero)
+    g, h = (np.array([(c & of).sum() for c in clusters]) / of.sum() for of in (positive, ~positive))
+    # Each class has shares of its own, and counts by the variance that it has alone.
+    a, b = (x**2 / (1 - g)).sum(), (y**2 / (1 - h)).sum()
+    more = (a * g + b * h) / (a * g * (1 - g) + b * h * (1 - h))
     found = reading(two_classes, d, parse("AUC", "scores"))
-    assert se(found) == pytest.approx(np.sqrt(variance), rel=1e-12)
+    assert se(found) == pytest.approx(np.sqrt((more * (x + y) ** 2).sum()), rel=1e-12)
 
 
 @seeds(10)
@@ -441,7 +439,8 @@ def test_a_recalibration_has_walds_error(design: str, seed: int) -> None:
         error = np.sqrt((moves**2).sum(axis=0))
     if d.cluster is not None:
         sums = np.array([moves[d.cluster == c].sum(axis=0) for c in np.unique(d.cluster)])
-        error = np.sqrt((sums**2).sum(axis=0) * len(sums) / (len(sums) - 1))
+        h = np.array([w[d.cluster == c].sum() for c in np.unique(d.cluster)]) / w.sum()
+        error = np.sqrt((sums**2 / (1 - h)[:, None]).sum(axis=0))
     for place, name in enumerate(("calibration-intercept", "calibration-slope")):
         measure = parse(name, "calibration")
         if name == "calibration-intercept":  # of the line with slope 1, unless said otherwise

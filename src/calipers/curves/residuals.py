@@ -213,6 +213,6 @@ def _bin(
     level, n, se = system.settings.level, moments.effective_size, moments.standard_error
     if system.clusters is not None:
         own = system.clusters.taken(rows)
-        n, se = own.number, own.mean_error(y[rows])
+        n, se = own.worth, own.mean_error(y[rows]).se
     made = intervals.student(moments.mean, se, n, level)
     return float(np.average(x[rows], weights=w[rows])), moments.mean, made.low, made.high

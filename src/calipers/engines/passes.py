@@ -23,7 +23,7 @@ from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
-from calipers.statistics import ScoreTable
+from calipers.statistics import Moments, ScoreTable
 from calipers.statistics.base import kish
 
 if TYPE_CHECKING:
@@ -84,10 +84,12 @@ class Passes:
         if asked not in self.statistics:
             return None
         like, statistic = self.like[system], self.statistics[asked]
-        own, settings = like.asked(measure)[1], settings or like.settings
+        (one, own), settings = like.asked(measure), settings or like.settings
         made = of_statistic(own, statistic, settings, passed.rows, together=True)
         if made is None:
             return None
+        if isinstance(statistic, Moments) and (ends := getattr(one.over(own), "ends", None)):
+            made = replace(made, bounds=ends)
         if isinstance(statistic, ScoreTable) and not passed.clustered:
             made = with_replicates(applied(own, statistic), made, statistic)
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)

@@ -104,11 +104,11 @@ class Reduced(Space):
 
 @dataclass(frozen=True, eq=False)
 class OfClusters(ByClass):
-    """Influence added up by cluster, of positive and of negative rows apart where these count
-    apart: each such sum is as good as a row."""
+    """Influence added up by cluster, of positive and of negative rows apart: each such sum is as
+    good as a row."""
 
     def corrected(self, column: FloatArray) -> FloatArray:
-        """The same: what the plain norm is corrected by is the number of clusters."""
+        """The same: what the plain norm is corrected by is that of clusters."""
         return column
 
     def like(self, other: Space) -> bool:
@@ -126,20 +126,25 @@ class OfClusters(ByClass):
 
 
 def sums_by_cluster(of: Influence) -> FloatArray:
-    """By cluster what its rows move, and their weight, shape (2, 2·C), of the second half of which
-    are the positive rows where there are classes."""
+    """By cluster what its rows move, their weight, and what they hold of the denominator, shape
+    (3, 2·C), of the second half of which are the positive rows where there are classes."""
     space, clusters = of.space, of.space.clusters
     assert clusters is not None
     split = space.positive if isinstance(space, ByClass) else np.zeros(len(clusters.code), bool)
     place = clusters.code + split * np.int64(clusters.size)
-    columns = of.moved, np.ones(len(place)) if space.weight is None else space.weight
+    weight = np.ones(len(place)) if space.weight is None else space.weight
+    columns = of.moved, weight, weight if space.held is None else space.held
     return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
 
 
 def of_clusters(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     """Influence from :func:`sums_by_cluster` of all rows."""
-    moved, weight = sums
+    moved, weight, held = sums
     size = len(moved) // 2
+    if not weight[size:].any():
+        moved, weight, held = (of[:size] for of in (moved, weight, held))
+        clusters = Clusters(np.arange(size, dtype=np.uint32), size, weight)
+        return Influence(moved, Space(weight, clusters, held=held), name)
     place = np.arange(2 * size)
     clusters = Clusters((place % size).astype(np.uint32), size, weight)
-    return Influence(moved, OfClusters(None, clusters, positive=place >= size, pairs=pairs), name)
+    return Influence(moved, OfClusters(weight, clusters, positive=place >= size, pairs=pairs), name)

@@ -101,8 +101,9 @@ def check_resamples(resamples: int) -> None:
         raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
-def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clusters:
-    """The clusters that a column names, checked."""
+def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clusters | None:
+    """The clusters that a column names, checked; None where every row is one of its own, which is
+    to say that rows are independent."""
     from calipers.inference.clusters import Clusters
 
     names = as_array(values, "cluster")
@@ -111,7 +112,8 @@ def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clu
         as_numbers(names, "cluster")  # NaN is no cluster
     if names.dtype.kind in "OV":
         names = np.array([name_of(name) for name in names])  # all have an order as text
-    return Clusters.from_names(repeats(names), weight)
+    clusters = Clusters.from_names(repeats(names), weight)
+    return None if clusters.size == len(clusters.code) > 1 else clusters
 
 
 def as_order(values: Any, repeats: Repeats) -> TimeOrder | None:

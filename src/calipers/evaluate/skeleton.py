@@ -21,6 +21,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.slices import sliced, untold
 from calipers.evaluate.subjects import of_systems
+from calipers.inference.limits import FEW_DEGREES
 from calipers.results import Estimate, Evaluation, Finding
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def evaluated(
             *notes_on_names(measures),
             *notes,
             *at_thresholds(systems, baseline, against),
-            *(() if clusters is None else clusters.notes()),
+            *(() if clusters is None else clusters.notes(FEW_DEGREES)),
             *source.serial_notes(),
             *how,
             *(() if by_slice is None else (*of_slices, *untold(by_slice, comparison))),

@@ -118,8 +118,7 @@ def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
         if k > MOST_CLASSES or clusters.number < 2:
             return math.nan, math.nan
         moved = influence[truth.astype(np.int64), s.predicted.astype(np.int64)]
-        se = clusters.sum_error(moved if s.weight is None else moved * s.weight)
-        return se, clusters.number - 1.0
+        return tuple(clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
     number = 0 if clusters is None else clusters.number
     return (TwoCells if k == 2 else ManyCells)(matrix, number, error)

@@ -155,8 +155,8 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
     apart = Moments.from_rows(losses[0] - losses[1], of.weight)
     value = float(apart.mean)
     if of.clusters is not None:
-        se, n = of.clusters.mean_error(losses[0] - losses[1]), float(of.clusters.number)
-        made = of.clusters.normal(value, se, s.level, "clustered")
+        se, degrees = of.clusters.mean_error(losses[0] - losses[1])
+        made, n = of.clusters.normal(value, se, degrees, s.level, "clustered"), degrees + 1
     else:
         se, n = apart.standard_error, apart.effective_size
         made = intervals.student(value, se, n, s.level)

@@ -80,9 +80,14 @@ class LabelRows:
         size = kish_of(weight)
         if self.clusters is not None:
             clusters = self.clusters.taken(of)
-            se = clusters.mean_error(inside)
             # As many independent rows as would vary as much; clusters that agree count one each.
-            size = min(size, share * (1 - share) / se**2 if se > 0 else clusters.number)
+            error, n, held = clusters.mean_error(inside), size, clusters.held
+            return lambda level: Valued.within(
+                share,
+                proportions.clopper_pearson(
+                    share, clusters.share_size(share, error, held, n, level), level
+                ),
+            )
         return lambda level: Valued.within(share, proportions.clopper_pearson(share, size, level))
 
     def apart(self, more: Rows, less: Rows) -> AtLevel:
@@ -91,12 +96,12 @@ class LabelRows:
         high, low = (float(weight[rows].sum()) / total for rows in (more, less))
         value = high - low
         if clusters is not None:
-            se = clusters.mean_error(more.astype(np.float64) - less)
-            if se > 0:
+            error = clusters.mean_error(more.astype(np.float64) - less)
+            if error.se > 0:
                 return lambda level: Valued.within(
-                    value, clusters.normal(value, se, level, "clustered")
+                    value, clusters.normal(value, *error, level, "clustered")
                 )
-            n: float = clusters.number  # Clusters that agree altogether count as one row each.
+            n = kish_of(clusters.held)  # Clusters that agree altogether count as one row each.
         else:
             either = (more | less) & (weight > 0)
             either = either if either.any() else weight > 0

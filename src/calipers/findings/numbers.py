@@ -61,7 +61,7 @@ class Residuals:
             self.values: FloatArray = residual / self.unit
             self.size = self._moments.effective_size
             if self.clusters is not None:
-                self.size = min(self.size, self.clusters.number)
+                self.size = min(self.size, self.clusters.worth)
 
     @property
     def enough(self) -> bool:
@@ -152,6 +152,6 @@ def _mean(
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
         own = clusters.taken(rows)
-        n, se = own.number, own.mean_error(of[rows])
+        n, se = own.worth, own.mean_error(of[rows]).se
     made = intervals.student(moments.mean, se, n, level).within(*ends)
     return Valued.within(moments.mean, made)

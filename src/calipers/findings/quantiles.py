@@ -76,7 +76,7 @@ def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Claim]:
         clusters = None if of.clusters is None else of.clusters.taken(rows)
         w = np.ones(len(rows)) if weight is None else weight
         size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
-        if min(size, np.inf if clusters is None else clusters.number) < ENOUGH:
+        if min(size, np.inf if clusters is None else clusters.worth) < ENOUGH:
             return
         hits = inside(of.truth, of.said, share)[used]
         ranks = Sizes.of(np.mean(of.said.ends(share), axis=0)[used]).midranks(w)

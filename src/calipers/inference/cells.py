@@ -19,6 +19,7 @@ from calipers.inference.clusters import Clusters
 from calipers.inference.influence import grouped
 from calipers.inference.intervals import Interval
 from calipers.inference.resampling import times
+from calipers.inference.spaces import Error
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix, kish, kish_of
 from calipers.statistics.occupied import MOST_DENSE, RedrawnMatrix
 
@@ -340,17 +341,18 @@ class Cells:
         at = influence.ravel()[self.place] if influence.shape == self.shape else influence
         if self.clusters is None:
             return math.sqrt(self.sum_of_squares(at))
-        if (number := self.clusters.number) < 2:
-            return math.nan
-        return math.sqrt(self.sum_of_squares(at) * number / (number - 1))
+        return self.clusters.sum_error(self._moved(at)).se
 
     def sum_of_squares(self, influence: FloatArray) -> float:
         """Over rows, or clusters of them, of what they move by the ``influence`` of their cell."""
         if self.clusters is None:
             return float(np.dot(self.squares, np.square(influence)))
+        return self.clusters.squares(self._moved(influence))
+
+    def _moved(self, influence: FloatArray) -> FloatArray:
+        """By how much each row moves what a row of each cell does."""
         row = self.row()
-        of_row = influence[row] if self.weight is None else influence[row] * self.weight
-        return float(np.square(np.bincount(self.clusters.code, of_row)).sum())
+        return influence[row] if self.weight is None else influence[row] * self.weight
 
     def squares_by_class(self) -> FloatArray:
         """Of each class, the squares of what its rows in each cluster weigh, true or called so."""
@@ -362,6 +364,11 @@ class Cells:
         weight = None if self.weight is None else np.append(self.weight, self.weight[wrong])
         pair, inverse = np.unique(place, return_inverse=True)
         return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
+
+
+def exact(error: Error, size: float) -> Error:
+    """The error, 0 where it is no more than rounding leaves of numbers of this size."""
+    return replace(error, se=0.0) if error.se <= ROUNDING * abs(size) else error
 
 
 def margins(

@@ -1,15 +1,17 @@
 """Rows that come in clusters: several from one user, patient or site, and so not independent.
 
-The bootstrap draws whole clusters. Where no bootstrap is wanted, errors come from the sums of each
-cluster: a share by its ratio estimator, the AUC after Obuchowski (1997), a mean of losses by the
-same sums. In ``f`` and ``g`` below a row of weight w counts w times.
+Standard errors come from the sums of influence of each cluster, with the small-sample correction
+and the degrees of freedom of Bell and McCaffrey (2002), known as CR2: of clusters of equal size
+these are √(K/(K − 1)·Σf²) and K − 1, of one large cluster among small ones far fewer degrees, since
+the error then rests on little more than that one. (Imbens and Kolesár 2016; Pustejovsky and Tipton
+2018.) By name, the bootstrap draws whole clusters. A row of weight w counts w times.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,35 +25,78 @@ from calipers.statistics.base import dot
 if TYPE_CHECKING:
     from calipers.statistics import ConfusionMatrix, FloatArray
 
-#: Below this many clusters no method is to be relied on.
-FEW_CLUSTERS = 10
+#: A cluster that holds all but this share of what a number is estimated from leaves nothing to
+#: estimate its error from.
+_NOTHING_ELSE = 1e-12
+
+
+class ClusterError(NamedTuple):
+    """The standard error of an estimate, and the degrees of freedom of its t."""
+
+    se: float
+    degrees: float
+
+
+def cr2(moved: FloatArray, held: FloatArray) -> ClusterError:
+    """The standard error of a sum over clusters, and the degrees of freedom of its t.
+
+    ``moved`` (K,) is by how much each cluster moves the estimate, f: the sum over its rows of
+    weight times influence. ``held`` (K,) is what it holds of the denominator, of which h is its
+    share. The variance is Σf²/(1 − h). As if rows were independent, Var f = h(1 − h) and
+    Cov(f, f′) = −hh′, from which the degrees of freedom are those of Satterthwaite, 1/T with d =
+    1/(1 − h) and
+
+        T = (Σdh²)² + Σd²h²(1 − 2h)
+
+    Of an estimate that is a sum of several, as the difference of two parts of the rows is, and an
+    AUC of the means of two classes, both have shape (c, K): f is the sum over the c of them, each
+    with shares h_c of its own, which count by the variance that each has alone, W_c. Then d =
+    ΣW_c·h_c / ΣW_c·h_c(1 − h_c). So the AUC of rows that are clusters of one has DeLong's error,
+    and two means of such have Welch's.
+
+    NaN of fewer than two clusters, in any of the parts.
+
+    >>> moved = np.array([0.2, -0.1, 0.1, -0.2])
+    >>> se, degrees = cr2(moved, np.ones(4))
+    >>> round(se, 4), round(degrees, 4)  # √(4/3 · 0.1)
+    (0.3651, 3.0)
+    >>> round(cr2(moved, np.array([20.0, 1.0, 1.0, 1.0])).degrees, 4)
+    1.204
+    """
+    vector, degrees = corrected(moved, held)
+    return ClusterError(_root(dot(vector, vector)), degrees)
+
+
+def corrected(moved: FloatArray, held: FloatArray) -> tuple[FloatArray, float]:
+    """By how much each cluster moves an estimate, with the correction of :func:`cr2` in it, so that
+    the standard error is its norm; and the degrees of freedom."""
+    f, n = np.atleast_2d(moved), np.atleast_2d(held)
+    total, there = f.sum(axis=0), n.sum(axis=1) > 0
+    f, n = f[there], n[there]
+    h = n / n.sum(axis=1, keepdims=True)
+    if not h.size or h.max() >= 1 - _NOTHING_ELSE:
+        return np.full(len(total), math.nan), math.nan
+    weight = np.ones(1)
+    if len(h) > 1:
+        with np.errstate(invalid="ignore", over="ignore"):  # a value may be infinite
+            weight = (np.square(f) / (1 - h)).sum(axis=1)
+        known = bool(np.isfinite(weight).all() and weight.any())
+        weight = weight / weight.sum() if known else np.full(len(h), 1 / len(h))
+    left = weight @ (h * (1 - h))
+    d = np.divide(weight @ h, left, out=np.ones(len(left)), where=left > 0)
+    squares = np.outer(weight, weight) * np.square((h * d) @ h.T)
+    own = np.square(d) * (np.square(left) - np.square(weight @ np.square(h)))
+    return total * np.sqrt(d), 1 / float(squares.sum() + own.sum())
 
 
 def two_parts_error(
-    first: Clusters, of_first: FloatArray, second: Clusters, of_second: FloatArray
-) -> tuple[float, float]:
+    first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]
+) -> ClusterError:
     """The standard error of a difference of two parts of the rows, whose clusters may have rows in
-    both, and its degrees of freedom.
-
-    ``of_first`` and ``of_second`` hold what each row of the part adds to the estimate as it varies,
-    weight times influence. With f and g their sums by cluster, the variance is A + B − 2·C/(C −
-    1)·Σfg, where A = C₁/(C₁ − 1)·Σf² and B likewise; C₁, C₂ and C clusters are in the first part,
-    in the second and in both. Degrees of freedom are Satterthwaite's,
-    1/(s²/(C₁ − 1) + (1 − s)²/(C₂ − 1)) with s = A/(A + B). NaN where a part has fewer than two
-    clusters.
-    """
-    f, g = (
-        np.bincount(c.code, moved, c.size).astype(np.float64)
-        for c, moved in ((first, of_first), (second, of_second))
-    )
-    a, b = _spread(f, f, first.number), _spread(g, g, second.number)
-    if not a + b > 0:
-        return (0.0 if a + b == 0 else math.nan), math.nan
-    shared = int(np.count_nonzero(first.present & second.present))
-    both = _spread(f, g, shared) if shared > 1 else dot(f, g)
-    share = a / (a + b)
-    degrees = 1 / (share**2 / (first.number - 1) + (1 - share) ** 2 / (second.number - 1))
-    return _root(a + b - 2 * both), degrees
+    both: that of :func:`cr2` of the two, of each of which are given what clusters move and hold;
+    NaN where a part has fewer than two clusters."""
+    (f, of_first), (g, of_second) = (map(np.atleast_2d, of) for of in (first, second))
+    return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
 
 
 class Draws(Protocol):
@@ -119,6 +164,29 @@ class Clusters:
         code = self.code if self.weight is None else self.code[self.weight > 0]
         return np.bincount(code, minlength=self.size) > 0
 
+    @cached_property
+    def held(self) -> FloatArray:
+        """What the rows of each cluster weigh, shape ``(size,)``."""
+        return np.bincount(self.code, self.weight, self.size).astype(np.float64)
+
+    @cached_property
+    def degrees(self) -> float:
+        """The degrees of freedom of a mean over rows, K − 1 of K clusters of equal size; NaN of
+        one."""
+        return cr2(np.zeros(self.size), self.held)[1]
+
+    def squares(self, moved: FloatArray) -> float:
+        """Σf² over clusters of what their rows move, each by how much more it counts for than one
+        of as many equal clusters as they are worth."""
+        vector, degrees = corrected(*self.parts(moved))
+        return dot(vector, vector) * degrees / (degrees + 1)
+
+    @property
+    def worth(self) -> float:
+        """How many clusters of equal size they are worth, one more than the degrees of freedom; 1
+        of one."""
+        return 1 + self.degrees if self.degrees > 0 else 1.0
+
     @property
     def bootstrap(self) -> str:
         """The name of the bootstrap, as intervals carry it."""
@@ -126,11 +194,16 @@ class Clusters:
 
     def named(self, method: str) -> str:
         """A method with the number of clusters that it had."""
-        return f"{method}, {self._counted}"
+        return f"{method}, {self.counted}"
 
     @property
-    def _counted(self) -> str:
-        return f"{self.number} cluster{'' if self.number == 1 else 's'}"
+    def counted(self) -> str:
+        """``25 clusters, as many as 4.6``: of how many of equal size they are worth, where that is
+        less than there are."""
+        name = f"{self.number} cluster{'' if self.number == 1 else 's'}"
+        if self.worth > self.number - 0.5:
+            return name
+        return f"{name}, as many as {self.worth:.{0 if self.worth >= 10 else 1}f}"
 
     def redrawn(self, sums: FloatArray, draws: Draws) -> FloatArray:
         """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
@@ -153,9 +226,9 @@ class Clusters:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(drawn[:, :-1] / drawn[:, -1:])
 
-    def mean_error(self, values: FloatArray) -> float:
-        """Standard error of the weighted mean of a value per row: √(C/(C − 1)·Σ f²), where f is
-        what a cluster adds to mean − its expectation, Σ w(x − mean)/Σw."""
+    def mean_error(self, values: FloatArray) -> ClusterError:
+        """Standard error of the weighted mean of a value per row, of which a cluster adds
+        Σw(x − mean)/Σw."""
         weight = np.ones(len(values)) if self.weight is None else self.weight
         used = weight > 0
         values, weight, code = values[used], weight[used], self.code[used]
@@ -163,30 +236,53 @@ class Clusters:
         mean = dot(weight, values) / total
         with np.errstate(invalid="ignore"):  # a value may be infinite
             part = np.bincount(code, weight * (values - mean), self.size) / total
-        return _root(_spread(part, part, self.number))
+        return cr2(part, self.held)
 
-    def sum_error(self, moved: FloatArray) -> float:
+    def sum_error(self, moved: FloatArray, held: FloatArray | None = None) -> ClusterError:
         """Standard error of a sum over rows of which each adds its ``moved`` (n,), expected to be 0
-        together, such as weight times influence: √(C/(C − 1)·Σf²), f being the sums of clusters."""
-        part = np.bincount(self.code, moved, self.size).astype(np.float64)
-        return _root(_spread(part, part, self.number))
+        together, such as weight times influence. ``held`` (n,) is what each row adds to the
+        denominator, its weight unless given."""
+        return cr2(*self.parts(moved, held))
+
+    def vector(self, moved: FloatArray, held: FloatArray) -> FloatArray:
+        """Of :meth:`parts` by how much each cluster moves the sum, with the correction in it, so
+        that the standard error is its norm."""
+        return corrected(moved, held)[0]
+
+    def parts(
+        self, moved: FloatArray, held: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Of each cluster what it moves, and what it holds of the denominator."""
+        own = held if held is not None and held.any() else None
+        return self._sum(moved), self.held if own is None else self._sum(own)
+
+    def parts_by_class(
+        self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same where each row is positive or negative. Of ``pairs`` of them, as in an AUC, what
+        the rows of a class move adds up to 0, and each class is a part of its own (as in Obuchowski
+        1997); with every row its own cluster the error is DeLong's. Else either class counts as
+        half of the denominator, however few rows it has.
+        """
+        classes = np.stack([positive, ~positive])
+        weight = np.ones(len(self.code)) if self.weight is None else self.weight
+        held = np.stack([self._sum(weight * own) for own in classes])
+        if pairs:
+            return np.stack([self._sum(moved * own) for own in classes]), held
+        total = held.sum(axis=1, keepdims=True)
+        shares = np.divide(held, total, out=np.zeros(held.shape), where=total > 0)
+        return self._sum(moved), shares.sum(axis=0)
 
     def error_by_class(
         self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
-    ) -> float:
-        """The same where each row is positive or negative; of ``pairs`` of them, as in an AUC, by
-        Obuchowski (1997). With f and g the sums over a cluster of its positive and its negative
-        rows, the variance is I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² + 2·I/(I − 1)·Σfg; I₁ and I₀
-        clusters have positive and negative rows. Every row its own cluster is DeLong's.
-        """
-        if not pairs:
-            return self.sum_error(moved)
-        f, g = (
-            np.bincount(self.code, moved * of_class, self.size).astype(np.float64)
-            for of_class in (positive, ~positive)
-        )
-        i, j = self.numbers_by_class(positive)
-        return _root(_spread(f, f, i) + _spread(g, g, j) + 2 * _spread(f, g, self.number))
+    ) -> ClusterError:
+        """Standard error of a sum over rows of two classes; NaN where one has no rows."""
+        if min(self.numbers_by_class(positive)) < 1:
+            return ClusterError(math.nan, math.nan)
+        return cr2(*self.parts_by_class(moved, positive, pairs=pairs))
+
+    def _sum(self, values: FloatArray) -> FloatArray:
+        return np.bincount(self.code, values, self.size).astype(np.float64)
 
     def numbers_by_class(self, positive: npt.NDArray[np.bool_]) -> tuple[int, int]:
         """How many clusters have positive rows, and negative ones, those of weight 0 aside."""
@@ -194,85 +290,73 @@ class Clusters:
         code, positive = self.code[live], positive[live]
         return len(np.unique(code[positive])), len(np.unique(code[~positive]))
 
-    def widened(self, se: float, level: float) -> float:
-        """A standard error as Student's with C − 1 degrees of freedom; NaN of one cluster."""
-        if self.number < 2:
-            return float("nan")
-        return intervals.as_student(se, self.number - 1, level)
-
-    def normal(self, value: float, se: float, level: float, method: str) -> Interval:
+    def normal(
+        self, value: float, se: float, degrees: float | None, level: float, method: str
+    ) -> Interval:
         """Student's interval of an estimate with this standard error."""
-        if self.number < 2:
+        if degrees is None or not degrees > 0:
             return intervals.missing("none", "too_few_clusters")
-        made = intervals.normal_mean(value, self.widened(se, level), level)
+        wide = intervals.as_student(se, degrees, level)
+        made = intervals.normal_mean(value, wide, level)
         return replace(made, method=self.named(method), se=se)
 
-    def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> float:
+    def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> ClusterError:
         """Standard error of a share of a margin: a ratio of the sums of clusters, which hold
         ``margin`` each and of it this ``share`` (NaN where it holds nothing)."""
         part = np.where(margin > 0, margin * (np.nan_to_num(share) - value), 0.0)
-        return _root(_spread(part, part, int(np.count_nonzero(margin)))) / float(margin.sum())
+        return cr2(part / margin.sum(), margin)
 
     def share_size(
-        self, value: float, share: FloatArray, margin: FloatArray, rows: float, level: float
+        self, value: float, error: tuple[float, float], held: FloatArray, rows: float, level: float
     ) -> float:
         """The effective size n/deff of a share, for Wilson's interval (Korn and Graubard 1998).
 
-        The design effect of Kish is the variance by :meth:`share_error` over that of as many
-        independent rows (``rows``, Kish's size where they have weights); it is at least 1. Where
-        nothing varies each cluster counts as one row. Student's quantile takes the place of the
-        normal one: n/deff·(z/t)².
+        The design effect of Kish is the variance over that of as many independent rows (``rows``,
+        Kish's size where they have weights, or infinite where values lie between 0 and 1); it is
+        at least 1. Where nothing varies each cluster
+        counts as one row, by Kish's number of what they have ``held``. Student's quantile takes the
+        place of the normal one: n/deff·(z/t)².
         """
-        se = self.share_error(value, share, margin)
+        se, degrees = error
+        if not degrees > 0:
+            return float("nan")
         if se > 0 and rows > 1:
-            size = min(rows, value * (1 - value) / se**2 * rows / (rows - 1))
+            beside = 1.0 if math.isinf(rows) else rows / (rows - 1)
+            size = min(rows, value * (1 - value) / se**2 * beside)
         else:
-            size = kish_of(margin)
-        return float(size / self.widened(1.0, level) ** 2)
+            size = kish_of(held)
+        return float(size / intervals.as_student(1.0, degrees, level) ** 2)
 
     def trials(
         self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
-    ) -> float:
-        """The size by :meth:`share_size` of a share of a margin, NaN of fewer than two clusters;
-        ``matrix`` has the clusters as its leading axis, ``of`` is the measure."""
-        if self.number < 2:
-            return float("nan")
+    ) -> tuple[float, float]:
+        """The size by :meth:`share_size` of a share of a margin, and its degrees of freedom; NaN of
+        fewer than two clusters. ``matrix`` has the clusters as its leading axis, ``of`` is the
+        measure."""
         margin = np.asarray(getattr(matrix, of.definition.share_of))
-        return self.share_size(value, of.apply(matrix), margin, rows, level)
+        error = self.share_error(value, of.apply(matrix), margin)
+        return self.share_size(value, error, margin, rows, level), error.degrees
 
-    def auc_interval(
-        self, area: float, se: float, positive: npt.NDArray[np.bool_], level: float
-    ) -> Interval:
-        """On the logit scale, from Obuchowski's error; at 0 and 1 the exact bound of separation, in
-        which pairs of different clusters are what is independent."""
+    def separated(self, area: float, positive: npt.NDArray[np.bool_], level: float) -> Interval:
+        """Of an AUC of 0 or 1 the exact bound of separation, in which pairs of different clusters
+        are what is independent."""
         if self.number < 2:
             return intervals.missing("none", "too_few_clusters")
-        if area in (0.0, 1.0):
-            of_class = self.numbers_by_class(positive)
-            made = intervals.separated(area, min(*of_class, self.number // 2), level)
-            return replace(made, method=self.named(made.method))
-        widened = self.widened(se, level)
-        if not widened > 0:
-            return intervals.missing("none", "too_few_clusters")
-        made = intervals.on_logit(area, widened, level, self.named("Obuchowski, logit"))
-        return replace(made, se=se)
+        of_class = self.numbers_by_class(positive)
+        made = intervals.separated(area, min(*of_class, self.number // 2), level)
+        return replace(made, method=self.named(made.method))
 
-    def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
-        if self.number >= FEW_CLUSTERS:
+    def notes(self, few: int) -> list[str]:
+        """What a reader has to know before the numbers, of fewer than so many degrees of
+        freedom."""
+        if self.degrees >= few:
             return []
+        equal = "" if self.worth > self.number - 0.5 else " of equal size"
         text = (
-            f"The rows come in {self._counted} only: intervals from fewer than {FEW_CLUSTERS} "
-            "clusters are too short as a rule."
+            f"The rows come in {self.counted}{equal}: fewer than {few + 1} say little of "
+            "how much clusters differ."
         )
         return [text]
-
-
-def _spread(a: FloatArray, b: FloatArray, clusters: int) -> float:
-    """C/(C − 1)·Σab over clusters."""
-    if clusters < 2:
-        return float("nan")
-    return dot(a, b) * clusters / (clusters - 1)
 
 
 def _root(variance: float) -> float:

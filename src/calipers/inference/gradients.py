@@ -24,6 +24,10 @@ def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     return out
 
 
+#: What a row adds to a measure, times the number of rows, is but rounding below.
+_NOTHING = 1e-9
+
+
 def cell_gradient(
     measure: Any,
     matrix: ConfusionMatrix,
@@ -169,3 +173,17 @@ def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
         return 0.0
     ends = [measure.apply(_Margins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)]
     return float(ends[0] - ends[1]) / (2 * float(value) * STEP)
+
+
+def moving_cells(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> npt.NDArray[np.bool_]:
+    """Which of some cells are among those that a measure is a ratio of, as the TN of an F1 are not:
+    those that move it. Where it is perfect, none does, and a row more in every cell says which."""
+    if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
+        matrix = replace(matrix, counts=matrix.counts + 1.0)
+    by_cell = cell_gradient(measure, matrix, truth, predicted)
+    return np.asarray(np.abs(by_cell) * float(matrix.counts.sum()) > _NOTHING)

@@ -85,10 +85,11 @@ FEW_DEALT_OF_LABEL = 2_000
 #: 0.6, 1.4, 2.8 and 3.5 times.
 FEW_FOR_NORMAL = 20
 
-#: Of fewer clusters the bootstrap is too short, and influence by cluster with Student's t takes its
-#: place where there is one: of 12 and 25 clusters of 5 rows the bootstrap held the truth 91 to 94
-#: and 91 to 95 times of 100 (shares, F1, MCC; ±1.4), these 93 to 98 times; of differences of two
-#: systems with 12 clusters 92 to 94 times, and 94 to 95. What has no influence says so.
+#: Clusters that are worth fewer than these, of equal size, are bootstrapped too short: of 12 and 25
+#: clusters of 5 rows the bootstrap held the truth 91 to 94 and 91 to 95 times of 100 (shares, F1,
+#: MCC; ±1.4), influence by cluster with Student's t 93 to 98 times; of differences of two systems
+#: with 12 clusters 92 to 94 times, and 94 to 95. What has no influence is bootstrapped all the same
+#: and says so.
 FEW_CLUSTERS = 50
 
 #: Serial dependence is looked for among so many lags; of fewer times than this nothing is seen of
@@ -97,6 +98,10 @@ FEW_CLUSTERS = 50
 SERIAL_LAGS = 10
 FEW_PERIODS = 12
 FEW_EFFECTIVE = 20
+
+#: With fewer degrees of freedom the error of clustered rows rests on little more than one or two of
+#: them, and the interval says so.
+FEW_DEGREES = 4
 
 #: With fewer points for each pair of a class and a cluster, entropies are more biased than is
 #: known: of 100 points in 10 classes and 10 clusters the interval of AMI held the truth 90 times of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import dirichlet, intervals, paired
+from calipers.inference import dirichlet, intervals, paired, proportions
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import (
     ERROR_OF_ONE_ROW,
@@ -59,6 +59,8 @@ def offers(reading: Reading) -> dict[str, Limits]:
         made["stratified"] = lambda level: _stratified(reading, level)
     if reading.error is not None or reading.influence is not None:
         made["by error"] = made["delta"] = lambda level: by_error(reading, level)
+        if reading.clusters is not None:
+            made["by cluster"] = lambda level: by_cluster(reading, level)
     return {**made, **reading.methods}
 
 
@@ -83,7 +85,7 @@ def by_error(reading: Reading, level: float) -> Interval | None:
     if np.isfinite(found.se) and not found.se > 0:
         return intervals.missing(found.name, "no_spread")
     if clusters is not None:
-        return clusters.normal(value, found.se, level, found.name)
+        return clusters.normal(value, found.se, found.degrees, level, found.name)
     return replace(intervals.normal_mean(value, found.se, level), method=found.name)
 
 
@@ -100,11 +102,78 @@ def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
     if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
         most = min(most, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
-        name, se = reading.clusters.named(name), reading.clusters.widened(se, level)
-    elif found.degrees is not None:
+        name = reading.clusters.named(name)
+    if found.degrees is not None:
         se = intervals.as_student(se, found.degrees, level)
     low = intervals.on_scale(scale, value, most * se, level, name).low
     return replace(intervals.on_scale(scale, value, se, level, name), low=low, se=found.se)
+
+
+# --- Rows in clusters ----------------------------------------------------------------------------
+
+#: Kinds of readings that are shares of rows, areas between two ends, and means.
+_SHARES = ("share of rows", "share by rank")
+_AREAS = (
+    "AUC",
+    "Gini",
+    "precision area",
+    "interpolated precision area",
+    "interpolated precision",
+    "measure of scores",
+    "average of scores",
+)
+_MEANS = ("mean of a value per row", "average over outputs")
+
+
+def by_cluster(reading: Reading, level: float) -> Interval | None:
+    """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
+    share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
+    area the logit; of a mean that is never negative the logarithm."""
+    found, clusters, value = reading.found_error, reading.clusters, reading.value
+    if clusters is None or not isinstance(found, Error):
+        return found if isinstance(found, Interval) and reading.reduced else None
+    if not (found.degrees is not None and found.degrees > 0 and np.isfinite(found.se)):
+        return intervals.missing("none", "too_few_clusters")
+    low, high = reading.bounds
+    mean = reading.kind in _MEANS
+    if np.isfinite(low) and np.isfinite(high):
+        if mean or reading.kind in _SHARES:
+            return _wilson_of_clusters(reading, found, level)
+        if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
+            length = high - low
+            share, se = (value - low) / length, found.se / length
+            own = None if reading.influence is None else reading.influence()
+            name = clusters.named(f"{found.name if own is None else own.name}, logit")
+            if not (se > 0 and 0 < share < 1):
+                return intervals.missing(name, "area_at_its_limit")
+            wide = intervals.as_student(se, found.degrees, level)
+            made = intervals.on_logit(share, wide, level, name)
+            return replace(
+                made, low=low + length * made.low, high=low + length * made.high, se=found.se
+            )
+    if mean and np.isfinite(low) and value > low and found.se > 0:
+        name = clusters.named("Student t, log")
+        half = intervals.t_of(level, found.degrees) * found.se
+        ends = SCALES["log"].around(value - low, half)
+        return Interval(low + ends[0], low + ends[1], name, se=found.se)
+    return by_error(reading, level)
+
+
+def _wilson_of_clusters(reading: Reading, found: Error, level: float) -> Interval:
+    """As a share of the range of values."""
+    assert reading.clusters is not None
+    (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
+    length = high - low
+    share = min(max((reading.value - low) / length, 0.0), 1.0)
+    held = reading.clusters.held if own is None else own.space.parts(own.column)[1]
+    scaled = found.se / length, found.degrees or 0.0
+    rows = (reading.sizes() or (effective_number(reading),))[0]
+    whole = reading.kind in _SHARES
+    size = reading.clusters.share_size(share, scaled, held, rows if whole else np.inf, level)
+    made = proportions.wilson(share, size, level)
+    name = reading.clusters.named(f"{made.method}, clustered")
+    ends = low + length * made.low, low + length * made.high
+    return Interval(*ends, name, se=found.se)
 
 
 def _bootstrap(reading: Reading) -> str:
@@ -430,7 +499,7 @@ def _of_replicates(
 def _freedom(reading: Reading) -> float | None:
     """The degrees of freedom of replicates beside those of other differences."""
     if reading.clusters is not None:
-        return max(reading.clusters.number - 1.0, 1.0)
+        return max(reading.clusters.degrees, 1.0)
     sizes = reading.sizes() or (effective_number(reading),)
     return max(min(sizes) - 1.0, 1.0)
 

@@ -68,8 +68,8 @@ class Units:
     def error(self) -> Error:
         """The standard error of the mean, and the t test that it makes."""
         if self.clusters is not None:
-            se = self.clusters.mean_error(self.values)
-            return Error(se, "paired t, clustered", self.clusters.number - 1)
+            se, degrees = self.clusters.mean_error(self.values)
+            return Error(se, "paired t, clustered", degrees)
         moments = self.moments
         return Error(moments.standard_error, "paired t", round(moments.effective_size) - 1)
 

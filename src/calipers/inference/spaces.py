@@ -34,27 +34,40 @@ class Error:
     degrees: float | None = None
 
 
+def _of_clusters(se: float, degrees: float) -> Error:
+    return Error(se, "CR2", degrees)
+
+
 @dataclass(frozen=True, eq=False)
 class Space:
     """What influences of rows live in: its norm makes a standard error of a column (n,) of them.
 
     Here a column is weight times how much each row moves the value, and the norm √ΣI²; of clusters
-    √(C/(C − 1)·Σ(ΣI)²), the inner sum over the rows of each.
+    the CR2 error of the sums of each (:func:`calipers.inference.clusters.cr2`). ``held`` is what
+    each row adds to the denominator of the value, its weight unless given: such as 1 where it is in
+    TP + FP + FN, and 0 elsewhere.
     """
 
     weight: FloatArray | None = None
     clusters: Clusters | None = None
+    held: FloatArray | None = field(kw_only=True, default=None)
 
     def error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
-            return self.clusters.sum_error(column)
+            return self.of_clusters(column).se
         return math.sqrt(dot(column, column))
+
+    def of_clusters(self, column: FloatArray) -> Error:
+        """The error of rows in clusters, with its degrees of freedom."""
+        assert self.clusters is not None
+        return _of_clusters(*self.clusters.sum_error(column, self.held))
 
     @property
     def degrees(self) -> float | None:
-        """The degrees of freedom of a t that the error makes; None where it is normal."""
-        return None if self.clusters is None else self.clusters.number - 1
+        """The degrees of freedom of a t that the error of independent rows makes; None where it is
+        normal."""
+        return None
 
     def moved(self, column: FloatArray) -> FloatArray:
         """How much each row moves the value, times its weight."""
@@ -67,22 +80,37 @@ class Space:
     def vector(self, column: FloatArray) -> FloatArray:
         """A vector whose inner products with others are covariances: an entry for each row, or each
         cluster."""
-        corrected = self.corrected(column)
         if self.clusters is None:
-            return corrected
-        return np.bincount(self.clusters.code, corrected, self.clusters.number).astype(np.float64)
+            return self.corrected(column)
+        return self.clusters.vector(*self.parts(column))
+
+    def parts(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of each cluster what it moves, and what it holds of the denominator."""
+        assert self.clusters is not None
+        return self.clusters.parts(self.moved(column), self.held)
 
     def like(self, other: Space) -> bool:
         """Whether columns of both can be added up."""
         return type(self) is type(other)
 
+    def with_(self, other: Space) -> Space:
+        """What sums of columns of both live in: what either holds counts alike."""
+        if self.clusters is None or (self.held is None and other.held is None):
+            return self
+        return replace(self, held=self._shares() + other._shares())
+
+    def _shares(self) -> FloatArray:
+        assert self.clusters is not None
+        own = self.held if self.held is not None and self.held.any() else self.weight
+        own = np.ones(len(self.clusters.code)) if own is None else own
+        return np.asarray(own / own.sum())
+
 
 @dataclass(frozen=True, eq=False)
 class ByClass(Space):
     """Rows of two classes: √Σ n/(n − 1)·ΣI² over the classes, n being the effective number of rows
-    of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` clusters have
-    a factor for each class, I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² + 2·I/(I − 1)·Σfg, with f and g the
-    sums over the positive and the negative rows of a cluster (Obuchowski 1997)."""
+    of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` what the rows
+    of either class move adds up to 0, and clusters are corrected for each class."""
 
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
     pairs: bool = field(kw_only=True, default=False)
@@ -96,7 +124,17 @@ class ByClass(Space):
             for of_class in (self.positive, ~self.positive):
                 total += float(np.square(column[of_class]).sum()) * self._correction(of_class)
             return math.sqrt(total)
-        return self.clusters.error_by_class(column, self.positive, pairs=self.pairs)
+        return self.of_clusters(column).se
+
+    def of_clusters(self, column: FloatArray) -> Error:
+        """The error of rows in clusters."""
+        assert self.clusters is not None
+        return _of_clusters(*self.clusters.error_by_class(column, self.positive, pairs=self.pairs))
+
+    def parts(self, column: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of each cluster, and of each class where it is corrected for each."""
+        assert self.clusters is not None
+        return self.clusters.parts_by_class(column, self.positive, pairs=self.pairs)
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
@@ -129,8 +167,8 @@ class LeftOut(Space):
 
     @property
     def degrees(self) -> float | None:
-        """N − 1, or those of clusters."""
-        return super().degrees if self.clusters is not None else max(self.size - 1, 0.0)
+        """N − 1."""
+        return max(self.size - 1, 0.0)
 
     def error(self, column: FloatArray) -> float:
         """The norm."""
@@ -150,7 +188,7 @@ class LeftOut(Space):
 @dataclass(frozen=True, eq=False)
 class OfMeans(Space):
     """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
-    mean, with n/(n − 1) for the effective number of rows, or C/(C − 1) for clusters."""
+    mean, with n/(n − 1) for the effective number of rows."""
 
     #: The moments of all values, where these are a batch of them.
     whole: Moments | None = field(kw_only=True, default=None)
@@ -158,8 +196,13 @@ class OfMeans(Space):
     def error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
-            return self.clusters.mean_error(column)
+            return self.of_clusters(column).se
         return Moments.from_rows(column, self.weight).standard_error
+
+    def of_clusters(self, column: FloatArray) -> Error:
+        """The error of rows in clusters."""
+        assert self.clusters is not None
+        return _of_clusters(*self.clusters.mean_error(column))
 
     def moved(self, column: FloatArray) -> FloatArray:
         """w(x − mean)/Σw."""
@@ -171,7 +214,7 @@ class OfMeans(Space):
             return np.where(self.weight > 0, apart * self.weight, 0.0)
 
     def corrected(self, column: FloatArray) -> FloatArray:
-        """The same times √(n/(n − 1)); of clusters, the plain norm has their C/(C − 1) itself."""
+        """The same times √(n/(n − 1)); of clusters, the plain norm has their correction itself."""
         moved = self.moved(column)
         if self.clusters is not None:
             return moved
@@ -198,7 +241,8 @@ class Influence:
         if not self.space.like(other.space):
             return self.plain + other.plain
         name = self.name if self.name == other.name else "delta"
-        return replace(self, column=self.column + other.column, name=name)
+        space = self.space.with_(other.space)
+        return replace(self, column=self.column + other.column, space=space, name=name)
 
     def __rmul__(self, factor: float) -> Influence:
         return replace(self, column=factor * self.column)
@@ -206,14 +250,16 @@ class Influence:
     def __sub__(self, other: Influence) -> Influence:
         if self.space.like(other.space):
             with np.errstate(invalid="ignore"):  # two infinite losses have no difference
-                return replace(self, column=self.column - other.column)
+                column = self.column - other.column
+            return replace(self, column=column, space=self.space.with_(other.space))
         return self.plain - other.plain
 
     @property
     def plain(self) -> Influence:
         """The same with its corrections multiplied in, to be added up with any of these rows."""
         s = self.space
-        return replace(self, column=s.corrected(self.column), space=Space(s.weight, s.clusters))
+        space = Space(s.weight, s.clusters, held=s.held)
+        return replace(self, column=s.corrected(self.column), space=space)
 
     @property
     def moved(self) -> FloatArray:
@@ -223,4 +269,6 @@ class Influence:
     @property
     def error(self) -> Error:
         """The standard error: normal, or Student's t where the space has degrees of freedom."""
+        if self.space.clusters is not None:
+            return replace(self.space.of_clusters(self.column), name=self.name)
         return Error(self.space.error(self.column), self.name, self.space.degrees)

@@ -13,7 +13,7 @@ import numpy as np
 from calipers.inference import intervals, paired, policy, proportions, unpaired
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_DEALT, FEW_POSITIVES_OF_PARTS, most_dealt
+from calipers.inference.limits import FEW_DEALT, FEW_DEGREES, FEW_POSITIVES_OF_PARTS, most_dealt
 from calipers.inference.paired import Test
 from calipers.inference.reading import Reading, difference_of
 from calipers.inference.spaces import Error
@@ -214,12 +214,13 @@ def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     ours, theirs = first.influence(), second.influence()
     if ours is None or theirs is None or ours.space.clusters is None:
         return None
-    others, a, b = theirs.space.clusters, ours.moved, theirs.moved
-    if others is None or not (a.any() and b.any()):
+    if theirs.space.clusters is None or not (ours.moved.any() and theirs.moved.any()):
         return None
-    se, degrees = two_parts_error(ours.space.clusters, a, others, b)
-    level, value = first.settings.level, first.value - second.value
-    return unpaired.by_error(value, se, degrees, level, "clustered, two samples")
+    parts = (of.space.parts(of.column) for of in (ours, theirs))
+    se, degrees = two_parts_error(*parts)
+    value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
+    made, test = unpaired.by_error(value, se, degrees, level, name)
+    return (made.but("few clusters") if degrees < FEW_DEGREES else made), test
 
 
 def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Test] | None:

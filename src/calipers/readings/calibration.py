@@ -20,7 +20,7 @@ from calipers.inference.calibration_errors import Bins
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
-from calipers.inference.spaces import Error, Influence
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreTable, kish
@@ -223,7 +223,7 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
         found = influence_of_line(rows, measure)
         if found is None:
             return None
-        return Error(rows.clusters.sum_error(found.column), "Wald, sandwich")
+        return found.error
 
     return replace(
         reading,
@@ -268,9 +268,12 @@ def influence_of_line(
     logit = np.log(p) - np.log1p(-p)
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
     moved = residual * (to[0] + to[1] * logit if len(to) > 1 else to[0])
-    space = rows.space(None if isinstance(whole, SummedLogits) else whole)
-    space = space if sizes is None else replace(space, sizes=sizes)
-    return Influence(np.asarray(moved), space, "Wald, sandwich")
+    if rows.clusters is not None:
+        space = Space(rows.weight, rows.clusters)
+        return Influence(np.asarray(moved), space, "Wald, sandwich")
+    of_class = rows.space(None if isinstance(whole, SummedLogits) else whole)
+    of_class = of_class if sizes is None else replace(of_class, sizes=sizes)
+    return Influence(np.asarray(moved), of_class, "Wald, sandwich")
 
 
 def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.cells import Cells, likely_interval
-from calipers.inference.gradients import cell_gradient
+from calipers.inference.cells import Cells, exact, likely_interval
+from calipers.inference.gradients import cell_gradient, moving_cells
 from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, difference_of
@@ -116,7 +117,7 @@ class ClassCounts:
             sizes=lambda: () if seen is None else (size_of(measure, seen),),
             law=_Counted(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: Error(cells.error(self._gradient(measure), value), "delta"),
+            error=lambda: self._error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
             likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
             stratified=lambda: self._stratified(measure),
@@ -182,12 +183,14 @@ class ClassCounts:
             seen = whole.pooled(measure.picked(whole.labels)) if of_rows else None
         return seen
 
-    def _trials(self, measure: Any, seen: ConfusionMatrix, value: float, level: float) -> float:
-        """The effective number of rows that a share is of, the design effect of clusters taken off;
-        NaN where they are too few."""
+    def _trials(
+        self, measure: Any, seen: ConfusionMatrix, value: float, level: float
+    ) -> tuple[float, float]:
+        """The effective number of rows that a share is of, the design effect of clusters taken off,
+        and the degrees of freedom that it has; NaN where they are too few."""
         size = size_of(measure, seen)
         if self.clusters is None:
-            return size
+            return size, math.inf
         split = by_cluster(measure, self.matrix.labels, self.cells.flat, self.clusters)
         return self.clusters.trials(value, split, measure.plain, size, level)
 
@@ -199,9 +202,21 @@ class ClassCounts:
     def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
         """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
         where these are a batch of them."""
-        moved = self._gradient(measure, whole)[self.cells.row()]
-        moved = moved if self.cells.weight is None else moved * self.cells.weight
-        return Influence(moved, Space(self.cells.weight, self.clusters))
+        weight, by_cell = self.cells.weight, self._gradient(measure, whole)
+        moved = by_cell[self.cells.row()]
+        moved, held = moved if weight is None else moved * weight, None
+        if self.clusters is not None:
+            codes = np.unravel_index(self.cells.place, self.cells.shape)
+            among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
+            held = among[self.cells.row()].astype(np.float64)
+            held = held if weight is None else held * weight
+        return Influence(moved, Space(weight, self.clusters, held=held))
+
+    def _error(self, measure: Any, value: float) -> Error:
+        """By the delta method."""
+        if self.clusters is not None:
+            return exact(self.influence(measure).error, value)
+        return Error(self.cells.error(self._gradient(measure), value), "delta")
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
@@ -297,13 +312,12 @@ class BothCounts:
 
     def error(self, measure: Any) -> Error:
         """By the delta method."""
-        sizes = (abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
-        return Error(self.cells.error(self.moved(measure)[0], max(sizes)), "delta", self._degrees)
-
-    @property
-    def _degrees(self) -> float | None:
-        clusters = self.cells.clusters
-        return None if clusters is None else clusters.number - 1
+        size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
+        if self.cells.clusters is not None:
+            return exact(
+                (self.first.influence(measure) - self.second.influence(measure)).error, size
+            )
+        return Error(self.cells.error(self.moved(measure)[0], size), "delta")
 
     def moved(self, measure: Any) -> tuple[FloatArray, FloatArray]:
         """How much a row of each cell moves the difference, and the rows of each."""

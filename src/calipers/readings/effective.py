@@ -57,7 +57,7 @@ def interval(
     ends, value = measure.definition.range, float(measure.apply(matrix))
     if not math.isfinite(ends[0]):
         return None
-    if clusters is not None and clusters.number < 2:
+    if clusters is not None and not clusters.degrees > 0:
         return intervals.missing("none", "too_few_clusters")
     each = matrix.one_vs_rest()
     rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
@@ -81,7 +81,7 @@ def interval(
     size, name = share * (1 - share) / (variance * rate**2), METHOD
     if clusters is not None:
         name = clusters.named(f"{METHOD}, clustered")
-        size /= clusters.widened(1.0, level) ** 2
+        size /= intervals.as_student(1.0, clusters.degrees, level) ** 2
     bounded = measure.average == "macro" and ends[1] < math.inf
     centre = (
         min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value

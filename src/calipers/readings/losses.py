@@ -215,7 +215,7 @@ class _Losses:
         """Student's t, corrected for skewness."""
         degrees = self.moments.effective_size - 1
         if self.clusters is not None:
-            degrees = self.clusters.number - 1
+            degrees = self.clusters.degrees
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
         made = means.skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
         if self.clusters is None and made.reason is None and of_squares(self.measure):
@@ -263,7 +263,7 @@ class _Losses:
     def mean_error(self) -> float:
         """The standard error of the mean."""
         if self.clusters is not None:
-            return self.clusters.mean_error(self.loss)
+            return self.clusters.mean_error(self.loss).se
         return self.moments.standard_error
 
     @property
@@ -276,7 +276,10 @@ class _Losses:
         """From the standard error of the mean."""
         if self.clusters is None:
             return self.of_mean(self.mean_error, level)
-        made = self.of_mean(self.clusters.widened(self.mean_error, level), level)
+        if not self.clusters.degrees > 0:
+            return intervals.missing("none", "too_few_clusters")
+        wide = intervals.as_student(self.mean_error, self.clusters.degrees, level)
+        made = self.of_mean(wide, level)
         name = self.clusters.named(f"{made.method}, clustered")
         return replace(made, method=name, se=self.error)
 

@@ -289,11 +289,12 @@ class Ordered(NumberedRows):
         name, clusters, rows = "Woodruff [W]", self.clusters, self.statistic
         size = self.size
         if clusters is not None:
-            if clusters.number < 2:
-                return intervals.missing(name, "too_few_clusters")
             below = np.abs(self.predicted - self.truth)
             below = np.where(below == value, share, below < value)
-            se, varies = clusters.widened(clusters.mean_error(below), level), share * (1 - share)
+            error, varies = clusters.mean_error(below), share * (1 - share)
+            if not clusters.degrees > 0:
+                return intervals.missing(name, "too_few_clusters")
+            se = intervals.as_student(error.se, clusters.degrees, level)
             size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
         if size < 2:
             return intervals.missing(name, "too_few_rows")

@@ -64,6 +64,9 @@ class RankedClasses:
         moved = moved if self.weight is None else moved * self.weight
         return Influence(moved, Space(self.weight, self.clusters))
 
+    def _error(self, by_cell: FloatArray) -> Error:
+        return error_of_cells(self.cells, by_cell)
+
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
@@ -90,10 +93,20 @@ class RankedClasses:
             clusters=self.clusters,
             law=_Credited(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: Error(self.cells.error((credit - value) / float(ranks.total)), "delta"),
+            error=lambda: self._error((credit - value) / float(ranks.total)),
             replicates=replicates,
             methods=share_methods(value, size) if share else {},
         )
+
+
+def error_of_cells(cells: Cells, by_cell: FloatArray) -> Error:
+    """By the delta method."""
+    if cells.clusters is None:
+        return Error(cells.error(by_cell), "delta")
+    moved = by_cell[cells.row()]
+    moved = moved if cells.weight is None else moved * cells.weight
+    se, degrees = cells.clusters.sum_error(moved)
+    return Error(se, "delta", degrees)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +124,9 @@ class _Credited:
         apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
         kinds, code = np.unique(apart, return_inverse=True)
         cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
-        clusters = rows.clusters
 
         def error() -> Error:
-            se = cells.error((kinds - value)[cells.place] / float(rows.statistic.total))
-            return Error(se, "delta", None if clusters is None else clusters.number - 1)
+            return error_of_cells(cells, (kinds - value)[cells.place] / float(rows.statistic.total))
 
         def replicates() -> FloatArray:
             drawn = cells.drawn(rows.settings)

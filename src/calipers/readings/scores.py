@@ -97,7 +97,7 @@ class ScoredRows:
         moved = moved if self.weight is None else moved * self.weight
         pairs = area is not None and area.name == "AUC"
         space = self.space(whole, pairs=pairs)
-        if not (pairs and area.scale == 1):
+        if not pairs or (self.clusters is None and area.scale != 1):
             return Influence(moved, space)
         return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
 
@@ -190,7 +190,7 @@ class _OfScores:
             se = error(self.measure, self._table)
             return None if se is None else Error(se, "delta")
         found = self.influence()
-        return None if found is None else Error(found.error.se, "delta")
+        return None if found is None else replace(found.error, name="delta")
 
     def acceleration(self) -> float | None:
         """How lopsidedly rows move an area, where the table alone says it."""
@@ -212,7 +212,7 @@ class _OfScores:
             return _of_areas(self.measure, self.value, self._table)
         if area.name != "AUC":
             return {"of positives": partial(_of_positives, self.value, self._sizes[0])}
-        return {"delong": self._obuchowski, "area": self._on_logits}
+        return {"delong": self._obuchowski, "area": self._separated}
 
     @property
     def _sizes(self) -> tuple[float, float]:
@@ -241,24 +241,22 @@ class _OfScores:
         part = self.measure.definition.part
         return None if part is None else part(self.measure.parameters)
 
-    def _on_logits(self, level: float) -> Interval:
+    def _separated(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
         assert clusters is not None
-        inside, se = (self.value - area.shift) / area.scale, self._se() / area.scale
-        made = clusters.auc_interval(inside, se, self.rows.positive, level)
-        return _made_of(area, made)
+        inside = (self.value - area.shift) / area.scale
+        if inside not in (0.0, 1.0):
+            return intervals.missing("none", "too_few_clusters")
+        return _made_of(area, clusters.separated(inside, self.rows.positive, level))
 
     def _obuchowski(self, level: float) -> Interval:
-        clusters, se = self.rows.clusters, self._se()
+        clusters, found = self.rows.clusters, self.influence()
         assert clusters is not None
-        if np.isfinite(se) and not se > 0:
-            return intervals.missing("Obuchowski", "no_spread")
-        return clusters.normal(self.value, se, level, "Obuchowski")
-
-    def _se(self) -> float:
-        found = self.influence()
         assert found is not None
-        return found.error.se
+        error = found.error
+        if np.isfinite(error.se) and not error.se > 0:
+            return intervals.missing("Obuchowski", "no_spread")
+        return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
 
     def _turned(self, level: float) -> Interval:
         clusters = self.rows.clusters

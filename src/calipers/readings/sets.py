@@ -82,9 +82,7 @@ class LabelCounts:
 
         def squares(by_count: FloatArray) -> float:
             moved = self._moved(by_count)
-            if self.clusters is not None:
-                moved = np.bincount(self.clusters.code, moved).astype(np.float64)
-            return dot(moved, moved)
+            return dot(moved, moved) if self.clusters is None else self.clusters.squares(moved)
 
         return effective.interval(
             measure, self.matrices, self._units, squares, level, self.clusters
@@ -199,7 +197,14 @@ class RowValues:
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
             moved = np.nan_to_num(self.values - mean) * weight / weight[self.has].sum()
-        return Influence(moved, Space(self.weight, self.clusters))
+        return Influence(moved, self._space)
+
+    @property
+    def _space(self) -> Space:
+        held = self.has.astype(np.float64)
+        return Space(
+            self.weight, self.clusters, held=held if self.weight is None else held * self.weight
+        )
 
     def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
         """By how much each of all rows moves the number; ``whole`` are the moments of all that have
@@ -209,7 +214,7 @@ class RowValues:
             return None
         out = np.zeros(len(self.values))
         out[self.has] = found.plain.column
-        return replace(found, column=out, space=Space(self.weight, self.clusters))
+        return replace(found, column=out, space=self._space)
 
     def reading(self, measure: Any) -> Reading:
         """The reading, from the rows that have a value."""

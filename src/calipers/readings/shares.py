@@ -37,17 +37,18 @@ def share_methods(share: float, size: float) -> dict[str, Limits]:
 
 
 def of_clusters(
-    value: float, size: Callable[[float], float], clusters: Clusters | None
+    value: float, trials: Callable[[float], tuple[float, float]], clusters: Clusters | None
 ) -> dict[str, Limits]:
-    """The intervals of a share, whose effective size depends on the level where rows come in
-    clusters."""
+    """The intervals of a share by its effective size, which depends on the level where rows come in
+    clusters, and the degrees of freedom of these."""
 
     def limits(name: str, level: float) -> Interval:
-        made = share_methods(value, size(level))[name](level)
+        size, degrees = trials(level)
+        made = share_methods(value, size)[name](level)
         assert made is not None
         if clusters is None:
             return made
-        if clusters.number < 2 or not math.isfinite(made.low):
+        if not (degrees > 0 and math.isfinite(made.low)):
             return intervals.missing("none", "too_few_clusters")
         return replace(made, method=clusters.named(f"{made.method}, clustered"))
 
