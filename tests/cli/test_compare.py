@@ -75,7 +75,7 @@ def test_retrieval(tmp_path: Path) -> None:
     text = done("compare", "retrieval", *DIGITS, "-m", "AP", "-m", "nDCG@10", "--report",
                 str(report))  # fmt: skip
     assert "pixels - nca" in text
-    assert "paired randomisation" in text
+    assert "paired t or Bayesian bootstrap" in text
     expected = cal.retrieval(*DIGITS[:1], DIGITS[1:], measures=["AP"]).compare()["AP"]
     assert f"{expected.value:.3f}" in text
     page = report.read_text(encoding="utf-8")

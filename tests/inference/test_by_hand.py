@@ -234,12 +234,19 @@ def test_two_accuracies() -> None:
     right = {name: (of >= 0.5) == TRUTH for name, of in (("a", A), ("b", B))}
     up, down = np.sum(right["a"] & ~right["b"]), np.sum(right["b"] & ~right["a"])
     found, n = of_pair("accuracy"), up + down
-    p, q = (up + 1) / 26, (down + 1) / 26
-    half = Z * np.sqrt((p + q - (p - q) ** 2) / 26)
-    assert limits(found) == near(p - q - half, p - q + half)
+    # Student's t of 24 differences of ±1 and 0, or the bootstrap with halves at d ± 1, the wider.
+    apart = np.repeat([1.0, -1.0, 0.0], [up, down, 24 - n])
+    d, half = apart.mean(), stats.t.ppf(0.975, 23) * stats.sem(apart)
+    random = np.random.default_rng(0)
+    drawn = random.standard_gamma(np.r_[np.ones(24), 0.5, 0.5], (100_000, 26))
+    means = drawn @ np.r_[apart, max(-1, d - 1), min(1, d + 1)] / drawn.sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    expected = min(low, d - half), max(high, d + half)
+    assert limits(found) == pytest.approx(expected, abs=0.004)
+    exact = of_pair("accuracy", test="mcnemar")
     tail = stats.binom.sf(max(up, down) - 1, n, 0.5)  # P(X ≥ observed)
-    assert found.p == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
-    upper = of_pair("accuracy", alternative="greater")
+    assert exact.p == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+    upper = of_pair("accuracy", test="mcnemar", alternative="greater")
     assert upper.p == pytest.approx(stats.binom.sf(up - 1, n, 0.5), rel=1e-9)
     middle = of_pair("accuracy", test="mid-p", alternative="greater")
     expected = stats.binom.sf(up, n, 0.5) + stats.binom.pmf(up, n, 0.5) / 2

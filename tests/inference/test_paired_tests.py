@@ -38,7 +38,7 @@ def test_mcnemar_of_two_classifiers() -> None:
     b = [0] * 9 + [0] * 3 + [0, 1] * 8 + [1, 0] * 2
     ev = cal.classification(truth, {"a": a, "b": b}, measures=["accuracy", "error-rate"])
     for name in ("accuracy", "error-rate"):
-        d = ev.compare(baseline="b")[name]
+        d = ev.compare(baseline="b", test="mcnemar")[name]
         assert d.p == pytest.approx(2 * 0.072998, abs=2e-6)
         assert d.test == "McNemar, exact"
         assert abs(d.value) == pytest.approx(6 / 32)
@@ -57,7 +57,9 @@ def test_the_loss_difference_of_two_regressions_is_a_paired_t_test() -> None:
     generator = np.random.default_rng(1)
     truth = generator.normal(size=150)
     a, b = truth + generator.normal(size=150), truth + generator.normal(0, 1.2, size=150)
-    d = cal.regression(truth, {"a": a, "b": b}, measures="MAE").compare(baseline="b")["MAE"]
+    d = cal.regression(truth, {"a": a, "b": b}, measures="MAE").compare(baseline="b", test="t")[
+        "MAE"
+    ]
     t = stats.ttest_rel(np.abs(a - truth), np.abs(b - truth))
     assert d.p == pytest.approx(t.pvalue, rel=1e-10)
     assert d.value == pytest.approx(np.abs(a - truth).mean() - np.abs(b - truth).mean())
@@ -131,7 +133,9 @@ def test_delong_paired_is_near_the_paired_bootstrap() -> None:
     truth = np.arange(300) < 120
     signal = truth + generator.normal(size=300)
     scores = {name: signal + generator.normal(0, 0.7, 300) for name in "ab"}
-    d = cal.classification(truth, score=scores, measures="AUC").compare(baseline="a")["AUC"]
+    ev = cal.classification(truth, score=scores, measures="AUC")
+    d = ev.compare(baseline="a", test="delong")["AUC"]
+    assert d.test == d.method == "DeLong, paired"
     order = generator.integers(0, 300, (2000, 300))
     from sklearn.metrics import roc_auc_score
 

@@ -339,8 +339,11 @@ def _of_units(reading: Reading) -> Procedure | None:
     elif units.exact:
         found = replace(found, se=_error_of_values(units, reading).se)
     n, most = reading.n, reading.bounds[1]
-    if not units.differing and units.exact is False:
-        units = replace(units, values=np.zeros(len(units.values)))
+    if not units.differing and not units.exact:
+        if abs(reading.value) > reading.hair:  # all rows differ alike
+            units = replace(units, differing=len(units.values))
+        else:
+            units = replace(units, values=np.zeros(len(units.values)))
     ends = dirichlet.ends_about(
         units.values if units.counts is None else units.values[units.counts > 0],
         reading.value,
@@ -696,8 +699,14 @@ def _mcnemar(reading: Reading, *, mid: bool = False) -> Procedure | None:
     )
 
 
+def _of_paired_shares(reading: Reading) -> Procedure | None:
+    """Of rows that are right or wrong, of which counts say all."""
+    return None if reading.discordant is None else _of_units(reading)
+
+
 _PROCEDURES: Mapping[str, Makes] = {
     "units": _of_units,
+    "paired shares": _of_paired_shares,
     "by error": _by_t,
     "delta": _delta,
     "delong": _delong,

@@ -307,6 +307,11 @@ def _has_error(reading: Reading) -> bool:
     return isinstance(reading.found_error, Error)
 
 
+def _has_spread(reading: Reading) -> bool:
+    found = reading.found_error
+    return isinstance(found, Error) and found.se > 0
+
+
 def _of_all_rows(reading: Reading) -> bool:
     """Whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant is not None or (
@@ -330,7 +335,12 @@ _PAIRED_COUNTS = (
 # Where nothing varies, as where two systems separate the classes.
 _PAIRED_SCORES = (Row("percentile", tries=True), Row("of both"))
 _BY_UNITS = (Row("units", _has_error, tries=True), Row("percentile", tries=True), Row("units"))
-_PAIRED_AREAS = (Row("units", _enough_for_pairs, tries=True), *_PAIRED_SCORES)
+# (Where no row moves one of two areas more than the other, rows of the smaller class say how far
+# apart they may be.)
+_PAIRED_AREAS = (
+    Row("units", lambda reading: _enough_for_pairs(reading) and _has_spread(reading), tries=True),
+    *_PAIRED_SCORES,
+)
 
 #: The procedures of differences of each kind of reading, the first that applies; of others
 #: :data:`OF_UNITS`. A procedure is the interval, the test and the test of a margin in one
@@ -365,7 +375,7 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "maximum over thresholds": _PAIRED_SCORES,
     "measure of scores": _PAIRED_SCORES,
     "calibration": (Row("percentile", caution=_biased),),
-    "average of scores": (Row("units", _has_error, tries=True), *_PAIRED_SCORES),
+    "average of scores": (Row("units", _has_spread, tries=True), *_PAIRED_SCORES),
     "median": (Row("percentile"),),
     "quantile": (Row("percentile"),),
     "average over labels": (
@@ -391,7 +401,7 @@ ANALYTIC = (
         "woodruff",
         "bayesian",
     ),
-    ("by error",),
+    ("paired shares", "by error"),
 )
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
@@ -542,7 +552,7 @@ def procedure(reading: Reading, test: str = "auto") -> Procedure:
 
         return serial.allowed_for(reading, made)
 
-    return kept(reading, ("procedure", test), chosen)
+    return kept(reading, ("procedure", test, reading.settings), chosen)
 
 
 def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
@@ -601,7 +611,7 @@ def _of_difference(reading: Reading, level: float, test: str) -> Interval:
 
 
 def _chosen_row(reading: Reading) -> tuple[Row, Procedure]:
-    return kept(reading, "row", lambda: _chosen(reading, "auto"))
+    return kept(reading, ("row", reading.settings), lambda: _chosen(reading, "auto"))
 
 
 def _by_limits_of_both(reading: Reading) -> Procedure | None:
@@ -614,6 +624,7 @@ def _by_limits_of_both(reading: Reading) -> Procedure | None:
         bounds=reading.bounds,
         method=known.method,
         name=known.method,
+        differing=0 if nothing_differs(reading) else None,
         limits=lambda level: of_both(reading, level),
     )
 
