@@ -187,8 +187,8 @@ def test_clusters_of_one_row_each() -> None:
     moved = rows_of("AP", truth, score, weight)
     n = len(truth)
     alone = Clusters(np.arange(n, dtype=np.uint32), n, weight)
-    plain = row_error(moved, weight)
-    assert row_error(moved, weight, alone) == pytest.approx(plain * math.sqrt(n / (n - 1)))
+    of_rows = np.square(moved * weight) / (1 - weight / weight.sum())
+    assert row_error(moved, weight, alone) == pytest.approx(math.sqrt(of_rows.sum()))
     one = Clusters(np.zeros(n, np.uint32), 1, weight)
     assert math.isnan(row_error(moved, weight, one))
 

@@ -110,7 +110,8 @@ def test_a_rare_class_costs_no_interval() -> None:
 
 def test_few_clusters_go_by_students_t_of_their_influence() -> None:
     """F1 = 2TP/(2TP + FP + FN) is a ratio of sums over clusters, whose standard error SciPy's t makes
-    an interval of: √(C/(C − 1)·Σ(2tp − F1·(2tp + fp + fn))²)/(2TP + FP + FN)."""
+    an interval of: √Σ(2tp − F1·(2tp + fp + fn))²/(1 − h)/(2TP + FP + FN), with h the share of the
+    rows that are, or are called, positive."""
     random = np.random.default_rng(2)
     truth, user = random.random(60) < 0.5, np.arange(60) // 5
     said = np.where(random.random(60) < 0.8, truth, ~truth)
@@ -118,8 +119,11 @@ def test_few_clusters_go_by_students_t_of_their_influence() -> None:
     top = np.bincount(user, 2.0 * (truth & said))
     below = top + np.bincount(user, truth ^ said)
     value = top.sum() / below.sum()
-    se = np.sqrt(12 / 11 * np.square(top - value * below).sum()) / below.sum()
-    half = stats.t.ppf(0.975, 11) * se
+    h = np.bincount(user, (truth | said).astype(float)) / (truth | said).sum()
+    d = 1 / (1 - h)
+    se = np.sqrt((d * np.square(top - value * below)).sum()) / below.sum()
+    df = 1 / ((d * h**2).sum() ** 2 + (d**2 * h**2 * (1 - 2 * h)).sum())
+    half = stats.t.ppf(0.975, df) * se
     assert (made.low, made.high) == pytest.approx((value - half, value + half), abs=1e-7)
     assert made.method == "delta, 12 clusters"
     perfect = cal.classification(truth, truth, cluster=user, measures=["MCC"])["MCC"]
