@@ -139,6 +139,12 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
         "Margins",
         "Systems differ by exactly the margin; finding them not inferior, or equivalent, errs.",
     ),
+    "gates": (
+        "Gates at the true margin",
+        "Systems differ by exactly the margin, or by what the design says; a gate that passes errs, "
+        "and so does an interval that leaves out the truth, or that does not say what its test or "
+        "that of the margin says. A loss that no unit shows, no procedure sees.",
+    ),
     "adjustments": (
         "Adjustments and tests by name",
         "All systems are alike; a procedure errs where it tells any two of them apart.",

@@ -11,6 +11,7 @@ from worlds import (
     families,
     findings,
     folds,
+    gates,
     labels,
     learning,
     numbers,
@@ -40,7 +41,7 @@ KINDS = (
     learning,
     serial,
 )
-TRIALS = (several, folds, families, pages, slices, findings, learning)
+TRIALS = (several, folds, families, gates, pages, slices, findings, learning)
 
 
 def all_worlds() -> list[World]:
