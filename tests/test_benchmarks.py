@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import calipers as cal
 from calipers.cli.group import cli
+from calipers.inference import policy
+from calipers.measures import definitions
 
 HERE = Path(__file__).parents[1]
 BENCHMARKS = HERE / "benchmarks"
@@ -27,9 +31,14 @@ def made() -> Iterator[SimpleNamespace]:
     import growth_tasks
     import peers
     import suite_page
+    import worlds
 
     yield SimpleNamespace(
-        peers=peers, suite_page=suite_page, growth_page=growth_page, tasks=growth_tasks.TASKS
+        peers=peers,
+        suite_page=suite_page,
+        growth_page=growth_page,
+        tasks=growth_tasks.TASKS,
+        worlds=worlds,
     )
     sys.path.remove(str(BENCHMARKS))
 
@@ -79,3 +88,63 @@ def test_a_row_is_what_one_more_takes(made: SimpleNamespace) -> None:
     assert each(tasks["classes"], lines, "memory") == pytest.approx(900 * 2**20 / 900_000)
     pairs = (1e6 * (1e6 - 1) - 1e5 * (1e5 - 1)) / 2
     assert each(tasks["silhouettes"], lines, "cpu") == pytest.approx(4.5 / pairs)
+
+
+#: Measures that have no interval by design, and so no coverage: by the row of ``policy.WITHOUT``.
+NO_INTERVAL = {
+    ("calibration", "Spiegelhalter-p"): "p-value",
+    # A statistic with its degrees of freedom and its p-value: no parameter of a population.
+    ("calibration", "Hosmer-Lemeshow"): "p-value",
+    ("calibration", "Hosmer-Lemeshow-df"): "p-value",
+    ("calibration", "Hosmer-Lemeshow-p"): "p-value",
+    # How many topics there are is known.
+    ("retrieval", "NumQ"): "count",
+    # Larger without end, the more rows or points there are.
+    ("order", "max-error"): "largest",
+    ("separations", "Dunn"): "extremes of distances",
+    # What a system cost as a whole, which is given.
+    ("costs", "cost-total"): "number of a system",
+}
+
+
+def test_every_measure_has_a_row_of_coverage(made: SimpleNamespace) -> None:
+    one = {(world.kind, world.design): world for world in made.worlds.all_worlds()}
+    found = {d for world in one.values() for d in made.worlds.evaluated(world)}
+    shown = {(d.family, d.name) for d in found}
+    # Those of other tests and of plugins are registered elsewhere.
+    known = {
+        (d.family, d.name) for d in definitions() if d.formula.__module__.startswith("calipers.")
+    }
+    assert known - shown == set(NO_INTERVAL)
+
+
+def test_measures_without_coverage_have_no_interval() -> None:
+    random = np.random.default_rng(3)
+    p, at = random.random(60), random.normal(size=(60, 2))
+    truth, right = random.random(60) < p, np.ones(60)
+    evaluations = (
+        cal.classification(
+            truth,
+            probability=p,
+            measures=[name for family, name in NO_INTERVAL if family == "calibration"],
+            curves=False,
+        ),
+        cal.retrieval({"q": {"a": 1}}, {"q": {"a": 1.0}}, measures=["NumQ"]),
+        cal.regression(p, p + random.normal(size=60), measures=["max-error"], curves=False),
+        cal.clustering(at, truth, measures=["Dunn"], curves=False),
+        cal.from_values({"a": right}, measure="accuracy", cost={"usd": {"a": 12.5}}).costs,
+    )
+    reasons = {
+        e.measure.partition("[")[0]: e.no_interval for ev in evaluations for e in ev.estimates
+    }
+    assert reasons == {name: policy.WITHOUT[kind].reason for (_, name), kind in NO_INTERVAL.items()}
+
+
+def test_what_very_many_rows_say_is_the_truth(made: SimpleNamespace) -> None:
+    design, world = made.worlds.others.DESIGNS[0], made.worlds.others.others
+    truth = world(design, 100).truth
+    by_hand = {"TP": 21.0, "FP": 10.5, "FN": 9.0, "TN": 59.5, "error-rate": 0.195}
+    by_hand |= {"FPR": 0.15, "FNR": 0.3, "FDR": 1 / 3, "FOR": 9 / 68.5, "volume": 0.315}
+    by_hand |= {"lift": 7 / 3.15, "net-benefit": 0.105, "cost(cost_fn=3)": 0.375}
+    assert {name: truth[name] for name in by_hand} == pytest.approx(by_hand, rel=0.01)
+    assert world(design, 400).truth["TP"] == 4 * truth["TP"]

@@ -4,6 +4,12 @@ the table stands in its `worlds()` or `trials()`."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+import calipers as cal
+from calipers.measures import TASKS, Definition
 from worlds import (
     averages,
     clusters,
@@ -15,6 +21,7 @@ from worlds import (
     labels,
     learning,
     numbers,
+    others,
     outputs,
     pages,
     pairs,
@@ -40,6 +47,7 @@ KINDS = (
     costs,
     learning,
     serial,
+    others,
 )
 TRIALS = (several, folds, families, gates, pages, slices, findings, learning)
 
@@ -52,3 +60,19 @@ def all_worlds() -> list[World]:
 def all_trials() -> list[Trial]:
     """Every test that is not one of a single pair."""
     return [trial for kind in TRIALS for trial in kind.trials()]
+
+
+#: Where the verbs look names up, if not in their own task alone.
+NAMES = {"from_values": ("retrieval",), "multilabel": ("multilabel", "classification")}
+
+
+def evaluated(world: World) -> set[Definition]:
+    """The measures of the catalogue that a world asks for by name."""
+    evaluate: Any = world.draw(np.random.default_rng(0))
+    asked = getattr(evaluate, "keywords", {})
+    names = asked.get("measures") or [asked[key] for key in ("measure",) if key in asked]
+    if not names:
+        return {cal.measure(name).definition for name in world.measures}
+    verb = evaluate.func.__name__
+    families = [of for task in NAMES.get(verb, (verb,)) for of in TASKS[task]]
+    return {cal.measure(name, family=families).definition for name in names}

@@ -52,6 +52,7 @@ def costs(rows: int, sigma: float) -> World:
         draw=draw,
         large=rows >= 100,
         ways=("woodruff", "percentile", "student"),
+        measures=MEASURES,
     )
 
 

@@ -113,7 +113,7 @@ SPREADS: Mapping[str, Any] = {
 }
 
 
-def _clustered(random: Random, points: int, word: str) -> tuple[Floats, Any]:
+def clustered(random: Random, points: int, word: str) -> tuple[Floats, Any]:
     """Points, and their clusters by either rule: that of the nearest centre."""
     at = CENTRES[random.integers(0, 3, points)] + SPREADS[word](random, points)
     rules = np.stack([CENTRES, MOVED])[:, None]
@@ -126,7 +126,7 @@ def _of_many(points: int, word: str) -> dict[str, tuple[float, float]]:
     spread of one, which moves a coverage of 95% by 0.03."""
     random, total = np.random.default_rng(1987), np.zeros((len(OF_POINTS), 2))
     for _ in range(400):
-        at, rules = _clustered(random, points, word)
+        at, rules = clustered(random, points, word)
         made = cal.clustering(at, dict(enumerate(rules)), interval="none", measures=OF_POINTS)
         total += np.array([e.value for e in made.estimates]).reshape(2, -1).T
     return dict(zip(OF_POINTS, map(tuple, (total / 400).tolist()), strict=True))
@@ -140,7 +140,7 @@ def lying(points: int, word: str, *, pair: bool = False) -> World:
         return {name: new - base if pair else new for name, (new, base) in known.items()}
 
     def draw(random: Random) -> Evaluate:
-        at, (new, base) = _clustered(random, points, word)
+        at, (new, base) = clustered(random, points, word)
         given: Any = {"base": base, "new": new} if pair else new
         return partial(cal.clustering, at, given, measures=OF_POINTS)
 
@@ -158,13 +158,13 @@ def of_one_cluster(points: int, word: str, sample: int | None = None) -> World:
     def found() -> dict[str, float]:
         random, total = np.random.default_rng(1988), np.zeros(len(measures))
         for _ in range(400):
-            at, (rule, _) = _clustered(random, points, word)
+            at, (rule, _) = clustered(random, points, word)
             made = cal.clustering(at, rule, interval="none", measures=measures)
             total += [e.value for e in made.estimates]
         return dict(zip(measures, (total / 400).tolist(), strict=True))
 
     def draw(random: Random) -> Evaluate:
-        at, (rule, _) = _clustered(random, points, word)
+        at, (rule, _) = clustered(random, points, word)
         return partial(cal.clustering, at, rule, sample=sample, measures=measures)
 
     some = "" if sample is None else f", {sample} of them sampled"

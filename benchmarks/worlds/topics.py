@@ -118,7 +118,8 @@ def geometric(number: int) -> World:
 
     size = f"{number} topics"
     design = "AP, Beta(½, 1), geometric mean"
-    return World("topics", design, size, found, draw, number >= 25, ways=OF_TOPICS)
+    of = ("gm-AP",)
+    return World("topics", design, size, found, draw, number >= 25, ways=OF_TOPICS, measures=of)
 
 
 def pooled(number: int) -> World:
@@ -138,7 +139,8 @@ def pooled(number: int) -> World:
 
     ways = ("student", "percentile", "bca")
     size = f"{number} topics"
-    return World("topics", "precision pooled", size, found, draw, number >= 25, ways=ways)
+    of, large = ("micro-SetP",), number >= 25
+    return World("topics", "precision pooled", size, found, draw, large, ways=ways, measures=of)
 
 
 #: What `cal.ranking` shows unasked.

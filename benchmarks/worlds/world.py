@@ -37,7 +37,8 @@ class World:
     makes data of which the rest can be asked. `large`: the stated band is to be kept, as there are at
     least 100 rows with 20 of each class, or 25 topics. `ways` are intervals to be tried besides the
     default, `tests` those of no difference. `ranges` are those of measures that reach less far here
-    than anywhere. As it is dear, a world gets one data set where others get `dear`.
+    than anywhere. `measures` are evaluated, where what is drawn does not ask for them by name. As it is
+    dear, a world gets one data set where others get `dear`.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class World:
     ways: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    measures: tuple[str, ...] = ()
     dear: int = 1
 
     @property
