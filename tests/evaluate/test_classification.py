@@ -79,17 +79,20 @@ def test_both_systems_are_compared_row_by_row(evaluation: cal.Evaluation) -> Non
         assert difference.value == pytest.approx(expected)
         assert difference.low < difference.value < difference.high
         assert 0 < difference.p <= 1
-    assert comparison["AUC"].test == "DeLong, paired"
-    assert comparison["accuracy"].test == "McNemar, exact"
+    assert comparison["AUC"].test == "paired t or Bayesian bootstrap"
+    assert comparison["accuracy"].test == "paired t or Bayesian bootstrap"
     assert comparison["AUC"].low > 0
+
+
+BY_UNITS = "t or Bayesian bootstrap, paired"
 
 
 @pytest.mark.parametrize(
     ("interval", "auc", "f1", "brier"),
     [
-        ("auto", "DeLong, paired", "paired bootstrap [B]", "normal, paired"),
+        ("auto", BY_UNITS, "paired bootstrap [B]", BY_UNITS),
         ("bootstrap", *["paired bootstrap [B]"] * 3),
-        ("analytic", "DeLong, paired", "delta, paired", "normal, paired"),
+        ("analytic", "DeLong, Student t, paired", "delta, Student t, paired", "Student t, paired"),
     ],
 )
 def test_differences_are_made_as_asked(interval: str, auc: str, f1: str, brier: str) -> None:

@@ -494,7 +494,11 @@ def _of_replicates(
     usable = intervals.usable_of(drawn, method)
     if isinstance(usable, Interval):
         return Replicates(**shared, drawn=drawn[:0], reason=usable.reason)
-    error = Error(intervals.spread(usable), name, _freedom(reading))
+    if reading.of_units and reading.units is not None:
+        own = reading.units.error
+        error = replace(own, se=own.se * reading.scale)
+    else:
+        error = Error(intervals.spread(usable), name, _freedom(reading))
     made = Accelerated if parts else Replicates
     return made(**shared, drawn=np.sort(usable), error=error, **parts)
 

@@ -105,7 +105,7 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
     for turn in range(100):
         if (abs(high - low) <= _EPSILON * abs(high)).all():
             break
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):  # where the power is flat
             part = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
         x = high - part * (high - low)
         value = _two_sided(x, level, degrees) - power

@@ -160,6 +160,8 @@ def detectable_text(difference: float) -> str:
     if not difference > 0 or math.isinf(difference):
         return f"{difference:g}"
     step = 10.0 ** (math.floor(math.log10(difference)) - 1)
+    if not step > 0:  # of the least numbers there are
+        return f"{difference:.2g}"
     rounded = math.ceil(round(difference / step, 9)) * step
     return f"{rounded:,.0f}" if 10 <= rounded < 1e7 else f"{rounded:#.2g}".rstrip(".")
 
