@@ -13,6 +13,8 @@ from statsmodels.stats.proportion import power_proportions_2indep
 
 from calipers.inference import intervals, margins, paired, power, proportions, sizes
 from calipers.inference.designs import WILCOXON_UNITS, Area, Shares, Spread
+from calipers.inference.procedures import Wald
+from calipers.inference.spaces import Error
 from calipers.statistics import ScoreTable
 
 
@@ -126,7 +128,8 @@ def test_margins_by_simulation(true: float, n: int) -> None:
 def test_the_margin_tests_themselves_have_this_power() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0.05, 1, 4000)
-    normal = [margins.by_error(v, 1.0, "normal") for v in values]
+    error = Error(1.0, "normal")
+    normal = [Wald(value=v, t=error, method="normal", name="normal").test for v in values]
     shown = [margins.non_inferiority(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.margin_power(0.05, 2.5, 1.0), 4000)
     shown = [margins.equivalence(t, 2.5).p <= 0.05 for t in normal]

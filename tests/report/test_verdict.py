@@ -201,7 +201,7 @@ def test_headlines_of_evaluations() -> None:
     assert headlines.headlines(regression()) == [
         "RMSE is 56.3 [53.0, 59.9] (95% BCa; 442 rows); the best constant answer scores 77.0."
     ]
-    assert headlines.headlines(undefined()) == ["AUC is undefined (one_class)."]
+    assert headlines.headlines(undefined()) == ["AUC is undefined (one_class: 1 of 12 rows)."]
     alone = Evaluation("classification", binary().estimates)
     assert headlines.headlines(alone) == ["2 systems on 3 measures, not compared with one another."]
     assert headlines.headlines(Evaluation("retrieval", ())) == [

@@ -62,10 +62,11 @@ class Bins:
         for share, upper in ((seen, True), (self.probability, False)):
             variance = share * (1 - share) / self.rows
             expected = float(self.weight @ variance)
-            if not expected > 0:
+            squares = float(np.square(self.weight * variance).sum())
+            if not squares > 0:  # of probabilities as small as numbers can be they are 0
                 lows.append(float(np.sqrt(self._squares)))
                 continue
-            unit = float(np.square(self.weight * variance).sum()) / expected
+            unit = squares / expected
             degrees, found = expected / unit, self._squares / unit
             lows.append(math.sqrt(unit * _noncentrality(found, degrees, 1 - tail)))
             if upper:
