@@ -188,7 +188,7 @@ def test_the_rows_that_would_be_needed_have_the_power() -> None:
     found = by_kind(ev)["not-told-apart"]
     assert ev.comparison is not None
     d = ev.comparison["AUC"]
-    se = (d.high - d.low) / 2 / stats.norm.ppf(0.975)
+    se = (d.high - d.low) / 2 / stats.t.ppf(0.975, 399)
     needed = found.numbers["rows needed"]
     # With that many rows the standard error is so small that a z-test finds d four times in five.
     power = stats.norm.sf(stats.norm.ppf(0.975) - abs(d.value) / (se * np.sqrt(400 / needed)))

@@ -17,7 +17,7 @@ from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject, Valued
 from calipers.findings.answers import Tuned
-from calipers.findings.cells import Cells, ManyCells, TwoCells
+from calipers.findings.cells import UNKNOWN, Cells, ManyCells, TwoCells
 from calipers.findings.clusters import Independence, Lying
 from calipers.findings.clusters import Numbers as NumbersOfClusters
 from calipers.findings.compared import Compared
@@ -114,10 +114,10 @@ def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
     clusters, matrix = s.clusters, s.counts.matrix
     k = matrix.classes
 
-    def error(influence: FloatArray) -> tuple[float, float]:
+    def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
         if k > MOST_CLASSES or clusters.number < 2:
-            return math.nan, math.nan
-        moved = influence[truth.astype(np.int64), s.predicted.astype(np.int64)]
+            return UNKNOWN
+        moved = influence()[truth.astype(np.int64), s.predicted.astype(np.int64)]
         return tuple(clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
     number = 0 if clusters is None else clusters.number

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,20 @@ from calipers.findings.words import Valued, quoted
 from calipers.inference import intervals, proportions
 from calipers.statistics import ConfusionMatrix, FloatArray, kish
 
-#: The weight of the rows in some cells of a matrix, or of each of several.
-Part = Callable[[ConfusionMatrix], FloatArray]
+
+@dataclass(frozen=True)
+class Part:
+    """Some cells of a matrix: the weight of the rows in them, or of each of several matrices, and
+    which cells of how many classes they are, shape (K, K)."""
+
+    weight: Callable[[ConfusionMatrix], FloatArray]
+    mask: Callable[[int], FloatArray]
+
+    def __call__(self, matrix: ConfusionMatrix) -> FloatArray:
+        """The weight of the rows in these cells."""
+        return self.weight(matrix)
+
+
 #: A number with its interval at a level.
 AtLevel = Callable[[float], Valued]
 
@@ -33,20 +46,39 @@ def minus(first: AtLevel, second: AtLevel) -> AtLevel:
     return lambda level: first(level) - second(level)
 
 
+def _cells_at(*places: tuple[Any, Any]) -> Callable[[int], FloatArray]:
+    """1 for the cells at these indices, of truth and of prediction."""
+
+    def mask(classes: int) -> FloatArray:
+        inside = np.zeros((classes, classes))
+        for place in places:
+            inside[place] = 1.0
+        return inside
+
+    return mask
+
+
 def in_cell(truth: int, predicted: int) -> Part:
     """The rows of a class that are predicted as a class."""
-    return lambda m: m.cell(truth, predicted)
+    return Part(lambda m: m.cell(truth, predicted), _cells_at((truth, predicted)))
 
 
 def of_class(code: int) -> Part:
     """The rows of a class."""
-    return lambda m: m.truth[..., code]
+    return Part(lambda m: m.truth[..., code], _cells_at((code, slice(None))))
 
 
 def predicted_as(code: int) -> Part:
     """The rows that are predicted as a class."""
-    return lambda m: m.prediction[..., code]
+    return Part(lambda m: m.prediction[..., code], _cells_at((slice(None), code)))
 
+
+#: All rows.
+ALL_ROWS = Part(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
+
+
+#: An error that is not known, and its degrees of freedom.
+UNKNOWN = (math.nan, math.nan)
 
 #: What has no value.
 UNDEFINED = Valued(math.nan, math.nan, math.nan)
@@ -58,12 +90,12 @@ class Cells:
 
     Where rows come in ``clusters``, so many, ``error`` gives the standard error of a number from
     the influence of a row in each cell, shape (K, K), and its degrees of freedom; NaN where it is
-    not known.
+    not known, as of more classes than have a matrix of all cells.
     """
 
     matrix: ConfusionMatrix
     clusters: int = 0
-    error: Callable[[FloatArray], tuple[float, float]] = lambda _: (math.nan, math.nan)
+    error: Callable[[Callable[[], FloatArray]], tuple[float, float]] = lambda _: UNKNOWN
 
     def label(self, code: int) -> str:
         """A class in a sentence."""
@@ -83,7 +115,7 @@ class Cells:
             # Clusters that agree altogether count as one row each.
             fewer = min(size, self.clusters)
             return lambda level: Valued.within(share, method(share, fewer, level))
-        se, df = self.error((self._inside(part) - share * self._inside(of)) / rows)
+        se, df = self.error(lambda: (self._inside(part) - share * self._inside(of)) / rows)
         if not se > 0:
             return lambda level: Valued(share, math.nan, math.nan)
         # As many independent rows as would vary as much (Korn and Graubard 1998).
@@ -102,7 +134,7 @@ class Cells:
         high, low = (float(part(self.matrix)) / total for part in (more, less))
         value = high - low
         if self.clusters:
-            se, df = self.error((self._inside(more) - self._inside(less) - value) / total)
+            se, df = self.error(lambda: (self._inside(more) - self._inside(less) - value) / total)
             if se > 0 or math.isnan(se):
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters that agree altogether count as one row each
@@ -145,7 +177,7 @@ class Cells:
             np.zeros(self.matrix.counts.shape),
         )
         if self.clusters:
-            se, df = self.error(influence)
+            se, df = self.error(lambda: influence)
         else:
             se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
 
@@ -157,10 +189,7 @@ class Cells:
 
     def _inside(self, part: Part) -> FloatArray:
         """1 for each cell that is in a part, and 0 for others, shape (K, K)."""
-        k = self.matrix.classes
-        unit = np.eye(k * k).reshape(k * k, k, k)
-        matrices = ConfusionMatrix(unit, unit, self.matrix.labels)
-        return np.asarray(part(matrices)).reshape(k, k)
+        return part.mask(self.matrix.classes)
 
 
 def _student(value: float, se: float, df: float, level: float) -> Valued:
@@ -180,9 +209,14 @@ class OfClass:
     """The rows of a class by what they are and what is answered."""
 
     def __init__(self, code: int) -> None:
-        self.true: Part = lambda m: m.truth[..., code]
-        self.others: Part = lambda m: m.one_vs_rest().negative[..., code]
-        self.hit: Part = lambda m: m.hits[..., code]
-        self.missed: Part = lambda m: m.one_vs_rest().fn[..., code]
+        true, hit = of_class(code), _cells_at((code, code))
+        self.true = true
+        self.others = Part(
+            lambda m: m.one_vs_rest().negative[..., code], lambda k: 1.0 - true.mask(k)
+        )
+        self.hit = Part(lambda m: m.hits[..., code], hit)
+        self.missed = Part(lambda m: m.one_vs_rest().fn[..., code], lambda k: true.mask(k) - hit(k))
         #: Rows of other classes that are predicted as what they are.
-        self.right_elsewhere: Part = lambda m: np.maximum(m.correct - m.hits[..., code], 0.0)
+        self.right_elsewhere = Part(
+            lambda m: np.maximum(m.correct - m.hits[..., code], 0.0), lambda k: np.eye(k) - hit(k)
+        )

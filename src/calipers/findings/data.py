@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.cells import Cells, OfClass, below
+from calipers.findings.cells import ALL_ROWS, Cells, OfClass, below
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
 from calipers.findings.words import Valued, first
 from calipers.report.names import joined
@@ -53,7 +53,7 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Claim]:
     tests = 1 if k == 2 else k
     shares, p = {}, {}
     for code in range(k):
-        share = cells.share(OfClass(code).true, lambda m: m.truth.sum(axis=-1))
+        share = cells.share(OfClass(code).true, ALL_ROWS)
         shares[cells.label(code)] = share(s.level)
         own = p_of_level(below(share, RARE / k), s.level)
         p[cells.label(code)] = min(1.0, tests * own)
