@@ -29,7 +29,10 @@ def test_quantiles_are_those_of_the_normal_distribution() -> None:
     assert drawn.y == pytest.approx(stats.zscore(np.sort(residual)))
     twice = curves(np.zeros(50), residual, weight=np.full(50, 2.0))["normal quantiles"][0]
     assert twice.y == pytest.approx(drawn.y)
-    assert not len(twice.wide_low)  # rows that weigh more are not more rows
+    assert twice.wide_low == pytest.approx(drawn.wide_low)  # equal weights are none
+    weight = np.tile([1.0, 3.0], 25)
+    uneven = curves(np.zeros(50), residual, weight=weight)["normal quantiles"][0]
+    assert not len(uneven.wide_low)  # rows that weigh more are not more rows
 
 
 def test_the_band_holds_all_quantiles_of_normal_residuals_at_once() -> None:

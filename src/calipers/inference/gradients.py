@@ -186,4 +186,4 @@ def moving_cells(
     if float(measure.apply(matrix)) in measure.definition.range and type(matrix) is ConfusionMatrix:
         matrix = replace(matrix, counts=matrix.counts + 1.0)
     by_cell = cell_gradient(measure, matrix, truth, predicted)
-    return np.asarray(np.abs(by_cell) * float(matrix.counts.sum()) > _NOTHING)
+    return np.asarray(np.abs(by_cell) * float(matrix.total) > _NOTHING)
