@@ -107,7 +107,7 @@ def equal(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
         )
         assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-12)
         # Units of a difference, which only memory has, are n; an area has those of each class.
-        near = 1e-6 if one.test == other.test else 0.02
+        near = 1e-6 if one.test == other.test else 0.005
         assert one.standard_error == pytest.approx(other.standard_error, rel=near)
         if one.test == other.test:
             assert one.p == pytest.approx(other.p, rel=1e-5, abs=1e-12), one.measure

@@ -416,6 +416,12 @@ class Randomization(Procedure):
         return outer
 
 
+def _in_order(units: FloatArray) -> FloatArray:
+    """The units that differ by more than rounding, in ascending order."""
+    settled = paired.settled(units)
+    return np.sort(settled[settled != 0])
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Signs(Procedure):
     """The sign test of the median of the units that differ, whose limits are order statistics. A
@@ -429,8 +435,7 @@ class Signs(Procedure):
 
     @cached_property
     def _ascending(self) -> FloatArray:
-        settled = paired.settled(self.units)
-        return np.sort(settled[settled != 0])
+        return _in_order(self.units)
 
     def _beyond(self, at: float, side: int) -> float:
         from scipy.special import bdtrc
@@ -467,8 +472,7 @@ class SignedRanks(Procedure):
 
     @cached_property
     def _differing(self) -> FloatArray:
-        settled = paired.settled(self.units)
-        return np.sort(settled[settled != 0])
+        return _in_order(self.units)
 
     @cached_property
     def _hair(self) -> float:
