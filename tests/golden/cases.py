@@ -1,4 +1,4 @@
-"""Some three hundred calls of every verb, whose results are frozen in full precision.
+"""Some five hundred calls of every verb, whose results are frozen in full precision.
 
 The data are small, with ties, zero weights, a slice of one class, topics without a relevant
 document, and everything else that a path of the code exists for. They are made with integers and
@@ -13,6 +13,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
+import inputs
 import numpy as np
 
 import calipers as cal
@@ -461,6 +462,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
     for name, beside in product(OF_CLASSES, ("plain", "weighted", "clustered")):
         yield f"{name}, {beside}", partial(more_of_classes, name, beside)
     yield from _others()
+    yield from inputs.cases()
 
 
 def frozen(make: Callable[[], Any]) -> Any:
@@ -469,6 +471,6 @@ def frozen(make: Callable[[], Any]) -> Any:
         data = make().to_dict()
     except cal.InputError as error:
         return {"error": str(error)}
-    data.pop("provenance", None)
-    data.get("costs", {}).pop("provenance", None)
+    for part in (data, data.get("costs", {})):
+        part.get("provenance", {}).pop("calipers", None)  # (the version)
     return data

@@ -355,3 +355,23 @@ def test_the_share_of_the_mean_variance_is_a_tenth() -> None:
     found = joint.dealt(table, 1, 10_000, 0)
     assert found.size(0.025) == pytest.approx(1.959964 / np.sqrt(1.1), abs=0.035)
     assert abs(found.size(0.025) - 1.959964 / np.sqrt(1.2)) > 0.04
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_the_same_replicates_are_drawn_whatever_the_last_digits(dependent: bool) -> None:
+    """In another basis of the units the inner products have other digits in the last place, and
+    of vectors that are alike no eigenvector is unique."""
+    random = np.random.default_rng(3)
+    a, b, c = np.linalg.qr(random.normal(size=(60, 3)))[0].T
+    vectors = [a, b, c]
+    if dependent:  # as differences of three systems, and of measures that say nearly the same
+        vectors += [a - b, a - c, b - c, 2 * (a - b), a - b + 1e-4 * c, np.zeros(60)]
+    turn = np.linalg.qr(random.normal(size=(60, 60)))[0]
+    found = joint.by_influence(vectors, seed=0)
+    turned = joint.by_influence([vector @ turn for vector in vectors], seed=0)
+    np.testing.assert_allclose(turned.drawn, found.drawn, rtol=0, atol=1e-6)
+    # P(largest |z| > 2) of one normal, and of three that are independent.
+    expected = {1: 0.0455, 3: 1 - (1 - 0.0455) ** 3}
+    for number, share in expected.items():
+        largest = joint.by_influence([a, b, c][:number], seed=0).drawn[0]
+        assert np.mean(largest > 2) == pytest.approx(share, abs=0.006)

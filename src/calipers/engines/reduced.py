@@ -95,7 +95,8 @@ class Reduced(Space):
         # Of a number that a row moves without bounds nothing is to be said.
         bounded = np.isfinite(self.products)
         values, sides = np.linalg.eigh(np.where(bounded, self.products, 0.0))
-        return np.asarray(sides * np.sqrt(np.maximum(values, 0.0)))
+        # The symmetric root is unique, which the eigenvectors are not.
+        return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
     def like(self, other: Space) -> bool:
         """Whether they are the same columns."""

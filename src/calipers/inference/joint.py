@@ -26,6 +26,9 @@ from calipers.statistics import FloatArray
 #: Statistics that are this much apart, relatively, are the same.
 _HAIR = 1e-9
 
+#: An eigenvalue below this share of the largest is rounding.
+_NO_VARIANCE = 1e-13
+
 #: So many numbers are drawn at a time.
 _AT_ONCE = 4_000_000
 
@@ -258,33 +261,39 @@ def by_influence(
 def _drawn(vectors: Sequence[FloatArray | None], seed: np.random.SeedSequence) -> FloatArray:
     """Replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
-    factor = _factor(vectors)
-    rank = factor.shape[1]
+    first, *others = _root(vectors)
     loose = [place for place, vector in enumerate(vectors) if vector is None]
-    step = max(1, _AT_ONCE // max(tests, rank))
+    step = max(1, _AT_ONCE // max(tests, len(first)))
     drawn = np.empty((3, DRAWN_MAXIMA))
     for begin in range(0, DRAWN_MAXIMA, step):
         at = slice(begin, min(begin + step, DRAWN_MAXIMA))
         number = at.stop - begin
-        z = random.standard_normal((number, rank)) @ factor.T
+        z = random.standard_normal((number, len(first))) @ first
+        for factor in others:
+            z = z @ factor
         z[:, loose] = random.standard_normal((number, len(loose)))
         drawn[1, at], drawn[2, at] = z.max(axis=1), -z.min(axis=1)
     drawn[0] = np.maximum(drawn[1], drawn[2])
     return drawn
 
 
-def _factor(vectors: Sequence[FloatArray | None]) -> FloatArray:
-    """A matrix whose rows have the inner products of the unit vectors, and as few columns as that
-    takes."""
+def _root(vectors: Sequence[FloatArray | None]) -> tuple[FloatArray, ...]:
+    """Factors of a matrix whose columns have the inner products of the unit vectors.
+
+    Where the units do not serve, the symmetric root of the inner products: there is one only, and
+    it is continuous. A triangular factor, or one of eigenvectors, would draw other replicates for
+    other digits in the last place, as weights of another unit and other processors make them.
+    """
     known = [vector for vector in vectors if vector is not None]
     if not known:
-        return np.zeros((len(vectors), 1))
+        return (np.zeros((1, len(vectors))),)
     width = len(known[0])
     table = np.stack([np.zeros(width) if of is None else of for of in vectors])
     norms = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
     table = np.divide(table, norms, out=np.zeros_like(table), where=norms > 0)
     if len(vectors) >= width:
-        return np.asarray(table)
+        return (table.T,)
     values, sides = np.linalg.eigh(table @ table.T)
-    kept = values > _HAIR * values[-1]
-    return np.asarray(sides[:, kept] * np.sqrt(values[kept]))
+    kept = values > _NO_VARIANCE * values[-1]
+    sides = sides[:, kept]
+    return sides, (sides * np.sqrt(values[kept])).T
