@@ -308,8 +308,8 @@ def as_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
 
 def as_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np.float64] | None:
     """Weights of zero or more that are not all zero; None when all are equal, for weights count
-    relative to each other, so that equal ones say nothing. Of a ``batch`` of the rows None when all
-    are one, as those of other batches may differ.
+    relative to each other, so that equal ones say nothing, and 1 where they are equal but for rows
+    of 0. Of a ``batch`` of the rows None when all are one, as those of other batches may differ.
 
     A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of them, as the MCC
     has them, neither overflow nor vanish; and the least is no less than 1e-12 of the largest, for
@@ -323,7 +323,12 @@ def as_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
         _refuse(weight, wrong, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
-    return None if (weight == (1 if batch else weight[0])).all() else weight
+    if batch:
+        return None if (weight == 1).all() else weight
+    used = weight > 0
+    if (weight[used] == weight.max()).all():
+        return None if used.all() else used.astype(np.float64)
+    return weight
 
 
 def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:

@@ -55,11 +55,10 @@ def compare(
 ) -> Comparison:
     """Paired differences of an evaluation's systems, each with its interval and a test.
 
-    Topics: Bayesian bootstrap of the mean difference and a paired randomisation test. AUC, AP and
-    PR-AUC: by the influence of rows (for the AUC that is DeLong's). Accuracy: Bonett and Price's
-    interval, exact McNemar. Losses per row: normal on the mean difference (bootstrap below 100
-    rows), paired t. Other measures of counts and scores: paired bootstrap. Where several
-    differences are tested at once, their intervals hold together.
+    Interval and test are one procedure. Means over topics, accuracies and losses of rows: Student's
+    t or the Bayesian bootstrap about the mean difference, the wider. AUC, AP, PR-AUC, R² and the
+    like: the same of how much each row moves the difference. Other measures of counts and scores:
+    paired bootstrap. Where several differences are tested at once, their intervals hold together.
 
     Parameters
     ----------

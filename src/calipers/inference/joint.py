@@ -86,7 +86,8 @@ class Maxima:
         ``tail``."""
         from scipy.special import ndtr
 
-        return max(float(ndtr(-self.size(tail))), tail / self.tests)
+        # Where nothing varies, the largest of all is 0 and leaves out everything.
+        return max(min(float(ndtr(-self.size(tail))), tail), tail / self.tests)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -76,9 +76,24 @@ def _by_width(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
 error = partial(registered, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal")
 
 ONE_CLASS = {"one_class": _where(lambda x, _: x.one_class)}
-IMPOSSIBLE = {
-    "zero_probability": _where(lambda x, given: _is_log(given) and math.isinf(_loss(x, "log-loss")))
-}
+
+
+def _impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
+    """How many rows have a class to which probability 0 was given, where the loss is that of logs;
+    of weighted rows whether any has."""
+    if not _is_log(given):
+        return np.zeros(table.positive.shape[:-1], bool)
+    found = np.nan_to_num(_of_levels(table, _given_nothing))
+    return found > 0 if table.weighted else found.astype(np.int64)
+
+
+def _given_nothing(x: Levels) -> float:
+    """The weight of the rows whose class was given probability 0."""
+    of_negatives = (x.total - x.positive)[x.probability >= 1].sum()
+    return float(x.positive[x.probability <= 0].sum() + of_negatives)
+
+
+IMPOSSIBLE = {"zero_probability": _impossible}
 
 
 def _is_log(given: Mapping[str, Any]) -> bool:

@@ -45,7 +45,7 @@ ELSEWHERE: Mapping[str, str] = {
     "class_likelihood_ratios": "there are two: LR+ and LR-",
     "hinge_loss": "margins have no measure here; log-loss and Brier are of probabilities",
     **dict.fromkeys(
-        ("concordance_index", "c_index", "concordance_index_censored", "harrell_c"),
+        ("concordance", "concordance_index", "c_index", "concordance_index_censored", "harrell_c"),
         "the concordance of predictions with times that may be censored has no measure here; of "
         "two classes it is AUC, and Lin's concordance correlation of numbers is CCC",
     ),

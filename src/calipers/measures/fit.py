@@ -94,7 +94,7 @@ def pearson(m: NumberMoments) -> FloatArray:
 @correlation(
     "CCC",
     on=NumberMoments,
-    aliases=("concordance_correlation_coefficient", "concordance", "concordance_corrcoef"),
+    aliases=("concordance_correlation_coefficient", "concordance_corrcoef"),
     undefined=NO_ROWS
     | {
         "constant_and_equal": lambda m, _: (

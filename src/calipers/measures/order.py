@@ -128,8 +128,9 @@ def d2_absolute(rows: NumberRows) -> FloatArray:
 
 
 def _outside(rows: NumberRows, given: Any) -> Any:
+    """How many rows have no deviance."""
     bad = ~np.isfinite(deviance(rows.truth, rows.predicted, given["power"]))
-    return (bad & (rows.weight > 0)).any(axis=-1)
+    return (bad & (rows.weight > 0)).sum(axis=-1)
 
 
 @_skill(

@@ -8,6 +8,7 @@ is scaled to have the mean Σw and the variance Σw².
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -88,17 +89,21 @@ def apart(measure: MeasureLike, table: ScoreTable, seed: int, replicates: int) -
         for of, scale in columns:
             mean = np.divide(of, scale, out=np.zeros_like(of), where=scale > 0)
             drawn.append(np.asarray(generator.poisson(mean, shape) * scale, np.float64))
-        positive, negative = drawn
-        found.append(measure.apply(_drawn(cells, positive, negative)))
+        squares = [of * scale for of, (_, scale) in zip(drawn, columns, strict=True)]
+        found.append(measure.apply(_drawn(cells, drawn, squares)))
     return np.asarray(np.concatenate(found) - float(measure.apply(cells)))
 
 
-def _drawn(cells: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
-    """The table with other weights, its leading axis the replicates."""
+def _drawn(
+    cells: ScoreTable, weights: Sequence[FloatArray], squares: Sequence[FloatArray]
+) -> ScoreTable:
+    """The table with other weights of the positives and the negatives, its leading axis the
+    replicates."""
+    (positive, negative), (of_positive, of_negative) = weights, squares
     return replace(
         cells,
         positive=positive,
         negative=negative,
-        positive_squares=positive,
-        negative_squares=negative,
+        positive_squares=of_positive,
+        negative_squares=of_negative,
     )

@@ -98,6 +98,6 @@ def of_skill(
         kind="skill",
         bounds=measure.definition.range,
         higher_is_better=True,
-        undefined={} if reason is None else {reason: rows},
+        undefined={} if reason is None else {reason: own.undefined.get(reason, rows)},
         **({"value": float("nan"), "influence": None} if reason else {}),
     )

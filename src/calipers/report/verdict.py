@@ -281,7 +281,7 @@ def p_heading(comparison: Comparison) -> str:
 def adjustment_text(comparison: Comparison) -> str:
     """What the p-values and intervals account for; empty where there is nothing to say."""
     measures = {d.measure for d in comparison}
-    if len(comparison) < 2:
+    if len(comparison) < 2 or not any(d.has_interval or outcome(d).tested for d in comparison):
         return ""
     if not is_adjusted(comparison):
         if comparison.primary is not None and comparison.adjustment != "none":

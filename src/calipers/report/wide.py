@@ -317,9 +317,12 @@ def _key(comparison: Comparison | None, found: Collection[str], systems: int) ->
     if comparison is None or not len(comparison):
         return
     base = comparison.baseline
-    if not any(found):
+    tested = [outcome(d).tested for d in comparison]
+    if not any(tested):
+        yield "No difference is tested."
+    elif not any(found):
         of = "No two systems differ" if base is None else f"No system differs from {short(base)}"
-        yield f"{of} significantly."
+        yield f"{of} significantly" + ("." if all(tested) else " where differences are tested.")
     elif base is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {short(base)}."
     elif named(comparison, systems):
