@@ -605,3 +605,16 @@ def test_a_million_numbers_take_seconds() -> None:
     start = time.process_time()
     cal.multilabel(truth, probability=score)
     assert time.process_time() - start < 10
+
+
+def test_families_of_areas_that_never_differ() -> None:
+    """Of systems that order all rows alike; their largest statistic is 0 in every replicate, which
+    was taken for limits that leave out everything."""
+    random = np.random.default_rng(0)
+    truth, score = random.random((120, 3)) < [0.3, 0.4, 0.2], random.random((120, 3))
+    measures = ["LRAP", "micro-AUC", "macro-AUC"]
+    ev = cal.multilabel(truth, score={"a": score, "b": score**2}, measures=measures)
+    assert ev.comparison is not None
+    for found in ev.comparison:
+        assert found.p_adjusted == 1
+        assert found.low < 0 < found.high

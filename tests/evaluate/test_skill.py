@@ -155,7 +155,7 @@ def test_what_has_no_skill_says_why() -> None:
     table = np.array([[0.5, 0.5, 0.0], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
     sure = found([2, 1, 2], table, labels=[0, 1, 2])
     assert np.isnan(sure["log-loss-skill"].value)
-    assert dict(sure["log-loss-skill"].undefined) == {"zero_probability": 3}
+    assert dict(sure["log-loss-skill"].undefined) == {"zero_probability": 1}  # of the first row
     assert np.isfinite(sure["Brier-skill"].value)
     alone = found([1, 1, 1], table, labels=[0, 1, 2])
     for e in alone:
@@ -225,3 +225,17 @@ def test_calibration_curves_of_a_class() -> None:
     theirs = cal.curve(found(truth == 1, good[:, 1], measures="Brier", curves=True), "calibration")
     np.testing.assert_array_equal(ours.x, theirs.x)
     np.testing.assert_array_equal(ours.y, theirs.y)
+
+
+def test_what_was_given_nothing_is_counted() -> None:
+    """Two of 2,500 rows, and not all of them; weighted ones as well where rows are at hand."""
+    truth, said = np.arange(2500) % 2, np.full(2500, 0.5)
+    said[[3, 5]] = 0.0  # which are positive
+    for engine in ("memory", "stream"):
+        [found] = cal.classification(
+            "y", probability="p", data={"y": truth, "p": said}, engine=engine,
+            measures=["log-loss-skill"], curves=False,
+        )  # fmt: skip
+        assert dict(found.undefined) == {"zero_probability": 2}
+    [found] = cal.regression([-1.0, 1, 2, 3], [1.0, 1, 2, 0], measures=["D2-Tweedie(power=2)"])
+    assert dict(found.undefined) == {"outside_of_domain": 2}

@@ -99,3 +99,16 @@ def test_what_is_not_drawn(table: pa.Table, how: dict[str, str]) -> None:
         "y", probability="p", data=table, engine="stream", measures=["KS"], **how
     )
     assert found["KS"].no_interval == "no_analytic_interval"
+
+
+def test_squares_of_weights_are_drawn_with_them(table: pa.Table) -> None:
+    """Spiegelhalter's z has them in its denominator: drawn as if all weights were one, its
+    interval began at the value itself, and went on with the scale of the weights."""
+    asked = {"data": table, "measures": ["Spiegelhalter-z"], "curves": False}
+    [theirs] = cal.classification("y", probability="p", weight="w", **asked)
+    asked["data"] = table.append_column("double", pa.array(2 * table["w"].to_numpy()))
+    for weight in ("w", "double"):
+        [ours] = cal.classification("y", probability="p", weight=weight, engine="stream", **asked)
+        assert ours.value == pytest.approx(theirs.value)
+        length = theirs.high - theirs.low
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=length / 10)

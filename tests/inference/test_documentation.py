@@ -113,3 +113,39 @@ def test_there_is_a_default_of_every_kind() -> None:
         *("classification", "regression", "retrieval", "costs")
     }
     assert len(DEFAULTS) >= 20
+
+
+def test_pages_for_newcomers_name_the_default_tests() -> None:
+    """What choosing.md, the page on comparisons, and the method section of a paper say."""
+    truth = RANDOM.integers(0, 2, 100)
+    score = {name: np.clip(0.3 * truth + RANDOM.random(100) / 1.5, 0.01, 0.99) for name in "ab"}
+    measures = ["accuracy", "log-loss", "Brier", "AUC", "AP"]
+    rows = cal.classification(truth, probability=score, measures=measures, curves=False)
+    errors = {name: truth + RANDOM.normal(size=100) for name in "ab"}
+    numbers = cal.regression(truth, errors, measures=["RMSE", "R2"], curves=False)
+    topics = cal.from_values({name: RANDOM.random(30).tolist() for name in "ab"}, measure="AP")
+    usual = {d.test for ev in (rows, numbers, topics) for d in ev.comparison or ()}
+    assert usual == {"paired t or Bayesian bootstrap"}
+    others = cal.classification(truth, probability=score, measures=["F1", "MCC", "KS"])
+    assert {d.test for d in others.comparison or ()} == {"paired bootstrap"}
+    docs = Path(__file__).parents[2] / "docs"
+    pages = {name: (docs / name).read_text(encoding="utf-8") for name in (
+        "choosing.md", "concepts/better.md", "paper.md"
+    )}  # fmt: skip
+    [default] = re.findall(
+        r"^\| means over topics or groups;.*", pages["choosing.md"], re.MULTILINE
+    )
+    assert "paired t or Bayesian bootstrap" in default
+    assert not re.search(r"(McNemar|DeLong|randomisation)[^|]*\(default", pages["choosing.md"])
+    [default] = re.findall(
+        r"^\| a value for each topic.*", pages["concepts/better.md"], re.MULTILINE
+    )
+    assert "paired t or Bayesian bootstrap" in default
+    method = pages["paper.md"].split("## What to write")[1].split("\n\n")[2].replace("\n> ", " ")
+    assert "the paired t test or the Bayesian bootstrap of the mean difference" in method
+
+
+def test_the_detectable_difference_of_the_first_page_is_that_of_its_example() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "own-files.md").read_text(encoding="utf-8")
+    [printed] = re.findall(r"minimum detectable difference ([\d.]+) \(80% power\)", page)
+    assert f"a true difference of {printed} would be found" in page

@@ -154,6 +154,31 @@ def test_two_classes(case: str, tmp_path: Path) -> None:
         agree(ways)
 
 
+@pytest.mark.parametrize(
+    "weights", [[0.3] * 6, [0.0, 2.0, 2.0, 0.0, 2.0, 2.0], [1.0, 2.0, 0.5, 0.0, 3.0, 1.0]]
+)
+def test_weighted_rows(weights: list[float], tmp_path: Path) -> None:
+    """Weights that are all alike, but for rows of 0, are none, also in totals."""
+    truth, predicted, probability = TWO["ordinary"]
+    path = table(tmp_path / "r.parquet", y=truth, labels=predicted, p=probability, w=weights)
+    for reads, option, measures in of_two_classes():
+        said: Any = predicted if reads == "labels" else probability
+        column = "labels" if reads == "labels" else "p"
+        of: Mapping[str, Any] = {"measures": measures, **NO_INTERVAL}
+        stream = cal.classification(
+            "y", **{option: column}, data=str(path), engine="stream", weight="w", **of
+        )
+        more = ["--truth", "y", f"--{option}", column, "--weight", "w"]
+        agree(
+            {
+                "verb": by_name(cal.classification(truth, **{option: said}, weight=weights, **of)),
+                "stream": by_name(stream),
+                "command": command("classification", path, measures, *more),
+                "measure": called(measures, truth, said, weight=weights),
+            }
+        )
+
+
 def test_balanced_accuracy_of_one_class_has_no_value() -> None:
     """Half of it is the share of no rows."""
     balanced = cal.measure("balanced-accuracy")

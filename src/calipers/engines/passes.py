@@ -10,6 +10,7 @@ system follows from the statistics.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,8 @@ class Passes:
     beside: Callable[[Mapping[str, System]], Any] = _nothing
     #: The systems on all rows, where these are in memory.
     memory: Mapping[str, System] | None = None
+    #: Of some rows, what each of all rows weighs where all weigh alike.
+    unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
 
     @classmethod
@@ -94,8 +97,14 @@ class Passes:
             made = with_replicates(applied(own, statistic), made, statistic)
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
         error, clusters = made.error, None
-        if passed.clustered:
+        scale = self._scale(asked, own, made.value)
+
+        def moved() -> Influence | None:
             found = self.influences.get(asked)
+            return found if found is None or scale == 1 else scale * found
+
+        if passed.clustered:
+            found = moved()
             clusters = None if found is None else found.space.clusters
             error = None if found is None else lambda: found.error
         if error is None and not self.engine.again:
@@ -104,7 +113,7 @@ class Passes:
             error = _of_one_pass if known else None
         return replace(
             made,
-            influence=lambda: self.influences.get(asked),
+            influence=moved,
             error=error,
             uneven=passed.weight.uneven,
             clusters=clusters,
@@ -153,10 +162,39 @@ class Passes:
         return found.settled(self.bounded)
 
     @cached_property
+    def unit(self) -> float:
+        """What each row weighs where all weigh alike, which is as good as no weight; else 1."""
+        if self.unit_of_all is not None:
+            return self.unit_of_all()
+        weight = self.passed.weight
+        alike = self.memory is None and not weight.uneven and math.isfinite(weight.most)
+        return weight.most if alike and weight.most > 0 else 1.0
+
+    @cached_property
     def statistics(self) -> Mapping[Asked, Statistic]:
         """What each measure is a formula over, of all rows; nothing of measures that take more than
-        one statistic."""
+        one statistic. Where all rows weigh alike, of rows that weigh 1."""
+        found, unit = self.passed.statistics, self.unit
+        if unit != 1:
+            found = {number: of.in_units(unit) for number, of in found.items()}
+        return {asked: found[number] for asked, number in self.numbers.items()}
+
+    @cached_property
+    def _weighed(self) -> Mapping[Asked, Statistic]:
+        """The same with the weights as they are given."""
         return {asked: self.passed.statistics[number] for asked, number in self.numbers.items()}
+
+    def _scale(self, asked: Asked, own: Measure, value: float) -> float:
+        """How many times what rows of weight 1 move a value is what the rows as they are do: totals
+        grow with the weights, all else does not."""
+        if self.unit == 1 or not math.isfinite(value):
+            return 1.0
+        statistic = self._weighed[asked]
+        formula = applied(own, statistic)
+        if not isinstance(statistic, formula.definition.on):
+            return 1.0  # sums of which a line is fitted
+        given = float(formula.apply(statistic))
+        return 1.0 if given == 0 or math.isclose(given, value, rel_tol=1e-6) else value / given
 
     @cached_property
     def values(self) -> dict[Asked, float]:
@@ -177,10 +215,10 @@ class Passes:
     def moving(self) -> Moving:
         """How much each row of a batch moves each number, as far as that is known."""
         few: dict[int, Statistic] = {}
-        for of in self.statistics.values():
+        for of in self._weighed.values():
             if id(of) not in few:
                 few[id(of)] = of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
-        return Moving(self.build, {asked: few[id(of)] for asked, of in self.statistics.items()})
+        return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
 
     @cached_property
     def influences(self) -> Mapping[Asked, Influence]:

@@ -237,7 +237,9 @@ class Group:
             return found.parts[0]
 
         rows = _Made(p.engine, first, second)
-        return replace(p, engine=rows, build=Pick(at), _made=[])
+        return replace(
+            p, engine=rows, build=Pick(at), unit_of_all=lambda: self.whole.unit, _made=[]
+        )
 
     @property
     def _all(self) -> Pieces:

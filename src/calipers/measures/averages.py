@@ -129,7 +129,9 @@ def without_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
         each, weighs = measure.plain.reasons(statistic).items(), np.asarray(statistic.of_truth > 0)
         # An output that does not vary weighs nothing, unless none does.
         alike = measure.average != BY_VARIANCE or ~weighs.any(axis=-1, keepdims=True)
-        return {why: (np.asarray(where, bool) & (weighs | alike)).any(axis=-1) for why, where in each}
+        return {
+            why: (np.asarray(where, bool) & (weighs | alike)).any(axis=-1) for why, where in each
+        }
     return None
 
 

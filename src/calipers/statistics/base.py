@@ -72,6 +72,11 @@ class Statistic:
         """What it stands for, where it only gathers."""
         return self
 
+    def in_units(self, weight: float) -> Statistic:
+        """The same of rows that weigh 1, where each weighs as much as this; what holds no weights
+        is that already."""
+        return self
+
     def _added(self, other: Self, *names: str) -> Self:
         """With these of its parts added up."""
         changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}

@@ -65,6 +65,11 @@ class ConfusionMatrix(Statistic):
             raise ValueError(f"labels {self.labels} and {other.labels} do not match")
         return self._added(other, "counts", "squares", "rows")
 
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        counts = np.rint(self.counts / weight)
+        return replace(self, counts=counts, squares=counts)
+
     @property
     def tp(self) -> FloatArray:
         """Positives predicted positive (two classes)."""

@@ -205,6 +205,11 @@ class SummedLogits(Statistic):
             made[1, :, at] += of.squares
         return type(self)(lowest, made[0], made[1], ends, certain, rows, width)
 
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        sums = self.sums / weight
+        return replace(self, sums=sums, squares=sums)
+
     def _widened(self, width: float) -> Self:
         """The same in bins of that width, a power of 2 times this one."""
         of = self

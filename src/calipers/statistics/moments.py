@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
@@ -69,6 +69,14 @@ class Moments(Statistic):
             a[1] + b[1],
             a[2] + b[2],
             self.infinite + other.infinite,
+        )
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        number, m2 = float(np.rint(self.weight / weight)), self.m2 / weight
+        cross = self.cross / weight**2
+        return replace(
+            self, weight=number, m2=m2, squares=number, v2=self.v2 / weight**2, cross=cross
         )
 
     def _moved(self, centre: float) -> tuple[float, float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
@@ -95,6 +95,12 @@ class NumberMoments(Statistic):
         r = predicted - truth - self.residual
         return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        number = np.rint(self.weight / weight)
+        sums: Any = {name: np.asarray(getattr(self, name) / weight) for name in _SUMS}
+        return replace(self, weight=number, squares=number, **sums)
+
     def __add__(self, other: Self) -> Self:
         return self._with(other, 1.0)
 
@@ -168,6 +174,10 @@ class NumberRows(Statistic):
     def __add__(self, other: Self) -> Self:
         columns = zip(self._columns, other._columns, strict=True)
         return type(self)(*(np.concatenate(both, axis=-1) for both in columns))
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        return self.weighing(np.ones(self.weight.shape))
 
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -66,6 +66,11 @@ class OccupiedMatrix(ConfusionMatrix):
         names = ("held", "held_squares", "place", "labels", "rows")
         return {name: getattr(self, name) for name in names}
 
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        held = np.rint(self.held / weight)
+        return type(self)(**{**self._parts(), "held": held, "held_squares": held})
+
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"{len(self.labels)} labels and {len(other.labels)} do not match")

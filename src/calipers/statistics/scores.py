@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
@@ -237,6 +237,17 @@ class ScoreTable(Statistic):
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return self.positive, self.negative, self.positive_squares, self.negative_squares
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        positive, negative = np.rint(self.positive / weight), np.rint(self.negative / weight)
+        return replace(
+            self,
+            positive=positive,
+            negative=negative,
+            positive_squares=positive,
+            negative_squares=negative,
+        )
 
     @property
     def weighted(self) -> bool:
