@@ -130,6 +130,12 @@ CASES: dict[str, tuple[Callable[[], cal.Evaluation], tuple[str, str], Callable[[
         ("", "percent-agreement"),
         lambda: float((STARS == GUESS).mean()),
     ),
+    # Nearly as many categories as ratings: items by categories would take 10 GiB and more.
+    "measurements": (
+        lambda: cal.agreement({"ann": LATENT, "ben": LATENT + SCORE}, scale="interval", **FEW),
+        ("", "Krippendorff-alpha(scale='interval')"),
+        lambda: 1 - np.square(SCORE).mean() / 2 / np.append(LATENT, LATENT + SCORE).var(ddof=1),
+    ),
     "stream": (
         lambda: cal.classification(
             "y", probability="p", measures=["AUC", "Brier"], engine="stream",

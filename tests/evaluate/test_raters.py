@@ -205,11 +205,11 @@ def test_how_items_move_it(method: str, scale: str) -> None:
     measure = cal.measure(NAMES[method] + own)
 
     def at(times: np.ndarray) -> float:
-        r = Ratings(tuple("0123"), np.arange(4.0), np.repeat(counts, times, axis=0))
+        r = Ratings.from_counts(np.repeat(counts, times, axis=0), "0123", np.arange(4.0))
         return float(measure.apply(r))
 
     many, n = 2000, len(counts)
-    whole = Ratings(tuple("0123"), np.arange(4.0), np.tile(counts, (many, 1)))
+    whole = Ratings.from_counts(np.tile(counts, (many, 1)), "0123", np.arange(4.0))
     moved = moved_by_items(measure, whole)
     assert moved is not None
     for item in range(n):
@@ -294,8 +294,8 @@ def test_text_has_no_intervals() -> None:
 
 def test_parts_merge() -> None:
     counts = np.array([[2, 0], [1, 1], [0, 2]])
-    whole = Ratings(("x", "y"), np.arange(2.0), counts)
-    parts = [Ratings(("x", "y"), np.arange(2.0), part) for part in (counts[:1], counts[1:])]
+    whole = Ratings.from_counts(counts, "xy", np.arange(2.0))
+    parts = [Ratings.from_counts(part, "xy", np.arange(2.0)) for part in (counts[:1], counts[1:])]
     assert (parts[0] + parts[1]).to_bytes() == whole.to_bytes()
     assert Ratings.from_bytes(whole.to_bytes()).to_bytes() == whole.to_bytes()
 

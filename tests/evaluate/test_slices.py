@@ -22,7 +22,8 @@ from calipers.inference.intervals import Interval
 from calipers.inference.scores import Drawn
 from calipers.report.slices import slice_groups
 from calipers.results import Slices
-from calipers.statistics import ScoreTable
+from calipers.statistics import ConfusionMatrix, ScoreTable
+from calipers.statistics.occupied import OccupiedMatrix
 
 ROWS = 400
 MEASURES = ("AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "recall", "F1", "MCC")
@@ -856,3 +857,17 @@ def test_the_interval_of_limits_has_its_test() -> None:
     assert 0 < found.p < 1
     just = of(1 - found.p)
     assert min(abs(just.low), abs(just.high)) < 1e-6
+
+
+def test_no_more_than_all_weight_is_right() -> None:
+    for seed in range(10):
+        counts = np.diag(np.random.default_rng(seed).random(5) * 50)
+        held, place = counts.diagonal(), np.arange(0, 25, 6)
+        for made in (
+            ConfusionMatrix(counts, counts, tuple("abcde")),
+            OccupiedMatrix(held, held, place, tuple("abcde")),
+        ):
+            assert 1 - 1e-15 < cal.measure("accuracy").apply(made) <= 1, seed
+            assert 0 <= cal.measure("error-rate").apply(made) < 1e-15, seed
+    # A share of weights that are rounded otherwise has a test all the same.
+    assert unpaired.shares(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1

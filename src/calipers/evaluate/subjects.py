@@ -215,9 +215,9 @@ def of_raters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[task])
     has: dict[str, tuple[Any, ...]] = {}
     for name, s in source.by_name.items():
-        r = s.over(alpha).statistic
+        r = s.over(alpha).statistic.shared
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
-        share = float(r.of_category[at] / r.times.sum()) if len(r.shared) else 0.0
+        share = float(r.of_category[at] / r.times.sum()) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
         has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
     return _of(task, source, has, (), told)

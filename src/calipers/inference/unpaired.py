@@ -29,7 +29,7 @@ def shares(first: float, n: float, second: float, m: float) -> Test:
     name = "score, two proportions"
     if not (n > 0 and m > 0):
         return Test(NAN, name)
-    pooled = (first * n + second * m) / (n + m)
+    pooled = min(1.0, (first * n + second * m) / (n + m))  # of weights, whose sums are rounded
     se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     if se == 0:  # both are 0, or both 1
         return Test(1.0, name)

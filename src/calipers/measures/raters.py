@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 of_raters = partial(measure, family="agreement", on=Ratings, higher_is_better=True, perfect=1.0)
 
 _NO_ITEM = {"no_shared_item": lambda r, _: len(r.shared) == 0}
-_ONE_CATEGORY = {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1}
+_ONE_CATEGORY = {"one_category": lambda r, _: np.count_nonzero(r.shared.of_category) == 1}
 _NO_NUMBERS = {
     "no_distances": lambda r, own: own["scale"] == "interval" and bool(np.isnan(r.values).any())
 }
-_UNEQUAL = {"unequal_ratings": lambda r, _: len(r.times) > 0 and np.ptp(r.times) > 0}
+_UNEQUAL = {
+    "unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0
+}
 
 
 class _Pairs(NamedTuple):
@@ -47,36 +49,44 @@ class _Pairs(NamedTuple):
 
 
 def _pairs(r: Ratings, scale: str) -> _Pairs:
-    n, m, own, all_of = r.times.sum(), r.times, r.shared, r.of_category
+    own = r.shared
+    m, all_of = own.times, own.of_category
+    n = m.sum()
     if scale == "nominal":
-        apart = (m**2 - np.square(own).sum(axis=1)) / (m - 1)
+        apart = (m**2 - own.squares) / (m - 1)
         total = n**2 - np.square(all_of).sum()
-        return _Pairs(apart, float(total), apart, 2 * (n * m - own @ all_of))
-    x = r.middles if scale == "ordinal" else r.values
+        return _Pairs(apart, float(total), apart, 2 * (n * m - own.by_item(all_of)))
+    x = own.middles if scale == "ordinal" else r.values
     x = x - (all_of @ x) / n  # sums of squares keep their digits
-    first, second = own @ x, own @ x**2
+    first, second = own.by_item(x), own.by_item(x**2)
     apart = 2 * (m * second - first**2) / (m - 1)
     spread = float(all_of @ x**2)
     total, more = 2 * n * spread, 2 * (m * spread + n * second)
     moved = apart
     if scale == "ordinal":  # whose ranks move with the ratings
-        shift = np.cumsum(own, axis=1) - own / 2
-        slope = 4 * ((m / (m - 1)) @ own * x - (first / (m - 1)) @ own)
-        moved, more = apart + shift @ slope, more + shift @ (4 * n * all_of * x)
+
+        def shifted(slope: FloatArray) -> FloatArray:
+            """What it makes of each item that its ratings move all middles above them by 1, and
+            their own by a half."""
+            return own.by_item(slope[::-1].cumsum()[::-1] - slope / 2)
+
+        slope = 4 * (own.by_category(m / (m - 1)) * x - own.by_category(first / (m - 1)))
+        moved, more = apart + shifted(slope), more + shifted(4 * n * all_of * x)
     return _Pairs(apart, total, moved, more)
 
 
 def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
     """1 − D_o/D_e, where chance does not draw one rating twice."""
     pairs = _pairs(r, scale)
-    return np.asarray(1 - pairs.lost * (r.times.sum() - 1) / pairs.total)
+    return np.asarray(1 - pairs.lost * (r.shared.times.sum() - 1) / pairs.total)
 
 
 def _moves(r: Ratings, scale: str) -> FloatArray:
     """By how much each item moves that."""
     lost, (_, total, moved, more) = (pairs := _pairs(r, scale)).lost, pairs
-    n = r.times.sum() - 1
-    return np.asarray(-(moved * n + lost * r.times - lost * n * more / total) / total)
+    m = r.shared.times
+    n = m.sum() - 1
+    return np.asarray(-(moved * n + lost * m - lost * n * more / total) / total)
 
 
 @of_raters(
@@ -114,7 +124,7 @@ def _by_item(r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray
     """What agrees is the mean over the items that were rated twice; shares of categories, of which
     chance is made, are those of all items that were rated, as in Gwet 2014."""
     agreed = r.agreeing[r.twice].sum() / np.float64(len(r.shared))
-    return _ByItem(agreed, *chance_of(r.shares.sum(axis=0) / np.float64(len(r.shares))))
+    return _ByItem(agreed, *chance_of(r.share_of_category))
 
 
 def _moves_by_item(
@@ -124,7 +134,8 @@ def _moves_by_item(
     of = _by_item(r, chance_of)
     agreeing = r.agreeing[r.rated]
     apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / len(r.shared)
-    more = (r.shares - r.shares.mean(axis=0)) @ of.slope / len(r.shares)
+    own = (r.by_item(of.slope) / np.maximum(r.times, 1))[r.rated]
+    more = (own - own.mean()) / len(own)
     return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
 
 
@@ -145,7 +156,7 @@ def _one_guessed(share: FloatArray) -> tuple[Any, FloatArray]:
     range=(-1, 1),
     undefined=_NO_ITEM
     | _UNEQUAL
-    | {"one_category": lambda r, _: np.count_nonzero(r.counts.sum(axis=0)) == 1},
+    | {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1},
     reference="Fleiss 1971; Gwet 2014",
 )
 def fleiss(r: Ratings) -> FloatArray:
@@ -179,12 +190,13 @@ def gwet(r: Ratings) -> FloatArray:
 def percent(r: Ratings) -> FloatArray:
     """Share of the pairs of ratings of an item that agree, by chance or not; each rating counts
     once."""
-    return np.asarray(1 - _pairs(r, "nominal").lost / r.times.sum())
+    return np.asarray(1 - _pairs(r, "nominal").lost / r.shared.times.sum())
 
 
 def _moves_percent(r: Ratings) -> FloatArray:
-    n, pairs = r.times.sum(), _pairs(r, "nominal")
-    return np.asarray((pairs.lost / n * r.times - pairs.apart) / n)
+    m, pairs = r.shared.times, _pairs(r, "nominal")
+    n = m.sum()
+    return np.asarray((pairs.lost / n * m - pairs.apart) / n)
 
 
 _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {

@@ -50,7 +50,7 @@ class Rated:
                 return dirichlet.bayesian(value + moved, bounds, level)
 
             methods = {"bayesian": bayesian}
-        rare = r.times.sum() - r.of_category.max(initial=0) < FEW_OF_CATEGORY
+        rare = r.shared.times.sum() - r.shared.of_category.max(initial=0) < FEW_OF_CATEGORY
         return Reading(
             value=value,
             kind="agreement of raters",

@@ -139,8 +139,9 @@ class ConfusionMatrix(Statistic):
 
     @cached_property
     def correct(self) -> FloatArray:
-        """Everything predicted as what it is."""
-        return np.asarray(np.trace(self.counts, axis1=-2, axis2=-1))
+        """Everything predicted as what it is; no more than everything, as weights that are added up
+        in another order may be."""
+        return np.minimum(np.trace(self.counts, axis1=-2, axis2=-1), self.total)
 
     @property
     def weighted(self) -> bool:
