@@ -289,6 +289,21 @@ def test_what_cannot_become_an_array_is_told_by_its_argument(name: str, error: E
         assert raised.value.__cause__ is error
 
 
+@pytest.mark.parametrize("error", [TypeError("of no kind"), RuntimeError("gone"), OSError()])
+def test_what_cannot_become_a_table_is_told(error: Exception) -> None:
+    fails = _Fails("__arrow_c_stream__", error)
+    for called in (
+        lambda: cal.regression("y", "p", data=fails),
+        lambda: cal.agreement(fails),
+        lambda: cal.retrieval(fails, {"a": {"q": {"d": 1.0}}}),
+        lambda: cal.retrieval({"q": {"d": 1}}, {"a": fails}),
+    ):
+        with pytest.raises(cal.InputError, match="Tensor makes no table") as raised:
+            called()
+        assert str(raised.value).endswith(str(error) or type(error).__name__)
+        assert raised.value.__cause__ is error
+
+
 def test_memory_that_does_not_suffice_is_no_fault_of_the_values() -> None:
     with pytest.raises(MemoryError):
         cal.classification(_Fails("__array__", MemoryError()), [0, 1])

@@ -157,3 +157,17 @@ def test_training_sets_of_one_size() -> None:
         cal.bias_variance(LinearRegression(), generate=uneven, test=(GRID[:, None], GRID))
     with pytest.raises(cal.InputError, match="squared loss"):
         cal.bias_variance(KNeighborsClassifier(), *rows(30), noise=0.1)
+
+
+def test_a_row_that_is_not_there_is_told_with_those_that_are(
+    polynomial: cal.Decomposition,
+) -> None:
+    with pytest.raises(KeyError, match="polynomialfeatures__degree 2 is not here, only 1, 3, 6"):
+        polynomial[2]
+    one = cal.bias_variance(
+        LinearRegression(), generate=draw, test=(GRID[:, None], wave(GRID)), noise=0.01,
+        training_sets=20,
+    )  # fmt: skip
+    assert one[""] is next(iter(one))
+    with pytest.raises(KeyError, match="0 is not here: no parameter was varied"):
+        one[0]

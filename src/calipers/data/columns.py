@@ -124,12 +124,12 @@ def _table(data: Any, what: str) -> pa.Table:
     try:
         return as_arrow(data)
     except InputError as error:
-        if not isinstance(data, Mapping):
+        if "is no source of judgments" in str(error):
             raise InputError(
                 f"{what}: {type(data).__name__} is no table; expected a path, a dict of columns, "
                 "or a data frame (pandas, polars, Arrow)"
             ) from None
-        raise InputError(f"{what}: {error}") from None
+        raise InputError(f"{what}: {error}") from error.__cause__
 
 
 def _resolved(values: Any, table: pa.Table, what: str, join: _Join | None) -> Any:

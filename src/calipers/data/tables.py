@@ -311,9 +311,12 @@ def as_arrow(frame: Any) -> pa.Table:
             return pa.Table.from_pandas(frame, preserve_index=False)
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise InputError(f"{type(frame).__name__} makes no table: {first}") from None
+    except (MemoryError, InputError):
+        raise
+    except Exception as error:
+        # Arrow's own, and whatever the stream of somebody else's frame raises.
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise InputError(f"{type(frame).__name__} makes no table: {first}") from error
     raise InputError(
         f"{type(frame).__name__} is no source of judgments or a run; expected a path, "
         "a dict of dicts, a data frame (pandas, polars, Arrow), or rows with query_id and doc_id"

@@ -293,7 +293,7 @@ def placed(data: Any, origin: Origin) -> Iterator[None]:
         if isinstance(data, str):  # the core has named file and line
             raise InputError(str(error)) from None
         if origin.path is None:
-            raise InputError(f"{origin.name}: {error}") from None
+            raise InputError(f"{origin.name}: {error}") from error.__cause__
         with tables.located(origin.path):
             raise InputError(str(error)) from None
 

@@ -320,6 +320,8 @@ def _row_of(rows: tuple[R, ...], value: Any, parameter: str) -> R:
     """The row of a value, given as it is shown or as it was given."""
     found = [row for row in rows if row.value == str(value)]
     if not found:
+        if not parameter:
+            raise KeyError(f"{value!r} is not here: no parameter was varied, and the row has ''")
         there = ", ".join(row.value for row in rows)
         raise KeyError(f"{parameter} {value!r} is not here, only {there}")
     return found[0]
