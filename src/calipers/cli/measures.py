@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def command(
     name: str | None, task: str | None, statistic: str | None, words: tuple[str, ...]
 ) -> None:
-    """List the measures, or explain the one called NAME (aliases of other tools work too).
+    """List the measures, or explain the one called NAME (aliases of other tools work too, and
+    words such as "hit rate").
 
     \b
     Example:
       calipers measures --task classification --find calibration
     """
-    from calipers.measures import in_each_task, parse
     from calipers.report.columns import folded, width_of
 
     room = width_of(sys.stdout)
@@ -44,10 +44,24 @@ def command(
         return
     if task or statistic or words:
         raise click.UsageError("--task, --statistic and --find choose from the list; NAME is one")
-    # Of a name that no task knows, to parse it says what is wrong.
-    for measure in list(in_each_task(name)) or [parse(name)]:
+    for measure in _meant(name):
         for line in explanation(measure).split("\n"):
             click.echo("\n".join(folded(line, room)))
+
+
+def _meant(name: str) -> list[Measure]:
+    """What a name means in each task; where it lacks a parameter, all that it may be of."""
+    from calipers.measures import TASKS, UnknownMeasureError, parse
+    from calipers.measures.names import senses
+
+    found: list[Measure] = []
+    for families in TASKS.values():
+        try:
+            found.append(parse(name, families))
+        except UnknownMeasureError:
+            found += [d.example() for d in senses(name, families) if d.required]
+    # Of a name that no task knows, to parse it says what is wrong.
+    return found or [parse(name)]
 
 
 def _listed(task: str | None, statistic: str | None, words: tuple[str, ...]) -> Iterator[str]:

@@ -85,8 +85,8 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
 
 @error(
     "error-rate",
-    aliases=("error_rate", "zero_one_loss", "misclassification_rate", "hamming_loss"),
-    shares=("hamming_loss",),
+    aliases=("error_rate", "ERR", "zero_one_loss", "misclassification_rate", "hamming_loss"),
+    shares=("ERR", "hamming_loss"),
     share_of="total",
     any_classes=True,
     hits=False,
@@ -291,7 +291,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
 
 @rate(
     "Jaccard",
-    aliases=("jaccard_score", "IoU", "critical_success_index", "threat_score"),
+    aliases=("jaccard_score", "JI", "IoU", "critical_success_index", "threat_score"),
     undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
     reference="Jaccard 1912",
 )

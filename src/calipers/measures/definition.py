@@ -200,7 +200,9 @@ class Definition:
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
                 as_in = asked(self.name, name, self.at, self.infix)
-                raise UnknownMeasureError(f"{self.name} needs {name}, as in {as_in}")
+                about = PARAMETERS[name].about
+                what = f"{name}, {about}" if about else name
+                raise UnknownMeasureError(f"{self.name} needs {what}, as in {as_in}")
             if value is not None or self.parameters[name] is not None:
                 check(self.name, name, value)
         check_together(self.name, self.parameters, bound)

@@ -67,6 +67,15 @@ READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
         "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "
         "here Jaccard."
     },
+    ("counts", "error-rate"): {
+        "ERR": "ERR is the error rate here; of rankings, in retrieval, ERR is expected reciprocal "
+        "rank."
+    },
+    ("retrieval", "Rprec"): {
+        "r-precision": "R-precision is the precision at rank R, the number of relevant documents; "
+        "elsewhere it is the precision where a recall is first reached, here P@recall=0.2, or the "
+        "largest precision from that recall on, here IPrec@0.2."
+    },
     ("retrieval", "NumRelRet"): {
         "hits": "hits@k is a number of documents, added up over topics; in ranx it is their mean "
         "per topic, and of recommendations and knowledge graphs Hits@k is the share of topics "

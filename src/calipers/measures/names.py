@@ -11,6 +11,9 @@ HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
                 macro-R2        over outputs: macro or variance-weighted
 HOW-NAME(labels=['a', 'b'])     of these classes only; without=['a']: of all but these
 NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
+
+What means nothing so is looked up in words, as in ``Mean Reciprocal Rank``: see
+:mod:`calipers.measures.phrases`.
 """
 
 from __future__ import annotations
@@ -29,7 +32,14 @@ from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import ELSEWHERE, in_our_words, read_otherwise
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
-from calipers.measures.parameters import LONGEST_NAME
+from calipers.measures.parameters import LONGEST_NAME, asked
+from calipers.measures.phrases import (
+    macro_of_topics,
+    no_measure,
+    of_default,
+    sides,
+    spelled_out,
+)
 from calipers.measures.registry import candidates, definitions, key, load
 from calipers.measures.spelling import BETWEEN
 
@@ -63,13 +73,16 @@ def parse(
     family: str | Sequence[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Measure:
-    """The measure that a name means; names ignore case and may be the aliases of other tools.
+    """The measure that a name means; names ignore case and may be the aliases of other tools, or
+    the words that a measure goes by.
 
     ``defaults`` are values of parameters that the name does not mention, for the measures that
     have them: the relevance level of a whole evaluation, say.
 
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
+    >>> str(parse("Hit rate", family="counts")), str(parse("Recall @ False Positive Rate = 0.1"))
+    ('recall', 'recall@FPR=0.1')
     """
     given: Any = text
     if not isinstance(given, str) or len(given) > LONGEST_NAME:
@@ -77,7 +90,94 @@ def parse(
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
     families = named(family)
     load(families)
-    return _parsed(text, families, defaults, _unknown)
+    try:
+        return _parsed(text, families, defaults, _unknown)
+    except UnknownMeasureError:
+        # A name that is known as it is spelled lacks a parameter, or has one too many.
+        measure = None if meanings(text, families) else _in_words(text, families, defaults)
+        if measure is None:
+            raise
+        return measure
+
+
+def _in_words(
+    text: str, families: Sequence[str], defaults: Mapping[str, Any] | None
+) -> Measure | None:
+    """The measure that a text means which is no name as it is spelled; None where there is none.
+
+    Raises
+    ------
+    UnknownMeasureError
+        Where it has several meanings, or lacks a parameter; it says how to ask for each.
+    """
+    pair = sides(text)
+    if pair:
+        return _in_both(text, pair, families, defaults)
+    if _instead(text, families) is not None:
+        raise UnknownMeasureError(_unknown(text, families))
+    of_topics = macro_of_topics(text, families)
+    if of_topics is not None:
+        with contextlib.suppress(UnknownMeasureError):
+            measure = parse(of_topics, families, defaults)
+            if measure.definition.summary == "mean":
+                return measure
+    made: dict[Measure, None] = {}
+    told = ""
+    ways = spelled_out(text, families)
+    for way in ways:
+        try:
+            made.setdefault(_parsed(way, families, defaults, _unknown))
+        except UnknownMeasureError as error:
+            told = told or str(error).removeprefix(f"{way!r}: ")
+    if len(ways) > 1 and len(made) != 1:
+        senses = dict.fromkeys(d for way in ways for d in meanings(way, families)[:1])
+        raise UnknownMeasureError(_one_of(text, [*senses]))
+    if made:
+        return next(iter(made))
+    if told:
+        raise UnknownMeasureError(f"{text!r}: {told}")
+    if _NAME.match(text.strip()) or any(mark in text for mark in "[]()") or not text.strip():
+        return None
+    raise UnknownMeasureError(_unknown(text, families))
+
+
+def _in_both(
+    text: str, pair: Sequence[str], families: Sequence[str], defaults: Mapping[str, Any] | None
+) -> Measure:
+    """The measure of a name with others in parentheses, which have to be its own."""
+    measure = parse(pair[0], families, defaults)
+    for other in pair[1:]:
+        if measure.definition not in senses(other, families):
+            raise UnknownMeasureError(
+                f"{text!r}: {other} is not {measure}, which is called "
+                + ", ".join(measure.definition.spellings)
+            )
+    return measure
+
+
+def senses(text: str, families: Sequence[str]) -> list[Definition]:
+    """The definitions that a name or a phrase may stand for, whatever their parameters."""
+    load(families)
+    found = dict.fromkeys(meanings(text, families))
+    if not found:
+        pair, of_topics = sides(text), macro_of_topics(text, families)
+        if pair:
+            found = dict.fromkeys(senses(pair[0], families))
+        ways = [*spelled_out(text, families), *([of_topics] if of_topics else [])]
+        for way in ways if not found else ():
+            found |= dict.fromkeys(meanings(way, families))
+    return list(found)
+
+
+def _one_of(text: str, senses: Sequence[Definition]) -> str:
+    """That a name has several meanings, and how to ask for each."""
+    ways = " or ".join(f"{d.example()} ({_begun_small(d.title)})" for d in senses)
+    return f"{text!r} has several meanings; ask for {ways}"
+
+
+def _begun_small(title: str) -> str:
+    """A title as it stands within a sentence: an abbreviation keeps its capitals."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _parsed(
@@ -102,14 +202,14 @@ def _parsed(
     name, readings, values = _readings(text, families)
     if not readings:
         raise UnknownMeasureError(unknown(text, families))
-    definition, written = _chosen(text, name, readings, values)
+    definition, written = _chosen(text, name, readings, values, defaults, alone=True)
     for place, number in written.items():
         parameter = getattr(definition, place)
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         if parameter in values:
             raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
-        values[parameter] = _number(text, number)
+        values[parameter] = _number(text, number, definition, parameter)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     note = read_otherwise(definition.family, definition.name, name)
     return replace(definition.bind({**taken, **values}), alias=_alias(definition, name), note=note)
@@ -190,8 +290,11 @@ def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], d
     )
     written: dict[str, str] = {}
     if at is not None:
-        key, equals, number = at.rpartition("=")
-        name, written = f"{name}@{key}" if equals else name, {"at": number}
+        joint, equals, number = at.rpartition("=")
+        if not equals and candidates(f"{name}@{at}", families):  # the number is left out
+            name = f"{name}@{at}"
+        else:
+            name, written = f"{name}@{joint}" if equals else name, {"at": number}
     readings = [(d, written) for d in candidates(name, families)]
     readings += _by_trailing_number(name, families, written)
     readings += _by_infix(name, families, written)
@@ -232,10 +335,23 @@ def _translated(
 Reading = tuple[Definition, dict[str, str]]
 
 
-def _chosen(text: str, name: str, readings: list[Reading], values: Mapping[str, Any]) -> Reading:
+def _chosen(
+    text: str,
+    name: str,
+    readings: list[Reading],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    alone: bool = False,
+) -> Reading:
     """The one that the name means: of several, those that the parameters make a measure of, and of
-    these one whose own name it is."""
-    readings = [r for r in readings if _can_bind(*r, values)] or readings
+    these one whose own name it is; with ``defaults``, where those that are written do not. Where
+    that leaves several that all lack a parameter, it is the first of them, or ``alone`` none."""
+    every = readings
+    readings = [r for r in readings if _can_bind(*r, values)]
+    if not readings and defaults:
+        readings = [r for r in every if _can_bind(*r, values, defaults)]
+    bound, readings = bool(readings), readings or every
     own = [
         (d, written)
         for d, written in readings
@@ -248,15 +364,31 @@ def _chosen(text: str, name: str, readings: list[Reading], values: Mapping[str, 
             f"{text!r} is defined for {' and '.join(families)}; "
             f"say which with family={families[0]!r}"
         )
+    if alone and not bound:
+        lacking = [d for d, w in readings if _given(d, w, values) <= set(d.parameters)]
+        if len(lacking) > 1:
+            raise UnknownMeasureError(_one_of(text, lacking))
     return readings[0]
 
 
-def _can_bind(
+def _given(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
+) -> set[str | None]:
+    """The parameters that a name says, by themselves or by the place of a number."""
+    return {*values, *(getattr(definition, place) for place in written)}
+
+
+def _can_bind(
+    definition: Definition,
+    written: Mapping[str, str],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Whether these parameters, and no others, make a measure of the definition."""
-    given = {*values, *(getattr(definition, place) for place in written)}
-    return definition.required <= given <= set(definition.parameters)
+    """Whether these parameters, and no others but defaults, make a measure of the definition."""
+    given = _given(definition, written, values)
+    return definition.required <= given | {*(defaults or {})} and given <= set(
+        definition.parameters
+    )
 
 
 def _by_trailing_number(
@@ -380,11 +512,14 @@ def _literal(node: ast.expr) -> Any:
     return math.inf if infinite else ast.literal_eval(node)
 
 
-def _number(text: str, number: str) -> int | float:
+def _number(text: str, number: str, definition: Definition, parameter: str) -> int | float:
     try:
         return int(number) if re.fullmatch(r"\d+", number) else float(number)
     except ValueError:
-        raise UnknownMeasureError(f"{text!r}: {number!r} is no number") from None
+        as_in = asked(definition.name, parameter, definition.at, definition.infix)
+        raise UnknownMeasureError(
+            f"{text!r}: {number!r} is no number; expected one, as in {as_in}"
+        ) from None
 
 
 def _unknown(text: str, families: Sequence[str]) -> str:
@@ -392,7 +527,7 @@ def _unknown(text: str, families: Sequence[str]) -> str:
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     told = f"no measure{where} is called {text!r}; "
-    instead = ELSEWHERE.get(base.lower().replace("-", "_"))
+    instead = _instead(base, families)
     if instead is not None:
         return told + instead
     averaged = _AVERAGE.match(text.strip())
@@ -403,7 +538,7 @@ def _unknown(text: str, families: Sequence[str]) -> str:
         f"{m.name} of {other}"
         for other, own in TASKS.items()
         if not set(own) & set(families)
-        for m in meanings(text, own)[:1]
+        for m in senses(text, own)[:1]
     ]
     if others:
         return told + f"there is {' and '.join(others)}"
@@ -425,13 +560,25 @@ def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list
             known.setdefault(spelling.lower(), []).append(definition)
             spellings[spelling.lower()] = spelling
     found: dict[str, str] = {}
-    for name in difflib.get_close_matches(base.lower(), known, n=4 * most, cutoff=0.6):
+    begun = base.lower().replace(" ", "_") if " " in base else base.lower()
+    for name in difflib.get_close_matches(begun, known, n=4 * most, cutoff=0.6):
         ways = [spellings[name] + text[len(base) :], spellings[name]]
         ways += [str(definition.example()) for definition in known[name]]
         fitting = (way for way in ways if key(way) != key(text) and _parses(way, families))
         for way in itertools.islice(fitting, 1):
             found.setdefault(key(way), way)
     return list(found.values())[:most]
+
+
+def _instead(text: str, families: Sequence[str]) -> str | None:
+    """What to ask for instead of what is known to be no measure by itself."""
+    constant = of_default(text)
+    if constant is not None:
+        own = senses(constant, families)
+        example = own[0].example() if own else "accuracy"
+        return f"what the best constant answer has is evaluation[{str(example)!r}].default"
+    spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
+    return no_measure(text, families) or ELSEWHERE.get(spelled)
 
 
 def _parses(text: str, families: Sequence[str]) -> bool:

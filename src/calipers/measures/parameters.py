@@ -16,7 +16,8 @@ LONGEST_NAME = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """Which values a parameter takes; ``usual`` is shown where one has to be given."""
+    """Which values a parameter takes; ``usual`` is shown where one has to be given, and ``about``
+    says what it is."""
 
     low: float = -inf
     high: float = inf
@@ -28,6 +29,8 @@ class Domain:
     choices: tuple[str, ...] = ()
     holds: str = "number"
     usual: Any = None
+    #: What it is, said of a measure that needs it.
+    about: str = ""
 
     def problem(self, value: Any) -> str | None:
         """What was expected, when it is something else."""
@@ -75,7 +78,12 @@ PARAMETERS: dict[str, Domain] = {
     "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
     "average": Domain(choices=("arithmetic", "geometric", "min", "max")),
     "bins": Domain(low=1, whole=True),
-    "collection": Domain(low=0, whole=True, usual=1000),
+    "collection": Domain(
+        low=0,
+        whole=True,
+        usual=1000,
+        about="the number of documents in the collection (collection=N, --collection N)",
+    ),
     "cost_fn": Domain(low=0),
     "cost_fp": Domain(low=0),
     "coverage": Domain(low=0, high=1, open=True, usual=0.9),
@@ -168,7 +176,9 @@ def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
     usual = PARAMETERS[parameter].usual
-    return f"{measure}@{usual}" if parameter == at else f"{measure}({parameter}=…)"
+    if parameter == at:
+        return f"{measure}{'=' if '@' in measure else '@'}{usual}"
+    return f"{measure}({parameter}={'…' if usual is None else literal(parameter, usual)})"
 
 
 def frozen(value: Any) -> Any:

@@ -107,7 +107,7 @@ def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 
 @of_relevant(
     "AP",
-    aliases=("MAP", "map_cut", "average_precision", "mean_average_precision"),
+    aliases=("MAP", "map_cut", "average_precision", "mean_average_precision", "AveP"),
     undefined={**NO_RELEVANT, "nothing_found": _none_found},
     ties=average_precision_over_ties,
 )
@@ -179,7 +179,7 @@ def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) 
     ties="linear",
 )
 def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
-    """R-precision: precision at rank R.
+    """R-precision: precision at rank R, the number of relevant documents.
 
     With a ``multiple`` m, at rank m·R, rounded to a whole one as trec_eval does: ⌊m·R + 0.9⌋.
     """

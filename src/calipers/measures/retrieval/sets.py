@@ -19,11 +19,12 @@ NOTHING_RETRIEVED_OR_RELEVANT = {
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
 }
+EVERYTHING_RETRIEVED = {"everything_retrieved": lambda r, p: r.retrieved >= p["collection"]}
 OF_CORRELATION = {
     **NO_RELEVANT,
     **ALL_RELEVANT,
     **NOTHING_RETRIEVED,
-    "everything_retrieved": lambda r, p: r.retrieved >= p["collection"],
+    **EVERYTHING_RETRIEVED,
     **COLLECTION,
 }
 
@@ -136,7 +137,7 @@ def mean_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> Flo
 )
 def set_generality(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """Generality: the share of the documents of a collection of known size that are relevant to the
-    topic, R over its size."""
+    topic, R over its size; some lectures call it total recall."""
     return r.relevant(rel) / collection
 
 
@@ -206,7 +207,8 @@ def set_f(
 
 @ranking(
     "SetJaccard",
-    aliases=("set_jaccard",),
+    aliases=("set_jaccard", "Jaccard", "JI"),
+    shares=("Jaccard", "JI"),
     undefined=NOTHING_RETRIEVED_OR_RELEVANT,
     ties="none",
 )
@@ -249,7 +251,13 @@ def _of_cells(cells: FloatArray) -> FloatArray:
     return _correlation(ConfusionMatrix.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
-@ranking("SetAcc", aliases=("set_accuracy",), undefined=COLLECTION, ties="none")
+@ranking(
+    "SetAcc",
+    aliases=("set_accuracy", "accuracy"),
+    shares=("accuracy",),
+    undefined=COLLECTION,
+    ties="none",
+)
 def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """Accuracy of the retrieved set in a collection of known size: the share of its documents that
     are retrieved and relevant, or neither."""
@@ -257,8 +265,52 @@ def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray
 
 
 @ranking(
+    "SetErrorRate",
+    aliases=("set_error_rate", "error-rate"),
+    shares=("error-rate",),
+    higher_is_better=False,
+    undefined=COLLECTION,
+    ties="none",
+)
+def set_error_rate(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Error rate of the retrieved set in a collection of known size: the share of its documents
+    that are retrieved and not relevant, or relevant and not retrieved; 1 − SetAcc.
+
+    Some write it ERR, which is expected reciprocal rank here.
+    """
+    return counts.error_rate(r.confusion(rel, collection=collection))
+
+
+@ranking(
+    "SetSpecificity",
+    aliases=("set_specificity", "specificity"),
+    shares=("specificity",),
+    undefined=ALL_RELEVANT | COLLECTION,
+    ties="none",
+)
+def set_specificity(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Specificity of the retrieved set: share of the documents that are not relevant, in a
+    collection of known size, which were not retrieved; 1 − fallout."""
+    return counts.specificity(r.confusion(rel, collection=collection))
+
+
+@ranking(
+    "SetNPV",
+    aliases=("set_NPV", "NPV"),
+    shares=("NPV",),
+    undefined=EVERYTHING_RETRIEVED | COLLECTION,
+    ties="none",
+)
+def set_negative_predictive_value(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """NPV of the retrieved set: share of the documents that were not retrieved, in a collection of
+    known size, which are not relevant."""
+    return counts.negative_predictive_value(r.confusion(rel, collection=collection))
+
+
+@ranking(
     "fallout",
-    aliases=("fall-out",),
+    aliases=("fall-out", "FPR"),
+    shares=("fall-out", "FPR"),
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",

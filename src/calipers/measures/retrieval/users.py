@@ -149,7 +149,8 @@ def expected_reciprocal_rank(
     satisfies its reader with probability θ = (2^grade − 1) / 2^max_grade.
 
     The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
-    higher one is undefined.
+    higher one is undefined. Of classifiers ERR is the error rate, which is SetErrorRate of
+    retrieved sets.
     """
     return _satisfied(r, gain_of(r.grade), cutoff, max_grade)
 

@@ -1,0 +1,420 @@
+"""The words that people and textbooks have for measures, and the names that they stand for.
+
+A name is first read by the grammar of names as it is spelled. What means nothing there is looked up
+here: in one index of a task's names, aliases, phrases and titles, blind to case, blanks, hyphens,
+underscores, plurals and accents. So whatever stands in the index, no spelling that has a meaning
+gets another one.
+
+    Mean Reciprocal Rank           RR, as its alias mean_reciprocal_rank
+    False positives (FP)           what both name, which has to be the same
+    Precision @ Recall = 0.9       precision@recall=0.9, as the measures that it is made of
+    macro-averaged precision       macro-precision
+    Top 5 accuracy                 top-5-accuracy, of rankings Success@5
+    Jaccard coefficient            Jaccard, whose index, score or coefficient it is
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+
+from calipers.measures.definition import Definition
+from calipers.measures.families import FAMILIES, TASKS, task_of
+from calipers.measures.registry import candidates, definitions
+
+#: Phrases that are no aliases, by task: those whose words are no spelling of a name, those with a
+#: number (#) in them, and those that another task has as well, where the plain name is its own.
+#: Several names stand where a phrase has several meanings.
+PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
+    "retrieval": {
+        "positive predictive value": "SetP",
+        "PPV": "SetP",
+        "true positive rate": "SetR",
+        "TPR": "SetR",
+        "sensitivity": "SetR",
+        "true negative rate": "SetSpecificity",
+        "TNR": "SetSpecificity",
+        "false positive rate": "fallout",
+        "micro FPR": "micro-fallout",
+        "negative predictive value": "SetNPV",
+        "misclassification rate": "SetErrorRate",
+        "ACC": "SetAcc",
+        "IoU": "SetJaccard",
+        "total recall": "SetGenerality",
+        "prevalence": "SetGenerality",
+        "phi coefficient": "SetMCC",
+        "Matthews correlation coefficient": "SetMCC",
+        "F measure": "F",
+        "F score": "F",
+        "F beta": "F",
+        "F beta score": "F",
+        "balanced F measure": "F1",
+        "balanced F score": "F1",
+        "weighted harmonic mean": "F",
+        "weighted harmonic mean of precision and recall": "F",
+        "F#": "F#",
+        "F# measure": "F#",
+        "F# score": "F#",
+        "balanced F# measure": "F#",
+        "balanced F# score": "F#",
+        "top # accuracy": "Success@#",
+        "top # precision": "P@#",
+        "top # recall": "R@#",
+        "RP": "R-precision",
+        "Rp": "R-precision",
+        "interpolated precision": "IPrec",
+        "P interp": "IPrec",
+        "average interpolated precision": "11pt-avg",
+        "mean interpolated precision": "11pt-avg",
+        "AvgP interp": "11pt-avg",
+        "# point average interpolated precision": "#pt-avg",
+        "# point average interpolation precision": "#pt-avg",
+        "# point interpolated average precision": "#pt-avg",
+        "# point average precision": "#pt-avg",
+        "# point average": "#pt-avg",
+        "# point precision": "#pt-avg",
+        "interpolated average precision": "11pt-avg",
+        "geometric mean average precision": "gm-AP",
+        "normalized discounted cumulative gain": "nDCG",
+        "normalized cumulative gain": "nCG",
+        "ideal discounted cumulative gain": "IDCG",
+        "max DCG": "IDCG",
+        "maximal DCG": "IDCG",
+        "binary preference": "Bpref",
+        "area under the precision recall curve": ("rank-PR-AUC", "AP"),
+        "area under the PR curve": ("rank-PR-AUC", "AP"),
+        "PR AUC": ("rank-PR-AUC", "AP"),
+        "area under the ROC curve": "rank-ROC-AUC",
+        "area under the receiver operating characteristic curve": "rank-ROC-AUC",
+        "ROC AUC": "rank-ROC-AUC",
+        "AUROC": "rank-ROC-AUC",
+        "area under the curve": ("rank-PR-AUC", "AP", "rank-ROC-AUC"),
+        "AUC": ("rank-PR-AUC", "AP", "rank-ROC-AUC"),
+    },
+    "classification": {
+        "fallout": "FPR",
+        "1 specificity": "FPR",
+        "1 sensitivity": "FNR",
+        "1 recall": "FNR",
+        "1 precision": "FDR",
+        "1 accuracy": "error-rate",
+        "misclassification error": "error-rate",
+        "classification error": "error-rate",
+        "false alarms": "FPR",
+        "type I error": "FPR",
+        "type II error": "FNR",
+        "type I error rate": "FPR",
+        "type II error rate": "FNR",
+        "type # error rate": "type-#-error",
+        "Matthews correlation coefficient": "MCC",
+        "phi coefficient": "MCC",
+        "F beta": "F",
+        "balanced F measure": "F1",
+        "balanced F score": "F1",
+        "weighted harmonic mean": "F",
+        "weighted harmonic mean of precision and recall": "F",
+        "F#": "F#",
+        "F# measure": "F#",
+        "F# score": "F#",
+        "balanced F# measure": "F#",
+        "balanced F# score": "F#",
+        "top # precision": "top-#-accuracy",
+        "sum of sensitivity and specificity": "sens-spec",
+        "sum of specificity and sensitivity": "sens-spec",
+        "weighted sum of sensitivity and specificity": "sens-spec",
+        "weighted sum of specificity and sensitivity": "sens-spec",
+        "distance to the ideal point": "ROC-distance",
+        "distance to the corner": "ROC-distance",
+        "area under the curve": "AUC",
+        "area under the ROC curve": "AUC",
+        "area under the ROC": "AUC",
+        "area under the curve of the ROC": "AUC",
+        "area under the receiver operating characteristic": "AUC",
+        "area under the receiver operating characteristic curve": "AUC",
+        "area under the PR curve": "PR-AUC",
+        "area under the precision recall curve": "PR-AUC",
+        "interpolated precision": "interpolated-precision@recall",
+        "P interp": "interpolated-precision@recall",
+        "average interpolated precision": "PR-11pt",
+        "# point average interpolated precision": "PR-#pt",
+        "# point average interpolation precision": "PR-#pt",
+        "# point interpolated average precision": "PR-#pt",
+        "# point average precision": "PR-#pt",
+        "break even point": "PR-break-even",
+        "cross entropy loss": "log-loss",
+        "negative log likelihood": "log-loss",
+    },
+    "regression": {
+        "root mean square error": "RMSE",
+        "root mean square deviation": "RMSE",
+        "mean square error": "MSE",
+        "mean error": "mean-error",
+        "bias": "mean-error",
+        "R squared": "R2",
+    },
+    "multilabel": {
+        "exact match ratio": "subset-accuracy",
+        "label ranking AP": "LRAP",
+    },
+    "clustering": {
+        "variance ratio criterion": "Calinski-Harabasz",
+        "within cluster sum of squares": "WCSS",
+    },
+}
+
+#: What is written of measures and is none by itself, by task, or of every task: what to ask for.
+_OF_ROWS = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
+_OF_TOPICS = (
+    "it is a curve, of topics with calipers.retrieval(…, topic_curves=…){more}; the area of each "
+    "topic's is {area}"
+)
+_ROC = ("ROC", "ROC curve", "receiver operating characteristic",
+        "receiver operating characteristic curve")  # fmt: skip
+_PR = ("PR", "PR curve", "P-R curve", "precision recall", "precision recall curve",
+       "precision recall graph", "interpolated precision recall curve")  # fmt: skip
+NO_MEASURES: Mapping[str, Mapping[str, str]] = {
+    "classification": {
+        **dict.fromkeys(_ROC, _OF_ROWS.format(kind="ROC", area="AUC")),
+        **dict.fromkeys(_PR, _OF_ROWS.format(kind="PR", area="PR-AUC")),
+        "X@Y metrics": "ask for one of precision@recall=0.9, precision@volume=0.5, "
+        "recall@precision=0.9, recall@FPR=0.1 and FPR@recall=0.9",
+    },
+    "retrieval": {
+        **dict.fromkeys(
+            _ROC, _OF_TOPICS.format(more=" and collection=…", area="rank-ROC-AUC(collection=1000)")
+        ),
+        **dict.fromkeys(
+            _PR,
+            _OF_TOPICS.format(more="", area="rank-PR-AUC")
+            + "; calipers.curve(evaluation, 'PR at recall levels') and 'PR at ranks' are means",
+        ),
+    },
+}
+
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-"))
+_QUOTES = str.maketrans(dict.fromkeys("'’ʼ`´^\"“”", None))
+_GREEK = str.maketrans({"α": "alpha", "β": "beta", "κ": "kappa", "φ": "phi", "ρ": "rho",
+                        "χ": "chi", "ϰ": "kappa", "ϕ": "phi"})  # fmt: skip
+_BETWEEN_WORDS = re.compile(r"[\s_./,:;-]+")
+_ARTICLES = frozenset(["the", "a", "an"])
+#: What is written behind the name of a measure that is one without it.
+_GENERIC = re.compile(r"(?<=\w{2})[\s_-]+(?:index|score|coefficient|statistic|value|metric)s?$", re.I)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_AVERAGED = re.compile(
+    r"(?P<how>macro|micro|weighted|ovr|ovo)[\s_-]+(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>.+)",
+    re.IGNORECASE,
+)
+_AT = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
+_JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)")
+_PLACEHOLDER = re.compile(r"[-\s]+[kKnT]$")
+_SHAPE = re.compile(
+    r"""(?P<base>[^\[\]()@=]+?)\s*
+        (?P<label>\[.+\])?\s*
+        (?P<arguments>\([^()]*=.*\))?\s*
+        (?:@\s*(?P<at>[^@]+?))?""",
+    re.VERBOSE,
+)
+_IN_BOTH = re.compile(r"(?P<name>[^()\[\]]+?)\s*\((?P<other>[^()=]*[^()=\s\d.][^()=]*)\)")
+_OF_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\s*\)")
+
+
+def plain(text: str) -> str:
+    """A text in the signs of names: one hyphen for all dashes, no subscripts and accents."""
+    text = unicodedata.normalize("NFKC", text).translate(_DASHES).translate(_GREEK)
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def folded(text: str) -> tuple[str, str]:
+    """What a phrase is looked up by: its words without what stands between them, and these in the
+    singular.
+
+    >>> folded("Mean Reciprocal Ranks"), folded("mean_reciprocal_rank")[0]
+    (('meanreciprocalranks', 'meanreciprocalrank'), 'meanreciprocalrank')
+    >>> folded("LR−") == folded("LR")
+    False
+    """
+    text = plain(text).translate(_QUOTES).casefold().strip()
+    words = [word for word in _BETWEEN_WORDS.split(text) if word]
+    words = [word for word in words if word not in _ARTICLES] or words
+    end = "-" if text.endswith("-") else ""
+    return _joined(words) + end, _joined(map(_singular, words)) + end
+
+
+def _joined(words: Iterable[str]) -> str:
+    return "".join(words).replace("isation", "ization").replace("ised", "ized")
+
+
+def _singular(word: str) -> str:
+    regular = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if regular else word
+
+
+class Index:
+    """The names of measures of some families by whatever is written for them."""
+
+    def __init__(self, families: Sequence[str]) -> None:
+        self._exact: dict[str, tuple[int, dict[str, None]]] = {}
+        self._singular: dict[str, tuple[int, dict[str, None]]] = {}
+        tasks = dict.fromkeys(task_of(family) for family in families)
+        for definition in (d for family in families for d in definitions(family)):
+            self._enter(definition)
+        for task in tasks:
+            for phrase, meant in PHRASES.get(task or "", {}).items():
+                for name in (meant,) if isinstance(meant, str) else meant:
+                    self._add(2, phrase, name)
+
+    def _enter(self, definition: Definition) -> None:
+        name, title = definition.name, definition.title
+        for rank, spelled in enumerate((name, *definition.aliases)):
+            if definition.infix is not None:
+                for joint in "-_":
+                    numbered = spelled.replace(f"{joint}k{joint}", f"{joint}#{joint}")
+                    self._add(0, numbered, name.replace(f"-{definition.infix}-", "-#-"))
+            self._add(min(rank, 1), spelled, spelled)
+        self._add(3, title, name)
+        self._add(4, title.partition(",")[0], name)
+
+    def _add(self, rank: int, phrase: str, name: str) -> None:
+        for known, key in zip((self._exact, self._singular), folded(phrase), strict=True):
+            best, names = known.get(key, (rank, {}))
+            if rank < best:
+                best, names = rank, {}
+            if rank == best:
+                known[key] = best, {**names, name: None}
+
+    def names(self, phrase: str, worst: int = 4) -> tuple[str, ...]:
+        """What a phrase stands for: nothing, a name, or several."""
+        exact, singular = folded(phrase)
+        for known, key in ((self._exact, exact), (self._singular, singular)):
+            rank, names = known.get(key, (worst + 1, {}))
+            if rank <= worst:
+                return tuple(names)
+        return ()
+
+
+_INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], Index]] = {}
+
+
+def index_of(families: Sequence[str]) -> Index:
+    """The index of some families, made when it is first asked for, and again where measures have
+    come since."""
+    here = tuple(id(d) for family in families for d in definitions(family))
+    known = _INDICES.get(tuple(families))
+    if known is None or known[0] != here:
+        known = _INDICES[tuple(families)] = here, Index(families)
+    return known[1]
+
+
+def sides(text: str) -> list[str]:
+    """The names in ``Positive Predictive Value (PPV)``; none where a text is no such pair."""
+    match = _IN_BOTH.fullmatch(text.strip())
+    if match is None:
+        return []
+    others = re.split(r"\s*[,/;]\s*|\s+or\s+", match["other"].strip())
+    return [match["name"], *filter(None, others)]
+
+
+def spelled_out(text: str, families: Sequence[str]) -> list[str]:
+    """What a text in words may mean, as the grammar of names writes it.
+
+    >>> spelled_out("Precision @ Recall = 0.9", ["counts", "scores"])
+    ['precision@recall=0.9']
+    """
+    text = text.strip()
+    numbered = _OF_NUMBER.fullmatch(text)
+    match = _SHAPE.fullmatch(f"{numbered['name']}@{numbered['number']}" if numbered else text)
+    if match is None:
+        return []
+    base, at, index = plain(match["base"]), match["at"], index_of(families)
+    names = _names(base, index)
+    if at is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
+        base, at = parts
+        names = _names(base, index)
+    if at is None and not names and _PLACEHOLDER.search(base):
+        base, at = _PLACEHOLDER.sub("", base), base.rstrip()[-1]
+        names = _names(base, index)
+    middle = (match["label"] or "") + (match["arguments"] or "")
+    if at is None:
+        return [name + middle for name in names]
+    joint = _JOINT.fullmatch(at) or re.fullmatch(r"(?P<word>.*[^\W\d].*)(?P<number>)", at)
+    if joint is None:
+        return [f"{name}{middle}@{at}" for name in names]
+    behind = f"={joint['number']}" if joint["number"] else ""
+    joined = _joint_names(names, joint["word"], joint["number"], index, families)
+    joined += [f"{name}{middle}@{at}" for name in names if len(at) == 1 and not joined]
+    return [name + middle + behind if "@" in name and behind else name + middle for name in joined]
+
+
+def _names(base: str, index: Index) -> list[str]:
+    """The names that a phrase without parameters may stand for."""
+    found = list(index.names(base))
+    numbers = _NUMBER.findall(base)
+    if not found and len(numbers) == 1:
+        found = [
+            name.replace("#", numbers[0]) for name in index.names(_NUMBER.sub(" # ", base), worst=2)
+        ]
+    averaged = _AVERAGED.fullmatch(base)
+    if not found and averaged is not None:
+        own = [f"{averaged['how']}-{name}" for name in _names(averaged["name"], index)]
+        # A macro average of average precision, or a macro average, precision?
+        told = averaged["told"]
+        if told and _BETWEEN_WORDS.split(told)[0].lower() == "average":
+            longer = _names(told + averaged["name"], index)
+            own += [f"{averaged['how']}-{name}" for name in longer]
+        found = own
+    if not found and _GENERIC.search(base):
+        found = list(index.names(_GENERIC.sub("", base), worst=2))
+    return found
+
+
+def _joint_names(
+    names: Sequence[str], word: str, number: str, index: Index, families: Sequence[str]
+) -> list[str]:
+    """Of the measures on both sides of an ``@``, those of the catalogue that are called so."""
+    rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
+    lefts = dict.fromkeys(own for name in names for own in _own_names(name, families))
+    whole = [own for right in rights for own in _own_names(right, families)]
+    found: dict[str, None] = {}
+    for left, right in product((*lefts, *names), dict.fromkeys((*whole, *rights))):
+        for definition in candidates(f"{left}@{right}", families):
+            found[definition.name] = None
+    if not found and number:
+        for definition in (d for name in names for d in candidates(name, families)):
+            if definition.at == word.strip().lower():
+                found[f"{definition.name}@{number}"] = None
+    return list(found)
+
+
+def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
+    for definition in candidates(name, families):
+        yield definition.name
+
+
+def no_measure(text: str, families: Sequence[str]) -> str | None:
+    """What to ask for instead of what is no measure by itself; None of what is not known."""
+    key = folded(text)[1]
+    tasks = dict.fromkeys(task for family in families if (task := task_of(family)) is not None)
+    for task in tasks if len(tasks) < len(TASKS) else ("classification",):
+        for phrase, told in NO_MEASURES.get(task, {}).items():
+            if folded(phrase)[1] == key:
+                return told
+    return None
+
+
+def of_default(text: str) -> str | None:
+    """The measure in ``default accuracy``; None where a text is no such phrase."""
+    match = re.fullmatch(r"default[\s_-]+(.+)", text.strip(), re.IGNORECASE)
+    return None if match is None else match[1]
+
+
+def macro_of_topics(text: str, families: Sequence[str]) -> str | None:
+    """The name behind ``macro`` where all families are of rankings, whose values are means over
+    topics: their macro averages. None elsewhere."""
+    match = _AVERAGED.fullmatch(text.strip())
+    if match is None or match["how"].lower() != "macro":
+        return None
+    if any(FAMILIES[family].reads != "rankings" for family in families):
+        return None
+    return match["name"]
