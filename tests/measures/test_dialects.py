@@ -13,6 +13,7 @@ from calipers.cli import cli
 from calipers.measures import TASKS, parse
 from calipers.measures.dialects import READ_OTHERWISE
 from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.registry import found
 
 QRELS, RUN = {"1": {"a": 1}, "2": {"b": 2}}, {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0, "c": 0.5}}
 TRUTH, PREDICTED = [1.0, 2.0, 4.0], [1.0, 3.0, 1.0]
@@ -32,6 +33,10 @@ def notes(verb: Any, name: str, *data: Any) -> str:
         ("hole@2", "in BEIR and MTEB", cal.retrieval, (QRELS, RUN)),
         ("hole_2", "in BEIR and MTEB", cal.retrieval, (QRELS, RUN)),
         ("sDCG(max_grade=2)@2", "session DCG", cal.retrieval, (QRELS, RUN)),
+        ("R-Precision", "first reached, here P@recall=0.2", cal.retrieval, (QRELS, RUN)),
+        ("R precision", "from that recall on, here IPrec@0.2", cal.retrieval, (QRELS, RUN)),
+        ("F_1", "F₁ of the retrieved set is F1", cal.retrieval, (QRELS, RUN)),
+        ("ERR", "in retrieval, ERR is expected reciprocal", cal.classification, ([0, 1], [0, 1])),
     ],
 )
 def test_a_name_that_is_another_number_elsewhere(
@@ -47,6 +52,11 @@ def test_a_name_that_is_another_number_elsewhere(
         ("NumRelRet@2", cal.retrieval, (QRELS, RUN)),
         ("Unjudged@2", cal.retrieval, (QRELS, RUN)),
         ("SDCG(max_grade=2)@2", cal.retrieval, (QRELS, RUN)),
+        ("Rprec", cal.retrieval, (QRELS, RUN)),
+        ("F1", cal.retrieval, (QRELS, RUN)),
+        ("F@1", cal.retrieval, (QRELS, RUN)),
+        ("ERR", cal.retrieval, (QRELS, RUN)),
+        ("error-rate", cal.classification, ([0, 1], [0, 1])),
     ],
 )
 def test_other_names_say_nothing(name: str, verb: Any, data: tuple[Any, ...]) -> None:
@@ -57,17 +67,15 @@ def test_other_names_say_nothing(name: str, verb: Any, data: tuple[Any, ...]) ->
 def test_the_notes_stand_beside_the_measure() -> None:
     """In the catalogue, in the command and in the glossary; each is of a measure that there is."""
     for (family, name), of in READ_OTHERWISE.items():
-        definition = parse(
-            name if name not in ("SDCG", "Unjudged") else f"{name}@5", family
-        ).definition
-        assert (definition.family, definition.name) == (family, name)
+        definition = found(family, name)
+        assert parse(str(definition.example()), family).definition is definition
         shown = " ".join(
             CliRunner().invoke(cli, ["measures", str(definition.example())]).output.split()
         )
         for spelled, note in of.items():
             assert note in definition.description
             assert note in shown
-            assert spelled.lower() in map(str.lower, definition.spellings)
+            assert spelled.rstrip("_").lower() in map(str.lower, definition.spellings)
     ev = cal.regression(TRUTH, PREDICTED, measures=["sMAPE"], interval="none")
     assert "utilsforecast" in ev.definitions[0].description
 
@@ -78,8 +86,8 @@ def test_the_numbers_that_the_notes_speak_of() -> None:
     half = np.mean(np.abs(y - f) / (np.abs(y) + np.abs(f)))
     assert cal.measure("SMAPE")(y, f) == pytest.approx(2 * half)
     assert cal.measure("Jaccard")([0, 1, 1], [0, 1, 0]) == 0.5  # and J is 1/2 + 1 − 1
-    found = cal.retrieval(QRELS, RUN, measures=["Hits@2", "Success@2", "hole@2"], interval="none")
-    assert [e.value for e in found] == [
+    ev = cal.retrieval(QRELS, RUN, measures=["Hits@2", "Success@2", "hole@2"], interval="none")
+    assert [e.value for e in ev] == [
         2,
         1,
         0.5,

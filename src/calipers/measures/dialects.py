@@ -60,8 +60,8 @@ ELSEWHERE: Mapping[str, str] = {
 
 
 #: Names that stand for another number elsewhere: by family and measure, how each is written
-#: (exactly, where it has capitals), and what is meant by it there. It is told where the name was
-#: used, and stands in the description of the measure.
+#: (exactly, where it has capitals; with any number behind it, where it ends so), and what is meant
+#: by it there. It is told where the name was used, and stands in the description of the measure.
 READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("counts", "J"): {
         "J": "J is Youden's index, recall + specificity − 1; in pycm it is the Jaccard index, "
@@ -75,6 +75,9 @@ READ_OTHERWISE: Mapping[tuple[str, str], Mapping[str, str]] = {
         "r-precision": "R-precision is the precision at rank R, the number of relevant documents; "
         "elsewhere it is the precision where a recall is first reached, here P@recall=0.2, or the "
         "largest precision from that recall on, here IPrec@0.2."
+    },
+    ("retrieval", "F"): {
+        "F_": "F_1 is F at rank 1, as trec_eval writes cutoffs; F₁ of the retrieved set is F1."
     },
     ("retrieval", "NumRelRet"): {
         "hits": "hits@k is a number of documents, added up over topics; in ranx it is their mean "
@@ -102,7 +105,8 @@ def read_otherwise(family: str, measure: str, name: str) -> str:
     """What the name that was used for a measure means elsewhere, where that is another number."""
     stem = _NUMBERED.sub("", name)
     for spelled, note in READ_OTHERWISE.get((family, measure), {}).items():
-        if stem == spelled or (spelled.islower() and stem.lower() == spelled):
+        begins = spelled.endswith("_") and name.lower().startswith(spelled.lower())
+        if begins or stem == spelled or (spelled.islower() and stem.lower() == spelled):
             return note
     return ""
 

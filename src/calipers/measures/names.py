@@ -33,13 +33,6 @@ from calipers.measures.dialects import ELSEWHERE, in_our_words, read_otherwise
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME, asked
-from calipers.measures.phrases import (
-    macro_of_topics,
-    no_measure,
-    of_default,
-    sides,
-    spelled_out,
-)
 from calipers.measures.registry import candidates, definitions, key, load
 from calipers.measures.spelling import BETWEEN
 
@@ -110,12 +103,14 @@ def _in_words(
     UnknownMeasureError
         Where it has several meanings, or lacks a parameter; it says how to ask for each.
     """
-    pair = sides(text)
+    from calipers.measures import phrases  # of use to few, and its index takes its time
+
+    pair = phrases.sides(text)
     if pair:
         return _in_both(text, pair, families, defaults)
     if _instead(text, families) is not None:
         raise UnknownMeasureError(_unknown(text, families))
-    of_topics = macro_of_topics(text, families)
+    of_topics = phrases.macro_of_topics(text, families)
     if of_topics is not None:
         with contextlib.suppress(UnknownMeasureError):
             measure = parse(of_topics, families, defaults)
@@ -123,7 +118,7 @@ def _in_words(
                 return measure
     made: dict[Measure, None] = {}
     told = ""
-    ways = spelled_out(text, families)
+    ways = phrases.spelled_out(text, families)
     for way in ways:
         try:
             made.setdefault(_parsed(way, families, defaults, _unknown))
@@ -157,13 +152,15 @@ def _in_both(
 
 def senses(text: str, families: Sequence[str]) -> list[Definition]:
     """The definitions that a name or a phrase may stand for, whatever their parameters."""
+    from calipers.measures import phrases
+
     load(families)
     found = dict.fromkeys(meanings(text, families))
     if not found:
-        pair, of_topics = sides(text), macro_of_topics(text, families)
+        pair, of_topics = phrases.sides(text), phrases.macro_of_topics(text, families)
         if pair:
             found = dict.fromkeys(senses(pair[0], families))
-        ways = [*spelled_out(text, families), *([of_topics] if of_topics else [])]
+        ways = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
         for way in ways if not found else ():
             found |= dict.fromkeys(meanings(way, families))
     return list(found)
@@ -527,7 +524,7 @@ def _unknown(text: str, families: Sequence[str]) -> str:
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     told = f"no measure{where} is called {text!r}; "
-    instead = _instead(base, families)
+    instead = _instead(text, families) or _instead(base, families)
     if instead is not None:
         return told + instead
     averaged = _AVERAGE.match(text.strip())
@@ -572,13 +569,15 @@ def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list
 
 def _instead(text: str, families: Sequence[str]) -> str | None:
     """What to ask for instead of what is known to be no measure by itself."""
-    constant = of_default(text)
+    from calipers.measures import phrases
+
+    constant = phrases.of_default(text)
     if constant is not None:
         own = senses(constant, families)
         example = own[0].example() if own else "accuracy"
         return f"what the best constant answer has is evaluation[{str(example)!r}].default"
     spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
-    return no_measure(text, families) or ELSEWHERE.get(spelled)
+    return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
 
 
 def _parses(text: str, families: Sequence[str]) -> bool:

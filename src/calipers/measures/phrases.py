@@ -69,6 +69,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
         "average interpolated precision": "11pt-avg",
         "mean interpolated precision": "11pt-avg",
         "AvgP interp": "11pt-avg",
+        "average precision AveP": "AP",
         "# point average interpolated precision": "#pt-avg",
         "# point average interpolation precision": "#pt-avg",
         "# point interpolated average precision": "#pt-avg",
@@ -166,10 +167,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
 
 #: What is written of measures and is none by itself, by task, or of every task: what to ask for.
 _OF_ROWS = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
-_OF_TOPICS = (
-    "it is a curve, of topics with calipers.retrieval(…, topic_curves=…){more}; the area of each "
-    "topic's is {area}"
-)
+_OF_TOPICS = "it is a curve, in evaluation.curves {how}; the area, topic by topic, is {area}"
 _ROC = ("ROC", "ROC curve", "receiver operating characteristic",
         "receiver operating characteristic curve")  # fmt: skip
 _PR = ("PR", "PR curve", "P-R curve", "precision recall", "precision recall curve",
@@ -178,17 +176,23 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
     "classification": {
         **dict.fromkeys(_ROC, _OF_ROWS.format(kind="ROC", area="AUC")),
         **dict.fromkeys(_PR, _OF_ROWS.format(kind="PR", area="PR-AUC")),
-        "X@Y metrics": "ask for one of precision@recall=0.9, precision@volume=0.5, "
+        "X@Y metrics": "there are precision@recall=0.9, precision@volume=0.5, "
         "recall@precision=0.9, recall@FPR=0.1 and FPR@recall=0.9",
     },
     "retrieval": {
         **dict.fromkeys(
-            _ROC, _OF_TOPICS.format(more=" and collection=…", area="rank-ROC-AUC(collection=1000)")
+            _ROC,
+            _OF_TOPICS.format(
+                how="where topic_curves= names topics and collection= is given",
+                area="rank-ROC-AUC(collection=1000)",
+            ),
         ),
         **dict.fromkeys(
             _PR,
-            _OF_TOPICS.format(more="", area="rank-PR-AUC")
-            + "; calipers.curve(evaluation, 'PR at recall levels') and 'PR at ranks' are means",
+            _OF_TOPICS.format(
+                how="as a mean over topics, and of each that topic_curves= names",
+                area="rank-PR-AUC",
+            ),
         ),
     },
 }
@@ -200,7 +204,9 @@ _GREEK = str.maketrans({"α": "alpha", "β": "beta", "κ": "kappa", "φ": "phi",
 _BETWEEN_WORDS = re.compile(r"[\s_./,:;-]+")
 _ARTICLES = frozenset(["the", "a", "an"])
 #: What is written behind the name of a measure that is one without it.
-_GENERIC = re.compile(r"(?<=\w{2})[\s_-]+(?:index|score|coefficient|statistic|value|metric)s?$", re.I)
+_GENERIC = re.compile(
+    r"(?<=\w{2})[\s_-]+(?:index|score|coefficient|statistic|value|metric)s?$", re.IGNORECASE
+)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _AVERAGED = re.compile(
     r"(?P<how>macro|micro|weighted|ovr|ovo)[\s_-]+(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>.+)",
@@ -208,7 +214,8 @@ _AVERAGED = re.compile(
 )
 _AT = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
 _JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>\.?\d[\d.]*)")
-_PLACEHOLDER = re.compile(r"[-\s]+[kKnT]$")
+#: A cutoff as a subscript, or a letter that stands for one.
+_CUT = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
 _SHAPE = re.compile(
     r"""(?P<base>[^\[\]()@=]+?)\s*
         (?P<label>\[.+\])?\s*
@@ -216,7 +223,9 @@ _SHAPE = re.compile(
         (?:@\s*(?P<at>[^@]+?))?""",
     re.VERBOSE,
 )
-_IN_BOTH = re.compile(r"(?P<name>[^()\[\]]+?)\s*\((?P<other>[^()=]*[^()=\s\d.][^()=]*)\)")
+_ALSO = re.compile(
+    r"(?P<name>[^()\[\]]+?)\s*\((?P<other>[^()=]*[^()=\s\d.][^()=]*)\)(?P<more>(?:\s*,[^()\[\]=]+)?)"
+)
 _OF_NUMBER = re.compile(r"(?P<name>[^()\[\]@]+?)\s*\(\s*(?P<number>\.?\d[\d.]*)\s*\)")
 
 
@@ -308,11 +317,12 @@ def index_of(families: Sequence[str]) -> Index:
 
 
 def sides(text: str) -> list[str]:
-    """The names in ``Positive Predictive Value (PPV)``; none where a text is no such pair."""
-    match = _IN_BOTH.fullmatch(text.strip())
+    """The names in ``Positive Predictive Value (PPV), Precision``; none where a text is no such
+    list."""
+    match = _ALSO.fullmatch(text.strip())
     if match is None:
         return []
-    others = re.split(r"\s*[,/;]\s*|\s+or\s+", match["other"].strip())
+    others = re.split(r"\s*[,/;]\s*|\s+or\s+", f"{match['other']}{match['more']}".strip())
     return [match["name"], *filter(None, others)]
 
 
@@ -332,8 +342,8 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     if at is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
         base, at = parts
         names = _names(base, index)
-    if at is None and not names and _PLACEHOLDER.search(base):
-        base, at = _PLACEHOLDER.sub("", base), base.rstrip()[-1]
+    if at is None and not names and (behind := _CUT.search(base)):
+        base, at = base[: behind.start()], behind["letter"] or behind["number"]
         names = _names(base, index)
     middle = (match["label"] or "") + (match["arguments"] or "")
     if at is None:
