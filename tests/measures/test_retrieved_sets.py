@@ -73,6 +73,11 @@ def test_counts_are_added_up_over_topics(rel: int) -> None:
         ("F0.5", lambda t, p: metrics.fbeta_score(t, p, beta=0.5, zero_division=0), []),
         ("SetFinf", metrics.recall_score, []),
         ("generality(collection=40)", lambda t, _: np.mean(t), []),
+        ("accuracy(collection=40)", metrics.accuracy_score, []),
+        ("error-rate(collection=40)", metrics.zero_one_loss, []),
+        ("specificity(collection=40)", lambda t, p: metrics.recall_score(~np.array(t), ~np.array(p)), []),
+        ("FPR(collection=40)", lambda t, p: 1 - metrics.recall_score(~np.array(t), ~np.array(p)), []),
+        ("NPV(collection=40)", lambda t, p: metrics.precision_score(~np.array(t), ~np.array(p)), []),
     ],
 )
 def test_a_mean_over_topics(name: str, peer: object, undefined: list[str]) -> None:
@@ -117,6 +122,20 @@ def test_what_counts_for_a_pooled_correlation() -> None:
     larger = {**RUN, "a": {f"x{i}": 1.0 for i in range(60)}}
     small = cal.retrieval(QRELS, larger, measures=["micro-MCC(collection=40)"]).estimates[0]
     assert (small.n, dict(small.undefined)["collection_too_small"]) == (3, 1)
+
+
+def test_sets_that_leave_nothing_to_divide_by() -> None:
+    """A collection of relevant documents has no specificity, and one that was retrieved no NPV."""
+    qrels = {"q": {"a": 1, "b": 1}}
+    names = ["specificity", "NPV", "error rate", "accuracy"]
+    found = cal.retrieval(qrels, {"q": {"a": 1.0}}, measures=names, collection=2)
+    every = cal.retrieval(qrels, {"q": {"a": 1.0, "b": 0.5}}, measures=names, collection=2)
+    assert dict(found.estimates[0].undefined) == {"all_relevant": 1}
+    assert [e.value for e in found.estimates[1:]] == [0, 0.5, 0.5]
+    assert dict(every.estimates[1].undefined) == {"everything_retrieved": 1}
+    assert [e.value for e in every.estimates[2:]] == [0, 1]
+    small = cal.retrieval(qrels, {"q": {"c": 1.0}}, measures=names, collection=2)
+    assert {dict(e.undefined).get("collection_too_small") for e in small} == {1}
 
 
 def test_the_precision_of_an_empty_answer() -> None:
@@ -169,7 +188,8 @@ def test_all_trec_is_what_trec_eval_prints() -> None:
 @pytest.mark.parametrize(
     "name",
     ["mean-TP", "mean-FP", "mean-FN", "mean-TN(collection=40)", "SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
-     "SetMCC(collection=40)", "SetAcc(collection=40)", "fallout(collection=40)", "micro-SetP",
+     "SetMCC(collection=40)", "SetAcc(collection=40)", "SetErrorRate(collection=40)",
+     "SetSpecificity(collection=40)", "SetNPV(collection=40)", "fallout(collection=40)", "micro-SetP",
      "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-SetMCC(collection=40)", "micro-fallout(collection=40)"],
 )  # fmt: skip
 def test_a_topic_of_weight_2_counts_as_two(name: str) -> None:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,18 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli import cli
-from calipers.measures import TASKS, UnknownMeasureError, definitions, in_each_task, parse
-from calipers.measures.families import FAMILIES
+from calipers.measures import (
+    TASKS,
+    UnknownMeasureError,
+    definitions,
+    in_each_task,
+    measure,
+    parse,
+    registry,
+)
 from calipers.measures.names import senses
-from calipers.measures.phrases import NO_MEASURES, PHRASES, folded
+from calipers.measures.phrases import NO_MEASURES, PHRASES
+from calipers.statistics import Moments
 
 #: What is said of a name that has several meanings, lacks a number or is no measure by itself.
 Message = re.compile
@@ -340,3 +349,244 @@ def test_a_name_as_it_is_printed(task: str, name: str, meant: str | re.Pattern[s
 
 def test_the_documents_print_as_many_names() -> None:
     assert len({(name, task) for _, tasks in DOCUMENTS.items() for task in tasks for name in tasks[task]}) > 82  # fmt: skip
+
+
+TASKS_OF_WORDS = [(task, phrase) for task, phrases in PHRASES.items() for phrase in phrases]
+
+
+@pytest.mark.parametrize(("task", "phrase"), TASKS_OF_WORDS, ids=str)
+def test_a_phrase_means_what_is_written_of_it(task: str, phrase: str) -> None:
+    meant, number = PHRASES[task][phrase], "11" if "point" in phrase else "2"
+    names = [meant] if isinstance(meant, str) else meant
+    # Without the phrase the name has to mean as much, or the phrase is that of another measure.
+    wanted = [parse_or_senses(name.replace("#", number), task) for name in names]
+    assert [parse_or_senses(phrase.replace("#", number), task)] == wanted[:1] or len(names) > 1
+    for name, of in zip(names, wanted, strict=True):
+        assert len(of) == 1, name
+
+
+def parse_or_senses(name: str, task: str) -> list[Any]:
+    """The measure of a name, or the definition of one that lacks a number."""
+    try:
+        return [parse(name, TASKS[task], KNOWN.get(task))]
+    except UnknownMeasureError:
+        return list(senses(name, TASKS[task]))
+
+
+def as_words(name: str) -> Iterator[str]:
+    """A name with other signs between its words, in capitals, with dashes of print."""
+    for joint in (" ", "  ", "–", "_"):
+        yield re.sub(r"(?<=[^\W_])[-_](?=\w)", joint, name)
+    yield re.sub(r"[-_]", " ", name).title() if not name.endswith("-") else name
+
+
+def test_every_name_is_read_in_words() -> None:
+    """However its words are set, unless another measure is spelled so."""
+    read = 0
+    for task, of in TASKS.items():
+        for d in (d for family in of for d in definitions(family)):
+            for name in d.spellings:
+                if d.infix is not None or "@" in name:
+                    continue
+                for text in as_words(name):
+                    assert {*senses(text, of)} & {*senses(name, of), d}, (task, text)
+                    read += text != name
+    assert read > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "meant"),
+    [
+        ("macro hit rate", "classification", "macro-recall"),
+        ("macro-averaged precision", "classification", "macro-precision"),
+        ("Weighted average recall", "classification", "weighted-recall"),
+        ("hit rate[cat]", "classification", "recall[cat]"),
+        ("macro hit rate(labels=['a','b'])", "classification", "macro-recall(labels=['a','b'])"),
+        ("Positive predictive value@prevalence=0.2", "classification", "precision@prevalence=0.2"),
+        ("recall at a false positive rate of 0.1", "classification", "recall@FPR=0.1"),
+        ("Cohen’s κ", "classification", "kappa"),
+        ("Brier Scores", "classification", "Brier"),
+        ("Top–3 accuracy", "classification", "top-3-accuracy"),
+        ("F 0.5 score", "classification", "F0.5"),
+        ("variance weighted R squared", "regression", "variance-weighted-R2"),
+        ("R²", "regression", "R2"),
+        ("Krippendorff's alpha", "agreement", "Krippendorff-alpha"),
+        ("adjusted Rand index", "clustering", "ARI"),
+        ("Calinski–Harabasz index", "clustering", "Calinski-Harabasz"),
+        ("normalised mutual information", "clustering", "NMI"),
+        ("Normalized Mutual Information", "clustering", "NMI"),
+        ("hamming losses", "multilabel", "Hamming-loss"),
+        ("hit rate at 5", "retrieval", "Success@5"),
+        ("mean average precision@100", "retrieval", "AP@100"),
+        ("average precision(rel=2)@100", "retrieval", "AP(rel=2)@100"),
+        ("interpolated precision at recall 0.5", "retrieval", "IPrec@0.5"),
+        ("Precision @ Recall = 0.2", "retrieval", "P@recall=0.2"),
+        ("macro-nDCG@10", "retrieval", "nDCG@10"),
+        ("macro-averaged precision", "retrieval", "SetP"),
+        ("micro-averaged F measure", "retrieval", "micro-SetF"),
+    ],
+)
+def test_words_take_what_names_take(text: str, task: str, meant: str) -> None:
+    assert str(parse(text, TASKS[task])) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "message"),
+    [
+        # Two averages, or one of average precision.
+        ("macro average precision", "classification",
+         "has several meanings; ask for precision .* or AP "),
+        ("accuracy", "retrieval", r"ask for SetAcc\(collection=1000\) .* or Success@10 "),
+        ("fallout", "retrieval",
+         r"fallout needs collection, the number of documents in the collection .*, as in fallout\(c"),
+        ("Total recall", "retrieval", "'Total recall': SetGenerality needs collection"),
+        ("Sensitivity (specificity)", "classification", "specificity is not recall, which is called"),
+        ("Sensitivity (nonsense)", "classification", "nonsense is not recall"),
+        ("Hit rates of cats", "classification", "no measure of classification is called"),
+        ("mean reciprocl rank", "retrieval", "did you mean mean_reciprocal_rank"),
+        ("Silhouette index", "classification", "there is silhouette of clustering"),
+        ("default prettiness", "classification", r"evaluation\['accuracy'\].default"),
+        ("P-value", "retrieval", "no measure of retrieval is called 'P-value'"),
+        ("LR", "classification", "no measure of classification is called 'LR'"),
+        ("LR", "classification", "did you mean LR"),
+        ("interpolated precision", None,
+         "ask for interpolated-precision@recall=0.9 of classification .* or IPrec@0.9 of retrieval"),
+        ("Hit rate@", "classification", "."),
+        ("precision (", "classification", "."),
+        ("()", "classification", "."),
+        ("", "classification", "."),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_words_that_mean_nothing_or_too_much(
+    text: str, task: str | None, message: str
+) -> None:
+    with pytest.raises(UnknownMeasureError, match=message):
+        parse(text, None if task is None else TASKS[task])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + " " * 998, "macro " * 166, "a@" * 499, "(" * 999, "a " * 499, "at a " * 199, "½" * 999,
+     "a" + " " * 900 + "@x", "[" * 999, "a(b" * 333, "a=" * 499, "_" * 999, "\x00 \ud800"],
+    ids=repr,
+)  # fmt: skip
+def test_hostile_words_are_refused_at_once(text: str) -> None:
+    began = perf_counter()
+    with pytest.raises(UnknownMeasureError):
+        parse(text, TASKS["classification"])
+    assert perf_counter() - began < 5
+
+
+def test_one_name_in_two_tasks_says_so_in_both() -> None:
+    said = [" ".join(m.definition.description.split()) for m in in_each_task("ERR")]
+    assert [str(m) for m in in_each_task("ERR")] == ["ERR", "error-rate"]
+    assert "Of classifiers ERR is the error rate" in said[0]
+    assert "in retrieval, ERR is expected reciprocal rank" in said[1]
+    assert str(parse("ERR")) == "ERR"  # as before
+
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"b": 2, "c": 0}}
+RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0, "c": 0.5, "d": 0.1}}
+
+
+def test_results_are_asked_for_in_words() -> None:
+    asked = ["Mean Reciprocal Rank", "error rate", "Accuracy", "Fall-Out", "NPV", "Specificity"]
+    ev = cal.retrieval(QRELS, {"x": RUN, "y": RUN}, measures=asked, collection=10, interval="none")
+    assert list(ev.measures) == [
+        "RR", *(f"{n}(collection=10)" for n in
+                ("SetErrorRate", "SetAcc", "fallout", "SetNPV", "SetSpecificity")),
+    ]  # fmt: skip
+    for system in ("x", "y"):
+        # One document of ten is wrong on topic 1, two on topic 2.
+        assert ev[system, "Misclassification Rate"].value == pytest.approx(0.15)
+        assert ev[system, "accuracy"].value == pytest.approx(0.85)
+        assert ev[system, "mean reciprocal ranks"].value == 0.75
+        assert ev[system, "false positive rate"].value == pytest.approx((1 / 9 + 2 / 9) / 2)
+        assert ev[system, "true negative rate"].value == pytest.approx(1 - (1 / 9 + 2 / 9) / 2)
+        assert ev[system, "negative predictive value"].value == 1
+    assert ev.compare()["Mean reciprocal rank"].value == 0
+    rulings = cal.require(ev, ["error rate <= 0.2", "Mean reciprocal rank not worse than x"])
+    assert len(rulings) == 2
+    assert all(r.met for r in rulings)
+
+
+def test_classifications_are_asked_for_in_words() -> None:
+    truth, score = [0, 1, 1, 0, 1, 0] * 5, [0.1, 0.8, 0.4, 0.5, 0.9, 0.2] * 5
+    ev = cal.classification(
+        truth,
+        score=score,
+        measures=["Hit rate", "Area under the ROC curve", "Precision @ Recall = 0.5"],
+        threshold="misclassification rate",
+        slices={"half": np.arange(30) % 2},
+        interval="none",
+    )
+    assert list(ev.measures) == ["threshold", "recall", "AUC", "precision@recall=0.5"]
+    assert ev["area under the curve"].value == pytest.approx(8 / 9)
+    assert cal.measure("F measure", family="counts").scorer().measure.definition.name == "F"
+    at = cal.cutoffs(truth, score, at=[0.5], measures=["positive predictive value"], prevalence=0.1)
+    assert "precision@prevalence=0.1" in at.rows()[0]
+
+
+def test_the_command_takes_words(tmp_path: Any) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("truth,score\n" + "".join(f"{k % 2},{(k * 7) % 11}\n" for k in range(40)))
+    columns = ["classification", str(table), "--truth", "truth", "--score", "score"]
+    made = CliRunner().invoke(
+        cli, [*columns, "-m", "Area Under the ROC Curve", "--require", "area under the curve >= 0"]
+    )
+    assert made.exit_code == 0, made.output
+    assert re.search(r"^AUC +0\.", made.output, re.MULTILINE)
+    for name, said in (
+        ("fallout", "fallout(collection=1000)  (retrieval)"),
+        ("Hit Rate", "recall  (counts)"),
+        ("accuracy", "Success@10  (retrieval)"),
+        ("R-precision", "here IPrec@0.2"),
+        ("ERR", "error-rate  (counts)"),
+    ):
+        explained = CliRunner().invoke(cli, ["measures", name])
+        assert explained.exit_code == 0
+        assert said in " ".join(explained.output.split("\n"))
+
+
+def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first() -> None:
+    kept = dict(registry.REGISTRY), {name: list(of) for name, of in registry.NAMES.items()}
+    try:
+        assert str(parse("hit rates", "counts")) == "recall"
+
+        @measure("near-miss", family="regression", aliases=("hit-rates",), on=Moments,
+                 higher_is_better=True, range=(0, 1))  # fmt: skip
+        def near(m: Any) -> Any:
+            """Share of the predictions that nearly miss."""
+            return np.asarray(m.mean)
+
+        assert str(parse("Near Misses", "regression")) == "near-miss"
+        assert str(parse("share of the predictions that nearly miss", "regression")) == "near-miss"
+        assert str(parse("hit rates", "counts")) == "recall"
+        assert str(parse("hit-rates", "regression")) == "near-miss"
+    finally:
+        for books, before in zip((registry.REGISTRY, registry.NAMES), kept, strict=True):
+            books.clear()
+            books.update(before)  # type: ignore[arg-type]
+    with pytest.raises(UnknownMeasureError):
+        parse("Near Misses", "regression")
+
+
+def test_no_phrase_waits_for_what_is_spelled_as_names_are() -> None:
+    """The index is made where a name means nothing as it is spelled, and not before."""
+    script = (
+        "import sys; from calipers.measures import parse; "
+        "parse('nDCG@10', 'retrieval'), parse('macro-F1', 'counts'), parse('roc_auc_score'); "
+        "print('calipers.measures.phrases' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout.decode().split() == ["False"]
+
+
+def test_what_is_no_measure_names_measures_that_there_are() -> None:
+    for task, phrases in NO_MEASURES.items():
+        for phrase, told in phrases.items():
+            with pytest.raises(UnknownMeasureError, match=re.escape(told)):
+                parse(phrase, TASKS[task])
+            for name in re.findall(r"(?:area,? .*is |there are )(.*)", told)[0].split(", "):
+                for each in name.split(" and "):
+                    parse(each, TASKS[task])

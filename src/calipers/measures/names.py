@@ -168,7 +168,9 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
 
 def _one_of(text: str, senses: Sequence[Definition]) -> str:
     """That a name has several meanings, and how to ask for each."""
-    ways = " or ".join(f"{d.example()} ({_begun_small(d.title)})" for d in senses)
+    tasks = dict.fromkeys(d.task for d in senses)
+    of = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
+    ways = " or ".join(f"{d.example()}{of[d]} ({_begun_small(d.title)})" for d in senses)
     return f"{text!r} has several meanings; ask for {ways}"
 
 

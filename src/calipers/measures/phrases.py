@@ -209,7 +209,8 @@ _GENERIC = re.compile(
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _AVERAGED = re.compile(
-    r"(?P<how>macro|micro|weighted|ovr|ovo)[\s_-]+(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>.+)",
+    r"(?P<how>macro|micro|variance[\s_-]weighted|weighted[\s_-]ov[or]|weighted|ov[or])[\s_-]+"
+    r"(?P<told>averaged?[\s_-]+(?:of[\s_-]+)?)?(?P<name>\S.*)",
     re.IGNORECASE,
 )
 _AT = re.compile(r"[\s_-]+at[\s_-]+(?:(?:an?|the|given|fixed)[\s_-]+)*", re.IGNORECASE)
@@ -217,10 +218,10 @@ _JOINT = re.compile(r"(?P<word>.*?[^\W\d].*?)(?:\s*=\s*|\s+of\s+|\s+)(?P<number>
 #: A cutoff as a subscript, or a letter that stands for one.
 _CUT = re.compile(r"(?:[-\s]+(?P<letter>[kKnT])|_(?P<number>\d+))$")
 _SHAPE = re.compile(
-    r"""(?P<base>[^\[\]()@=]+?)\s*
-        (?P<label>\[.+\])?\s*
-        (?P<arguments>\([^()]*=.*\))?\s*
-        (?:@\s*(?P<at>[^@]+?))?""",
+    r"""(?P<base>[^\[\]()@=]+?)
+        (?P<label>\[.+\]\s*)?
+        (?P<arguments>\([^()]*=.*\)\s*)?
+        (?:@(?P<at>[^@]+))?""",
     re.VERBOSE,
 )
 _ALSO = re.compile(
@@ -244,7 +245,7 @@ def folded(text: str) -> tuple[str, str]:
     >>> folded("LR−") == folded("LR")
     False
     """
-    text = plain(text).translate(_QUOTES).casefold().strip()
+    text = plain(text).translate(_QUOTES).casefold().translate(_GREEK).strip()
     words = [word for word in _BETWEEN_WORDS.split(text) if word]
     words = [word for word in words if word not in _ARTICLES] or words
     end = "-" if text.endswith("-") else ""
@@ -256,8 +257,11 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _singular(word: str) -> str:
-    regular = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
-    return word[:-1] if regular else word
+    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[: -2 if word.endswith("sses") else -1]
 
 
 class Index:
@@ -337,24 +341,25 @@ def spelled_out(text: str, families: Sequence[str]) -> list[str]:
     match = _SHAPE.fullmatch(f"{numbered['name']}@{numbered['number']}" if numbered else text)
     if match is None:
         return []
-    base, at, index = plain(match["base"]), match["at"], index_of(families)
+    base, at, index = plain(match["base"]).strip(), match["at"], index_of(families)
+    at = None if at is None else at.strip()
     names = _names(base, index)
     if at is None and not names and (parts := _AT.split(base, maxsplit=1))[1:]:
         base, at = parts
         names = _names(base, index)
-    if at is None and not names and (behind := _CUT.search(base)):
-        base, at = base[: behind.start()], behind["letter"] or behind["number"]
+    if at is None and not names and (cut := _CUT.search(base)):
+        base, at = base[: cut.start()], cut["letter"] or cut["number"]
         names = _names(base, index)
-    middle = (match["label"] or "") + (match["arguments"] or "")
+    middle = (match["label"] or "").rstrip() + (match["arguments"] or "").rstrip()
     if at is None:
         return [name + middle for name in names]
     joint = _JOINT.fullmatch(at) or re.fullmatch(r"(?P<word>.*[^\W\d].*)(?P<number>)", at)
     if joint is None:
         return [f"{name}{middle}@{at}" for name in names]
-    behind = f"={joint['number']}" if joint["number"] else ""
     joined = _joint_names(names, joint["word"], joint["number"], index, families)
-    joined += [f"{name}{middle}@{at}" for name in names if len(at) == 1 and not joined]
-    return [name + middle + behind if "@" in name and behind else name + middle for name in joined]
+    if not joined and len(at) == 1:  # a letter that stands for a number
+        return [f"{name}{middle}@{at}" for name in names]
+    return [name.replace("@", f"{middle}@") if middle else name for name in joined]
 
 
 def _names(base: str, index: Index) -> list[str]:
@@ -367,12 +372,13 @@ def _names(base: str, index: Index) -> list[str]:
         ]
     averaged = _AVERAGED.fullmatch(base)
     if not found and averaged is not None:
-        own = [f"{averaged['how']}-{name}" for name in _names(averaged["name"], index)]
+        how = re.sub(r"[\s_]", "-", averaged["how"].lower())
+        own = [f"{how}-{name}" for name in _names(averaged["name"], index)]
         # A macro average of average precision, or a macro average, precision?
         told = averaged["told"]
         if told and _BETWEEN_WORDS.split(told)[0].lower() == "average":
             longer = _names(told + averaged["name"], index)
-            own += [f"{averaged['how']}-{name}" for name in longer]
+            own += [f"{how}-{name}" for name in longer]
         found = own
     if not found and _GENERIC.search(base):
         found = list(index.names(_GENERIC.sub("", base), worst=2))
@@ -382,14 +388,15 @@ def _names(base: str, index: Index) -> list[str]:
 def _joint_names(
     names: Sequence[str], word: str, number: str, index: Index, families: Sequence[str]
 ) -> list[str]:
-    """Of the measures on both sides of an ``@``, those of the catalogue that are called so."""
+    """Of the measures on both sides of an ``@``, those of the catalogue that are called so, with
+    the number that stands behind."""
     rights = dict.fromkeys([*index.names(word, worst=2), word.strip()])
     lefts = dict.fromkeys(own for name in names for own in _own_names(name, families))
     whole = [own for right in rights for own in _own_names(right, families)]
     found: dict[str, None] = {}
     for left, right in product((*lefts, *names), dict.fromkeys((*whole, *rights))):
         for definition in candidates(f"{left}@{right}", families):
-            found[definition.name] = None
+            found[f"{definition.name}={number}" if number else definition.name] = None
     if not found and number:
         for definition in (d for name in names for d in candidates(name, families)):
             if definition.at == word.strip().lower():
