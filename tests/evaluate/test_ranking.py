@@ -342,7 +342,7 @@ GOOD: dict[str, Any] = {"group": [1, 1, 2, 2], "truth": [1, 0, 2, 0], "score": [
         ({"undefined": "skip"}, "undefined is 'skip'"),
         ({"measures": ["alpha-nDCG@10"]}, "needs documents judged in groups"),
         ({"measures": ["infNDCG"]}, "needs judgments of documents that were drawn"),
-        ({"measures": ["AUC"]}, "no measure of retrieval"),
+        ({"measures": ["AUC"]}, "ask for rank-PR-AUC "),
         ({"baseline": "x"}, "baseline 'x' is no system"),
     ],
 )

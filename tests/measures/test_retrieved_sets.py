@@ -75,9 +75,21 @@ def test_counts_are_added_up_over_topics(rel: int) -> None:
         ("generality(collection=40)", lambda t, _: np.mean(t), []),
         ("accuracy(collection=40)", metrics.accuracy_score, []),
         ("error-rate(collection=40)", metrics.zero_one_loss, []),
-        ("specificity(collection=40)", lambda t, p: metrics.recall_score(~np.array(t), ~np.array(p)), []),
-        ("FPR(collection=40)", lambda t, p: 1 - metrics.recall_score(~np.array(t), ~np.array(p)), []),
-        ("NPV(collection=40)", lambda t, p: metrics.precision_score(~np.array(t), ~np.array(p)), []),
+        (
+            "specificity(collection=40)",
+            lambda t, p: metrics.recall_score(~np.array(t), ~np.array(p)),
+            [],
+        ),
+        (
+            "FPR(collection=40)",
+            lambda t, p: 1 - metrics.recall_score(~np.array(t), ~np.array(p)),
+            [],
+        ),
+        (
+            "NPV(collection=40)",
+            lambda t, p: metrics.precision_score(~np.array(t), ~np.array(p)),
+            [],
+        ),
     ],
 )
 def test_a_mean_over_topics(name: str, peer: object, undefined: list[str]) -> None:

@@ -24,7 +24,7 @@ from calipers.measures import (
     parse,
     registry,
 )
-from calipers.measures.names import senses
+from calipers.measures.names import canonical_name, senses
 from calipers.measures.phrases import NO_MEASURES, PHRASES
 from calipers.statistics import Moments
 
@@ -485,6 +485,13 @@ def test_one_name_in_two_tasks_says_so_in_both() -> None:
     assert str(parse("ERR")) == "ERR"  # as before
 
 
+def test_a_task_that_spells_a_name_comes_before_one_that_has_words_for_it() -> None:
+    assert [str(m) for m in in_each_task("sensitivity")] == ["recall", "SetR"]
+    assert [str(m) for m in in_each_task("sensitivity", "retrieval")] == ["SetR", "recall"]
+    assert canonical_name("TPR") == "recall"
+    assert list(in_each_task(3)) == []  # type: ignore[arg-type]
+
+
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"b": 2, "c": 0}}
 RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0, "c": 0.5, "d": 0.1}}
 
@@ -505,6 +512,12 @@ def test_results_are_asked_for_in_words() -> None:
         assert ev[system, "true negative rate"].value == pytest.approx(1 - (1 / 9 + 2 / 9) / 2)
         assert ev[system, "negative predictive value"].value == 1
     assert ev.compare()["Mean reciprocal rank"].value == 0
+    primary = cal.retrieval(
+        QRELS, {"x": RUN, "y": RUN}, measures=["RR", "specificity"], collection=10, baseline="x",
+        primary="True Negative Rate", interval="none",
+    )  # fmt: skip
+    assert primary.comparison is not None
+    assert primary.comparison.primary == "SetSpecificity(collection=10)"
     rulings = cal.require(ev, ["error rate <= 0.2", "Mean reciprocal rank not worse than x"])
     assert len(rulings) == 2
     assert all(r.met for r in rulings)

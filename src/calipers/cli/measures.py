@@ -51,15 +51,12 @@ def command(
 
 def _meant(name: str) -> list[Measure]:
     """What a name means in each task; where it lacks a parameter, all that it may be of."""
-    from calipers.measures import TASKS, UnknownMeasureError, parse
+    from calipers.measures import TASKS, in_each_task, parse
     from calipers.measures.names import senses
 
-    found: list[Measure] = []
-    for families in TASKS.values():
-        try:
-            found.append(parse(name, families))
-        except UnknownMeasureError:
-            found += [d.example() for d in senses(name, families) if d.required]
+    found = list(in_each_task(name))
+    for task in [task for task in TASKS if task not in {m.definition.task for m in found}]:
+        found += [d.example() for d in senses(name, TASKS[task]) if d.required]
     # Of a name that no task knows, to parse it says what is wrong.
     return found or [parse(name)]
 

@@ -14,7 +14,7 @@ from calipers.data.classes import name_of
 from calipers.data.errors import InputError, did_you_mean, listed, shown
 from calipers.evaluate.arguments import finite
 from calipers.inference.settings import INTERVALS, METHODS, Settings
-from calipers.measures import TASKS, Measure, canonical_name, parse
+from calipers.measures import TASKS, Measure, in_each_task, parse
 from calipers.measures.averages import UNDEFINED
 from calipers.measures.names import each_once
 from calipers.results import Definition
@@ -199,7 +199,8 @@ def choose_measures(
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
     """The full name of a measure of rankings that is named as those are that are asked for."""
-    return primary and (canonical_name(primary, defaults) or primary)
+    meant = map(str, in_each_task(primary, "retrieval", defaults)) if primary else iter(())
+    return next(meant, primary)
 
 
 def names_asked(measures: Iterable[Measure]) -> dict[str, str]:

@@ -256,11 +256,25 @@ def _called(measure: Measure, names: Iterable[str]) -> Measure:
 def in_each_task(
     text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
 ) -> Iterator[Measure]:
-    """What a name means in each task that knows it, in one before all others; ``defaults`` are as
-    in :func:`parse`."""
+    """What a name means in each task that knows it, in one before all others; those where it is
+    spelled so come before those where its words mean something. ``defaults`` are as in
+    :func:`parse`."""
+    in_words = []
     for task in sorted(TASKS, key=lambda task: task != first):
+        if task == first or _is_spelled(text, TASKS[task]):
+            with contextlib.suppress(UnknownMeasureError):
+                yield parse(text, TASKS[task], defaults)
+        else:
+            in_words.append(task)
+    for task in in_words:
         with contextlib.suppress(UnknownMeasureError):
             yield parse(text, TASKS[task], defaults)
+
+
+def _is_spelled(text: Any, families: Sequence[str]) -> bool:
+    """Whether a name is one of these families as it stands."""
+    load(families)
+    return isinstance(text, str) and len(text) <= LONGEST_NAME and bool(meanings(text, families))
 
 
 def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
