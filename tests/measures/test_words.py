@@ -513,9 +513,13 @@ def test_results_are_asked_for_in_words() -> None:
         assert ev[system, "negative predictive value"].value == 1
     assert ev.compare()["Mean reciprocal rank"].value == 0
     primary = cal.retrieval(
-        QRELS, {"x": RUN, "y": RUN}, measures=["RR", "specificity"], collection=10, baseline="x",
-        primary="True Negative Rate", interval="none",
-    )  # fmt: skip
+        QRELS,
+        {"x": RUN, "y": RUN},
+        measures=["RR", "specificity"],
+        collection=10,
+        baseline="x",
+        primary="True Negative Rate",
+    )
     assert primary.comparison is not None
     assert primary.comparison.primary == "SetSpecificity(collection=10)"
     rulings = cal.require(ev, ["error rate <= 0.2", "Mean reciprocal rank not worse than x"])
@@ -562,7 +566,7 @@ def test_the_command_takes_words(tmp_path: Any) -> None:
 
 
 def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first() -> None:
-    kept = dict(registry.REGISTRY), {name: list(of) for name, of in registry.NAMES.items()}
+    kept, names = dict(registry.REGISTRY), {name: list(of) for name, of in registry.NAMES.items()}
     try:
         assert str(parse("hit rates", "counts")) == "recall"
 
@@ -577,9 +581,10 @@ def test_measures_that_come_later_are_in_the_index_and_own_spellings_come_first(
         assert str(parse("hit rates", "counts")) == "recall"
         assert str(parse("hit-rates", "regression")) == "near-miss"
     finally:
-        for books, before in zip((registry.REGISTRY, registry.NAMES), kept, strict=True):
-            books.clear()
-            books.update(before)  # type: ignore[arg-type]
+        registry.REGISTRY.clear()
+        registry.REGISTRY.update(kept)
+        registry.NAMES.clear()
+        registry.NAMES.update(names)
     with pytest.raises(UnknownMeasureError):
         parse("Near Misses", "regression")
 
