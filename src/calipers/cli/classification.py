@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,12 +46,13 @@ NORMALISED = ("truth", "prediction", "all")
 @join_options
 @text("--labels", "A,B,…", "The classes in the order wanted.")
 @text("--positive", "VALUE", "The positive class; any other class is negative then.")
-@text(
+@texts(
     "--threshold",
-    "X|RULE",
+    "[NAME=]X|RULE",
     "Scores at or above it are positive (probabilities: 0.5). Or a rule to choose it by, such as "
     "youden, 'specificity>=0.9', 'F1 where recall>=0.8' or 'cost(cost_fp=1,cost_fn=5)'; what "
-    "choosing it on the same rows flatters is then estimated.",
+    "choosing it on the same rows flatters is then estimated. Of all systems, or repeated, as in "
+    "old=0.4, of each. Without one the accuracy of scores is at the best threshold.",
 )
 @text("--costs", "FP,FN", "What a false positive and a false negative cost, for the rule 'cost'.")
 @click.option(
@@ -97,7 +98,7 @@ def command(
     table: str,
     truth: str,
     labels: str | None,
-    threshold: str | None,
+    threshold: tuple[str, ...],
     costs: str | None,
     prevalence: float | None,
     cutoffs: str | None,
@@ -138,7 +139,7 @@ def command(
     kinds = "score", "probability", "predicted"
     systems = Systems.take(options, kinds, needed=not cells)
     states = States.take(options)
-    if threshold is not None and not (systems.columns["score"] or systems.columns["probability"]):
+    if threshold and not (systems.columns["score"] or systems.columns["probability"]):
         raise click.UsageError("--threshold is about --score and --probability")
     names = None if labels is None else labels.split(",")
     _check_classes(names, options["positive"], systems)
@@ -147,7 +148,7 @@ def command(
 
     asked_for = measures
     others = systems.columns["probability"] or systems.columns["predicted"]
-    alone = cutoffs is not None and threshold is None and not others
+    alone = cutoffs is not None and not threshold and not others
     measures = _measured(measures, prevalence, alone=alone)
     if is_stream(table, truth, systems, options):
         evaluation = states.of(
@@ -155,7 +156,7 @@ def command(
             truth,
             **columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs),
             labels=names if options["positive"] is None or len(names or ()) == 2 else None,
-            threshold=_threshold(threshold, costs, prevalence),
+            threshold=_thresholds(threshold, systems, costs, prevalence),
             measures=measures or None,
             curves=output.page.wanted,
             **options,
@@ -172,7 +173,7 @@ def command(
             **columns,
             confusion=dict(_cells(spec, rows, table) for spec in cells) or None,
             labels=classes,
-            threshold=_threshold(threshold, costs, prevalence),
+            threshold=_thresholds(threshold, systems, costs, prevalence),
             **row_columns(rows, table, options, systems),
             **part_columns(rows, table, options),
             data=rows,
@@ -295,16 +296,10 @@ def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) 
         print_below(matrix.system, text_table(matrix, orientation, of, width))
 
 
-def _threshold(text: str | None, costs: str | None, prevalence: float | None) -> Any:
-    """A number, or the rule with what it has to know of the place of use."""
-    try:
-        number = None if text is None else float(text)
-    except ValueError:
-        number = None
-    if text is None or number is not None:
-        if costs is not None:
-            raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
-        return number
+def _thresholds(
+    texts: Sequence[str], systems: Systems, costs: str | None, prevalence: float | None
+) -> Any:
+    """A number, or the rule with what it has to know of the place of use; or such by system."""
     from calipers.systems.thresholds import Rule
 
     defaults = {} if prevalence is None else {"prevalence": prevalence}
@@ -313,13 +308,47 @@ def _threshold(text: str | None, costs: str | None, prevalence: float | None) ->
             defaults["cost_fp"], defaults["cost_fn"] = map(float, costs.split(","))
         except ValueError:
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
-    rule = Rule.parse(text, defaults)
-    used = {
-        name for m in (rule.measure, *(b.measure for b in rule.bounds)) for name in m.parameters
-    }
-    if costs is not None and "cost_fp" not in used:
-        raise click.UsageError(f"--costs: the rule {text!r} knows no costs; 'cost' does")
-    return rule
+    found = dict[str | None, Any]()
+    for text in texts:
+        name, cut = _threshold(text, systems.names, defaults)
+        if name in found:
+            whose = "all systems" if name is None else f"system {name!r}"
+            raise click.UsageError(f"--threshold {text!r}: {whose} had one before")
+        found[name] = cut
+    if None in found and len(found) > 1:
+        raise click.UsageError(
+            "--threshold: give one of all systems, or one of each as NAME=X, not both"
+        )
+    if costs is not None:
+        rules = [cut for cut in found.values() if isinstance(cut, Rule)]
+        if not rules:
+            raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
+        if not any("cost_fp" in m.parameters for rule in rules for m in rule.measures):
+            raise click.UsageError(f"--costs: the rule {texts[0]!r} knows no costs; 'cost' does")
+    return found.get(None) if None in found or not found else found
+
+
+def _threshold(
+    text: str, systems: Sequence[str], defaults: Mapping[str, Any]
+) -> tuple[str | None, Any]:
+    """The system that a threshold is said of, None of all; and the number, or the rule."""
+    from calipers.data.errors import InputError, listed
+    from calipers.systems.thresholds import Rule
+
+    of = [name for name in systems if text.startswith(f"{name}=")]
+    name = max(of, key=len, default=None)
+    cut = text if name is None else text[len(name) + 1 :]
+    try:
+        return name, float(cut)
+    except ValueError:
+        pass
+    try:
+        return name, Rule.parse(cut, defaults)
+    except InputError as error:
+        if name is not None or "=" not in text:
+            raise
+        said = f"{error}. Of one system it is NAME=X; there are {listed(systems)}"
+        raise InputError(said) from None
 
 
 def _cells(text: str, rows: pa.Table, where: str) -> tuple[str, dict[str, Any]]:

@@ -63,6 +63,14 @@ class Systems:
             raise click.UsageError("--system goes with --id")
         return cls(columns, tables, by)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the systems may be called; a text with = in it may be the name of a column too."""
+        specs = [spec for given in self.columns.values() for spec in given]
+        named = [spec.partition("=")[0] for spec in specs if "=" in spec]
+        alone = [_unnamed(spec, several=True) for spec in specs]
+        return tuple(dict.fromkeys(self.tables or (*named, *alone)))
+
     def located(self, table: str) -> AbstractContextManager[None]:
         """Says in which file a column was wrong; a message about one of several tables says itself
         which system it is about."""
@@ -130,14 +138,18 @@ def _of_columns(
     specs: Sequence[str], rows: pa.Table, where: str, found: Found
 ) -> dict[str, Any] | None:
     """The systems whose columns stand in the table of the truth."""
-    from calipers.data.columns import system_name
-
     made = {}
     for spec in specs:
         name, equals, columns = spec.partition("=")
         if not equals or spec in rows.column_names:
-            several = "," in spec and spec not in rows.column_names
-            prefix = commonprefix(spec.split(",")) + "*" if several else spec  # noqa: RUF071
-            name, columns = system_name(prefix), spec
+            name, columns = _unnamed(spec, several=spec not in rows.column_names), spec
         made[name] = found(columns, rows, where)
     return made or None
+
+
+def _unnamed(spec: str, *, several: bool) -> str:
+    """What a system is called of which columns alone are given, perhaps several."""
+    from calipers.data.columns import system_name
+
+    prefix = commonprefix(spec.split(",")) + "*" if several and "," in spec else spec  # noqa: RUF071
+    return system_name(prefix)

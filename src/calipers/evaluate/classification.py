@@ -40,7 +40,12 @@ from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.soft import soft
 from calipers.evaluate.stream_columns import Columns, in_batches
 from calipers.evaluate.subjects import of_two_classes as findings_of_two
-from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
+from calipers.evaluate.two_systems import (
+    ABOUT_TWO,
+    Threshold,
+    at_best_accuracy,
+    systems_of_two,
+)
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
@@ -312,6 +317,7 @@ def _of_two(
         undefined=undefined,
         stated=labels is not None,
     )
+    given, at_best = at_best_accuracy(given, chosen)
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
     return evaluated(
@@ -337,6 +343,7 @@ def _of_two(
         notes=(
             *notes,
             *_collapse(all_rows),
+            *at_best,
             *(left_out(systems) if by_default(measures) else ()),
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],

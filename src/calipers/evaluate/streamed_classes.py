@@ -19,7 +19,12 @@ from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
 from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct
 from calipers.evaluate.stream_rows import Part, clusters_of, weights_of
 from calipers.evaluate.streamed import Streamed, evaluated, statistics_of
-from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
+from calipers.evaluate.two_systems import (
+    ABOUT_TWO,
+    Threshold,
+    systems_of_two,
+    without_threshold,
+)
 from calipers.evaluate.usual import usual_measures
 from calipers.once import kept
 from calipers.results.estimate import UNNAMED
@@ -103,6 +108,13 @@ def of_two(
     template = build.like(np.array([1.0, 1.0]))
     chosen = choose_measures(measures, usual_measures(template), "classification",
                              undefined=undefined, stated=classes.stated)  # fmt: skip
+    bare, of_accuracy = without_threshold(template, chosen)
+    if bare:
+        raise InputError(
+            f"{of_accuracy[0]} of scores without a threshold is at the best one, which is chosen "
+            "among all rows and takes engine='memory'; a stream takes a number as threshold=, and "
+            "has max-accuracy"
+        )
     for system in template.values():
         system.check(chosen)
     source = Streamed(

@@ -126,6 +126,11 @@ class Rule:
     def _sign(self) -> int:
         return 1 if self.measure.definition.higher_is_better else -1
 
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measure that is to be best, and those that are bounded."""
+        return (self.measure, *(bound.measure for bound in self.bounds))
+
     def threshold(self, table: ScoreTable) -> FloatArray:
         """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
         place = self.place(table)
@@ -264,7 +269,7 @@ class Chosen:
         both = " and ".join(
             f"{measure} is {float(measure.apply(here)):.3f} here, {self.out_of_bag(measure):.3f} "
             "out of bag"
-            for measure in (self.rule.measure, *(bound.measure for bound in self.rule.bounds))
+            for measure in self.rule.measures
         )
         return (
             f"{text}: {both} ({self.drawn.settings.resamples:,} replicates choose anew, and each "
