@@ -375,7 +375,7 @@ def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
 
     ev = cal.regression(TRUTH, {"a": SAID, "b": OTHER}, outputs=NAMES, resamples=200)
     drawn = list(residual_figures(ev))
-    assert [f.choice for f in drawn] == list(NAMES) * 6
+    assert [f.choice for f in drawn] == list(NAMES) * 7
     assert {f.chosen_by for f in drawn} == {"Output"}
     read = Evaluation.from_json(ev.to_json(details=True))
     assert [c.output for c in read.curves] == [c.output for c in ev.curves]

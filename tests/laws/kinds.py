@@ -424,6 +424,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
     "groups": _one_of(2, 3, 10),
     "fitted": _one_of(False, True),
+    "from_rates": _one_of(False, True),
     "weights": _one_of("linear", "quadratic"),
     "loss": _one_of("Brier", "log-loss"),
     "slope": _one_of("one", "fitted"),

@@ -36,6 +36,7 @@ SETS, MOST_ROWS = 1_000, 2_000
 #: What is drawn against what: the kind of curve, x and y, and the line of what is perfect.
 CONDITIONAL: Mapping[str, tuple[str, str]] = {
     "prediction given truth": ("Truth", "Mean prediction"),
+    "truth given prediction": ("Prediction", "Mean truth"),
     "residual given prediction": ("Prediction", "Mean residual"),
     "residual given truth": ("Truth", "Mean residual"),
 }
@@ -84,25 +85,26 @@ def _weights(system: Predictions) -> FloatArray:
 
 
 def normal_quantiles(system: Predictions) -> Curve:
-    """Residuals less their mean over their standard deviation, by size, against the quantiles of
-    the normal distribution at (i − ½)/n.
+    """Residuals over their standard deviation, by size, against the quantiles of the unit normal
+    distribution at (i − ½)/n. Their mean stays in them, so that a bias moves the whole curve up or
+    down.
 
-    The band holds all of them at once for normal residuals: limits at each place at one local
-    level, by the Beta distribution of the i-th of n, with the level set by normal samples that are
-    standardised in the same way. There is none of weighted or clustered rows. Source: Aldor-Noiman,
-    Brown, Buja, Rolke and Stine 2013.
+    The band holds all of them at once for normal residuals around 0, as the χ² interval of the RMSE
+    supposes them: limits at each place at one local level, by the Beta distribution of the i-th of
+    n, with the level set by such samples over their own standard deviations. There is none of
+    weighted or clustered rows. Source: Aldor-Noiman, Brown, Buja, Rolke and Stine 2013.
     """
     from scipy.special import ndtri
 
     w, residual = _weights(system), system.predicted - system.truth
     residual, w = residual[w > 0], w[w > 0]
-    labels = "Normal quantile", "Standardised residual"
+    labels = "Normal quantile", "Residual in standard deviations"
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
         none = np.zeros(0)
         return of_system(system, "normal quantiles", *labels, x=none, y=none)
     order = np.argsort(residual)
-    z = (residual[order] - moments.mean) / np.sqrt(moments.m2 / moments.weight)
+    z = residual[order] / np.sqrt(moments.m2 / moments.weight)
     place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
     shown = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(int))
     # The tails are what is looked at.
@@ -122,7 +124,8 @@ def normal_quantiles(system: Predictions) -> Curve:
 
 
 def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Limits of the standardised i-th smallest of n normal numbers, for all these i at once."""
+    """Limits of the i-th smallest of n normal numbers with mean 0 over their standard deviation,
+    for all these i at once."""
     from scipy.special import betainc, betaincinv, ndtr, ndtri
 
     # The local level hardly depends on n where n is large.
@@ -132,7 +135,7 @@ def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArr
     least = np.empty(SETS)
     for k in range(SETS):
         sample = np.sort(random.normal(size=rows))
-        p = betainc(at, rows - at + 1, ndtr((sample - sample.mean()) / sample.std()))
+        p = betainc(at, rows - at + 1, ndtr(sample / sample.std()))
         least[k] = min(p.min(), (1 - p).min())
     local = float(np.quantile(least, 1 - level))
     rest = n - places + 1
@@ -178,14 +181,15 @@ def _histogram(
 def conditional(system: Predictions, kind: str) -> Curve:
     """The mean of a number in bins of another of equally many rows, with Student's limits; of
     rows in clusters by these."""
-    given, labels = kind.rpartition(" given ")[2], CONDITIONAL[kind]
-    x = getattr(system, "truth" if given == "truth" else "predicted")
-    y = system.predicted if kind.startswith("prediction") else system.predicted - system.truth
+    of, _, given = kind.partition(" given ")
+    labels, residual = CONDITIONAL[kind], system.predicted - system.truth
+    numbers = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
+    x, y = numbers[given], numbers[of]
     w = _weights(system)
     made = [_bin(system, x, y, w, rows) for rows in bins(x, w, BINS)]
     middle, mean, low, high = np.array(made).T
     ends = float(middle[0]), float(middle[-1])
-    perfect = ends if kind.startswith("prediction") else (0.0, 0.0)
+    perfect = (0.0, 0.0) if of == "residual" else ends
     references = {"no error": [[ends[0], perfect[0]], [ends[1], perfect[1]]]}
     band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}

@@ -52,7 +52,8 @@ def curve(
         with consistency bands; ``"calibration by bins"``: in bins, with Wilson's
         intervals; ``"probabilities"``: the share of rows in twenty bars. All three of probabilities
         only. Of predicted numbers. ``"normal quantiles"``, ``"residuals"``, ``"values"``,
-        ``"prediction given truth"``, ``"residual given prediction"``, ``"residual given truth"``.
+        ``"prediction given truth"``, ``"truth given prediction"``, ``"residual given prediction"``,
+        ``"residual given truth"``.
         Of predicted quantiles. ``"quantile coverage"``: the share of rows at or below each quantile
         against its level; ``"coverage given prediction"`` and ``"coverage given truth"``: that of a
         central interval in tenths of the rows.

@@ -252,14 +252,23 @@ def part(share: float | FloatArray, number: FloatArray) -> FloatArray:
     "F",
     aliases=("f_score", "fbeta", "fbeta_score", "f-measure"),
     suffix="beta",
-    undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
+    undefined={
+        "no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0,
+        "nothing_predicted_positive": lambda c, p: (
+            p["from_rates"] & (c.tp + c.fp == 0) & (c.fn > 0)
+        ),
+        "no_positive": lambda c, p: p["from_rates"] & (c.tp + c.fn == 0) & (c.fp > 0),
+    },
     reference="van Rijsbergen 1979",
 )
-def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None) -> FloatArray:
+def f_measure(
+    c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None, from_rates: bool = False
+) -> FloatArray:
     """F_β, the weighted harmonic mean of precision and recall, from counts:
     (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
-    It is 0, not undefined, when precision is undefined but there are positives to find. Given
+    It is 0, not undefined, when precision is undefined but there are positives to find; with
+    ``from_rates`` it is undefined where precision or recall is, as (1 + β²)PR / (β²P + R) is. Given
     ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is
     recall.
     """

@@ -95,6 +95,7 @@ PARAMETERS: dict[str, Domain] = {
     "estimator": Domain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": Domain(low=0, high=1, usual=0.1),
     "fitted": Domain(holds="switch"),
+    "from_rates": Domain(holds="switch"),
     "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
     "gains": Domain(holds="gains"),
     "groups": Domain(low=2, whole=True),

@@ -191,16 +191,25 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     shares=("F",),
     suffix="beta",
     bare=True,
+    undefined={
+        **NO_RELEVANT,
+        "nothing_retrieved": lambda r, p: p["from_rates"] & (r.retrieved == 0),
+    },
     reference="van Rijsbergen 1979",
     ties="none",
 )
 def set_f(
-    r: JudgedRankings, rel: int = 1, beta: float = 1.0, alpha: float | None = None
+    r: JudgedRankings,
+    rel: int = 1,
+    beta: float = 1.0,
+    alpha: float | None = None,
+    from_rates: bool = False,
 ) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
     β is β: trec_eval's ``set_F_x`` has β² = x. Given ``alpha``, β² = (1 − α)/α. At β = ∞ it is
-    recall.
+    recall. It is 0 where nothing was retrieved; with ``from_rates`` it is undefined there, as
+    precision is.
     """
     return counts.f_measure(r.confusion(rel), beta, alpha)
 

@@ -20,6 +20,7 @@ QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 #: Kinds whose charts have the histogram of what is given below: of which kind that is.
 GIVEN = {
     "prediction given truth": "truth",
+    "truth given prediction": "prediction",
     "residual given prediction": "prediction",
     "residual given truth": "truth",
 }
@@ -31,23 +32,27 @@ _TITLES = {
     RESIDUALS: "Residuals",
     VALUES: "True and predicted values",
     "prediction given truth": "Prediction by truth",
+    "truth given prediction": "Truth by prediction",
     "residual given prediction": "Residual by prediction",
     "residual given truth": "Residual by truth",
 }
 _SAID = {
-    QUANTILES: "Residuals less their mean, in standard deviations, by size. On the line they would "
-    "be normal; above it on the right, or below it on the left, large errors are more frequent.",
+    QUANTILES: "Residuals in standard deviations, by size; their mean stays in them. On the line "
+    "they would be normal around 0, on a parallel to it normal and biased; steeper than the line on "
+    "the right or on the left, large errors are more frequent.",
     RESIDUALS: "Residual: prediction less truth.",
     VALUES: "",
     "prediction given truth": "Means of bins of equally many rows. Even the best predictions are "
     "nearer to the mean than the truth is.",
+    "truth given prediction": "Means of bins of equally many rows. On the line, predictions of that "
+    "size are right on average; above it they are too low.",
     "residual given prediction": "Means of bins of equally many rows. Off the line at zero, "
     "predictions of that size could be corrected.",
     "residual given truth": "Means of bins of equally many rows. They slope downwards even for the "
     "best predictions, which are nearer to the mean than the truth is.",
 }
 _POINTS = 11
-#: Of more outputs the first are drawn: each has six charts.
+#: Of more outputs the first are drawn: each has seven charts.
 _MOST_OUTPUTS = 6
 
 
@@ -106,7 +111,7 @@ def _bands(curves: Sequence[Curve]) -> Iterator[str]:
     if any(math.isfinite(v) for c in curves for v in c.low):
         yield f"Shaded: {level} interval of each bin ({short(curves[0].method)})."
     if any(len(c.wide_low) for c in curves):
-        yield f"Shaded: where {level} of all normal samples of this size lie as a whole."
+        yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
 
 
 def _below(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
