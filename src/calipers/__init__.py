@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
+    from calipers.evaluate.precision_recall import precision_recall
     from calipers.evaluate.ranking import ranking
     from calipers.evaluate.raters import agreement
     from calipers.evaluate.regression import regression
@@ -80,6 +81,7 @@ _HOMES = {
     "evaluate.operating": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.plan": "plan",
+    "evaluate.precision_recall": "precision_recall",
     "evaluate.ranking": "ranking",
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
@@ -133,6 +135,7 @@ __all__ = [
     "order_agreement",
     "overlap",
     "plan",
+    "precision_recall",
     "rank_correlation",
     "ranking",
     "rbo",

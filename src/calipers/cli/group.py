@@ -24,6 +24,7 @@ COMMANDS = {
     "check": "Run the evaluations of calipers.toml, and what they require.",
     "merge": "Evaluate rows that were added up before, of days or shards, as one.",
     "overlap": "Say how much runs have in common, without judgments.",
+    "precision-recall": "Measure a precision-recall curve of which points are given.",
     "show": "Show a result again that was written as JSON, in any format; or a page.",
     "diff": "Say what changed between two evaluations that were written as JSON.",
     "plan": "Say how many topics or rows are needed, or what those at hand could show.",
@@ -37,7 +38,7 @@ COMMANDS = {
 
 
 def _imported(name: str) -> click.Command:
-    command: click.Command = import_module(f"calipers.cli.{name}").command
+    command: click.Command = import_module(f"calipers.cli.{name.replace('-', '_')}").command
     return command
 
 

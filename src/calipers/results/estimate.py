@@ -42,6 +42,7 @@ NO_INTERVAL = {
     "p_value": "a test's statistic or p-value is no estimate of anything",
     "too_few_for_quantile": "too few units lie beyond the quantile",
     "of_system": "one number for the whole system; nothing is estimated",
+    "no_rows_behind": "of how many rows the points are is not known",
     "one_value_an_item": "one value an item leaves nothing to resample",
     "too_few_folds": "fewer than two folds have a value",
     "no_mean_of_losses": "nested cross-validation takes means of a loss per row, and this is none",

@@ -37,6 +37,7 @@ _KINDS = {
     "net benefit": "Net benefit",
     "pr at recall levels": "Precision at recall levels",
     "pr at ranks": "Precision and recall at ranks",
+    "interpolated pr": "Interpolated precision",
     "pr of a topic": "Precision and recall on a topic",
     "interpolated pr of a topic": "Interpolated precision on a topic",
     "roc of a topic": "ROC curve of a topic",
@@ -194,6 +195,7 @@ _SAID = {
     f"corners of the line, {MOST} at most.",
     "interpolated PR of a topic": "At each recall the highest precision that the run has there or "
     "further down; 0 beyond the recall that it reaches.",
+    "interpolated PR": "At each recall the largest precision of the points there or further on.",
     "ROC of a topic": "From nothing retrieved to the whole collection, drawn at the corners of the "
     f"line, {MOST} at most; the last stretch is drawn as if the rest came in any order.",
     "threshold": "Volume: the share predicted positive.",

@@ -1,0 +1,98 @@
+"""``calipers precision-recall``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.common import Output, output_options
+from calipers.cli.completion import measure_names
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import choice, text, texts
+from calipers.cli.tables import read
+
+
+@click.command("precision-recall", cls=Command)
+@click.argument("table", type=InFile(), required=False)
+@text(
+    "--precision",
+    "COL|X,Y,…",
+    "Column of the precision of each point, 'precision' unless said; without TABLE the numbers.",
+)
+@text(
+    "--recall",
+    "COL|X,Y,…",
+    "Column of the recall of each point, 'recall' unless said; without TABLE the numbers.",
+)
+@text("--system", "COL", "Column of the system of each point, where there are several.")
+@choice(
+    "--unreached",
+    ["nan", "zero"],
+    "What precision is beyond the largest recall given: not known, or 0 as of a ranking that ends "
+    "there.",
+)
+@texts(
+    "-m --measure measures",
+    "NAME",
+    "A measure such as PR-11pt, PR-AUC or interpolated-precision@recall=0.5; repeatable.",
+    shell_complete=measure_names,
+)
+@output_options
+def command(
+    table: str | None,
+    precision: str | None,
+    recall: str | None,
+    system: str | None,
+    measures: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Measure a precision-recall curve by points of it in TABLE (CSV, Parquet, Feather or JSON
+    Lines; - is the standard input), or as they stand in the command.
+
+    For curves whose rows are not at hand, as those of a paper. A note tells where no ranking can
+    have such points.
+
+    \b
+    Examples:
+      calipers precision-recall curve.csv -m PR-11pt -m 'interpolated-precision@recall=0.5'
+      calipers precision-recall curves.csv --precision p --recall r --system model
+      calipers precision-recall --precision 0.5,0.67,1 --recall 1,0.6,0.2 --report curve.html
+    """
+    output = Output.take(options)
+    from calipers.evaluate.precision_recall import precision_recall
+
+    given: dict[str, Any]
+    if table is None:
+        if precision is None or recall is None or system is not None:
+            raise click.UsageError(
+                "without TABLE, --precision and --recall give the points, as in --precision 0.5,1 "
+                "--recall 1,0.2, and --system nothing"
+            )
+        given = {
+            "precision": _numbers("--precision", precision),
+            "recall": _numbers("--recall", recall),
+        }
+        evaluation = precision_recall(**given, measures=measures or None, **options)
+    else:
+        from calipers.data.tables import column, located
+
+        rows = read(table).rows
+        with located(table):
+            given = {
+                "precision": column(rows, precision or "precision", table),
+                "recall": column(rows, recall or "recall", table),
+                "system": None if system is None else column(rows, system, table),
+            }
+            evaluation = precision_recall(
+                **given, measures=measures or None, inputs=[read(table).origin], **options
+            )
+    output.finish(evaluation)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """The numbers that a text lists."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"{option} {text!r}: expected numbers, as in 0.5,0.67,1") from None

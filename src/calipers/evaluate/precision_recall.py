@@ -1,0 +1,249 @@
+"""Measures of precision-recall curves of which the points alone are known, as those of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import as_numbers, same_length
+from calipers.data.classes import coded
+from calipers.data.columns import gather
+from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.shared import (
+    MeasureNames,
+    column_name,
+    glossary,
+    make_settings,
+    named_systems,
+    names_of,
+    provenance,
+)
+from calipers.measures import Measure, UnknownMeasureError
+from calipers.measures.precision_recall import USUAL, measures_of_points
+from calipers.results import Curve, Estimate, Evaluation
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import FloatArray
+from calipers.statistics.precision_recall import PrecisionRecallPoints, false_positives
+
+#: What may be taken for precision beyond the largest recall given.
+UNREACHED = ("nan", "zero")
+
+#: What rounding of floats may do to a count for each relevant item.
+_HAIR = 1e-9
+
+
+@verb
+def precision_recall(
+    precision: Any,
+    recall: Any,
+    *,
+    system: Any = None,
+    data: Any = None,
+    measures: MeasureNames | None = None,
+    unreached: str = "nan",
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
+    """What points of a precision-recall curve say where the rows behind them are not at hand.
+
+    Parameters
+    ----------
+    precision, recall
+        The points in any order: numbers from 0 to 1, as many of one as of the other; or a dict of
+        such from names of systems.
+    system
+        The name of the system of each point, where all stand in one column.
+    data
+        A table (data frame, dict of columns, or path), of which the above may be named columns.
+    measures
+        ``"interpolated-precision@recall=0.5"``, ``"PR-11pt"``, ``"PR-AUC"`` (straight lines between
+        the points), ``"AP"`` (the step rule), ``"PR-break-even"``, ``"precision@recall=0.5"``,
+        ``"recall@precision=0.9"`` or ``"max-F1"``, by any of the names that they have for scores.
+    unreached
+        What precision is beyond the largest recall given: ``"nan"``, not known, so that measures
+        that need it have no value; or ``"zero"``, as of a ranking that ends there.
+    inputs
+        Where the columns came from, for the provenance.
+
+    Returns
+    -------
+    Evaluation
+        Without intervals, as nothing says of how many rows or topics the points are, and without
+        differences. Its curves are the points and the interpolated precision. A note tells where no
+        ranking can have such points: with more recall the false positives never become fewer.
+
+    Raises
+    ------
+    InputError
+        For numbers outside of 0 to 1, lists of different lengths, and systems of which precision or
+        recall is missing.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.precision_recall([0.5, 0.67, 1.0], [1.0, 0.6, 0.2], measures=["PR-11pt", "PR-AUC"])
+    >>> round(ev["PR-11pt"].value, 4), round(ev["PR-AUC"].value, 4)
+    (0.6982, 0.768)
+    """
+    if unreached not in UNREACHED:
+        raise InputError(f"unreached is {unreached!r}, expected one of {', '.join(UNREACHED)}")
+    columns = {"precision": precision, "recall": recall, "system": system}
+    given = gather(columns, data=data).columns
+    points = _points(given["precision"], given["recall"], given["system"])
+    try:
+        chosen = measures_of_points(names_of(measures, USUAL))
+    except UnknownMeasureError as error:
+        raise InputError(str(error)) from None
+    chosen = list(dict.fromkeys(chosen))
+    taken = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
+    settings = make_settings("none", 0.95, 2000, 0)
+    return Evaluation(
+        task="precision-recall",
+        estimates=tuple(
+            _estimate(measure, taken[name], len(own), name)
+            for name, own in points.items()
+            for measure in chosen
+        ),
+        definitions=glossary(chosen),
+        curves=tuple(_curves(points)),
+        notes=tuple(
+            note[0].upper() + note[1:] if name == UNNAMED else f"{name}: {note}"
+            for name, own in points.items()
+            for note in _notes(own)
+        ),
+        provenance=provenance("precision-recall", settings, {"unreached": unreached}, inputs),
+    )
+
+
+def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionRecallPoints]:
+    """The points of each system, checked."""
+    named = [isinstance(of, Mapping) for of in (precision, recall)]
+    if named[0] != named[1]:
+        raise InputError("precision and recall: expected two columns, or two dicts by system")
+    if system is not None and any(named):
+        raise InputError("system= goes with one column of precision and one of recall")
+    if system is not None:
+        both = _read(precision, recall, UNNAMED)
+        names = coded(system, "system")
+        same_length(names.codes, len(both[0]), "system", of="precision has")
+        return {
+            str(name): PrecisionRecallPoints.from_lists(*(of[names.codes == k] for of in both))
+            for k, name in enumerate(names.names)
+        }
+    by_name, others = named_systems(precision, "precision"), named_systems(recall, "recall")
+    apart = sorted(by_name.keys() ^ others.keys())
+    if apart:
+        there, absent = ("precision", "recall") if apart[0] in by_name else ("recall", "precision")
+        hint = did_you_mean(apart[0], [*(others if apart[0] in by_name else by_name)])
+        raise InputError(f"system {apart[0]!r} has {there} and no {absent}; {hint}")
+    return {
+        name: PrecisionRecallPoints.from_lists(*_read(values, others[name], name))
+        for name, values in by_name.items()
+    }
+
+
+def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatArray]:
+    """Both columns of a system: as many numbers from 0 to 1 in one as in the other."""
+    found = []
+    for kind, values in (("precision", precision), ("recall", recall)):
+        what = column_name(kind, system)
+        column = as_numbers(values, what).astype(np.float64)
+        odd = np.flatnonzero((column < 0) | (column > 1))
+        if len(odd):
+            raise InputError(
+                f"{what}: holds {column[odd[0]]:g} in row {odd[0]}, expected numbers from 0 to 1"
+            )
+        found.append(column)
+    same_length(found[1], len(found[0]), column_name("recall", system), of="precision has")
+    return found[0], found[1]
+
+
+def _estimate(measure: Measure, points: PrecisionRecallPoints, n: int, system: str) -> Estimate:
+    undefined = {reason: n for reason, where in measure.reasons(points).items() if where}
+    return Estimate(
+        measure=str(measure),
+        value=float(measure.apply(points)),
+        n=0 if undefined else n,
+        of=n,
+        unit="points",
+        undefined=undefined,
+        no_interval="undefined_value" if undefined else "no_rows_behind",
+        system=system,
+    )
+
+
+def _curves(points: Mapping[str, PrecisionRecallPoints]) -> Iterator[Curve]:
+    """The points of each system, and the largest precision from each recall on."""
+    nothing = np.zeros(0)
+    for kind in ("PR", "interpolated PR"):
+        for name, own in points.items():
+            x, y, shape = own.recall, own.precision, "line"
+            if kind != "PR":
+                x = np.unique(np.append(own.recall, 0.0))
+                y = np.array([own.precision[own.recall >= r].max() for r in x])
+                shape = "step"
+            yield Curve(
+                name, kind, "Recall", "Precision", x, y, nothing, nothing, nothing, nothing,
+                0.95, "none", at="", shape=shape,
+            )  # fmt: skip
+
+
+# --- What no ranking can have ---------------------------------------------------------------------
+
+
+def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
+    """What keeps the points from being those of a ranking."""
+    precision, recall = points.precision, points.recall
+    found = points.false_positives()
+    nothing = np.flatnonzero((precision == 0) & (recall > 0))
+    if len(nothing):
+        yield (
+            f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: what was found of "
+            "the relevant is among what was retrieved."
+        )
+    fewer = _fall(found, found)
+    if fewer is not None:
+        i, j = fewer
+        yield (
+            f"no ranking has all of these points: from precision {precision[i]:g} at recall "
+            f"{recall[i]:g} to {precision[j]:g} at {recall[j]:g} false positives would become "
+            f"fewer, from {found[i]:.3g} to {found[j]:.3g} for each relevant item"
+            f"{_by_rounding(points)}."
+        )
+    if recall[0] == 0 and precision[0] > 0:
+        yield (
+            f"precision {precision[0]:g} at recall 0 is where a curve is drawn from, and no "
+            "point of a ranking: with nothing relevant retrieved precision is 0, or has no value."
+        )
+
+
+def _fall(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
+    """The first place with fewer false positives, at most, than there were before, at least; and
+    where that was. Places with precision 0 count for none."""
+    for j in range(1, len(most)):
+        before = np.where(np.isfinite(least[:j]), least[:j], -np.inf)
+        i = int(before.argmax())
+        if most[j] < before[i] - _HAIR * max(1.0, before[i]):
+            return i, j
+    return None
+
+
+def _by_rounding(points: PrecisionRecallPoints) -> str:
+    """That the points before they were rounded may have been those of a ranking."""
+    both = np.concatenate([points.precision, points.recall])
+    digits = next((d for d in range(1, 7) if np.allclose(both, both.round(d), 0, 1e-12)), None)
+    if digits is None:
+        return ""
+    half = 0.5 * 10.0**-digits
+    low, high = (
+        false_positives(
+            np.clip(points.precision + sign * half, 0, 1),
+            np.clip(points.recall - sign * half, 0, 1),
+        )
+        for sign in (1, -1)
+    )
+    if _fall(low, high) is not None:
+        return ""
+    return f" (as they stand; rounded to {digits} decimal{'s' * (digits > 1)} they may be of one)"

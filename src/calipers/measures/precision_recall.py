@@ -1,0 +1,162 @@
+"""Measures of given points of precision and recall.
+
+They have the names, aliases and parameters that measures of scores have in the catalogue, from
+which a name is taken; they are not in it themselves, as no rows stand behind such points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from calipers.lazily import numpy as np
+from calipers.measures.definition import Definition, Measure
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.names import parse
+from calipers.measures.registry import outside
+from calipers.measures.thresholds import ROUNDING
+from calipers.statistics import FloatArray
+from calipers.statistics.precision_recall import PrecisionRecallPoints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+FAMILY = "precision-recall points"
+
+
+def _ends(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
+    """Whether the points end before the recall that is asked for, which is 1 unless named."""
+    return points.largest_recall < parameters.get("recall", 1.0) - ROUNDING
+
+
+_NOT_REACHED = {"recall_not_reached": _ends}
+_defined = partial(
+    outside,
+    family=FAMILY,
+    on=PrecisionRecallPoints,
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+)
+
+
+def interpolated_precision(points: PrecisionRecallPoints, recall: float) -> FloatArray:
+    """Interpolated precision at a recall: the largest precision of all points with recall ≥ r."""
+    reached = points.recall >= recall - ROUNDING
+    return np.asarray(np.where(reached, points.precision, 0.0).max())
+
+
+def eleven_point_precision(points: PrecisionRecallPoints) -> FloatArray:
+    """Eleven-point mean: interpolated precision at recall 0, 0.1, …, 1, averaged."""
+    levels = [interpolated_precision(points, tenths / 10) for tenths in range(11)]
+    return np.asarray(np.mean(levels))
+
+
+def trapezoid_area(points: PrecisionRecallPoints) -> FloatArray:
+    """Area under the precision-recall curve: the points joined by straight lines, with the
+    precision of the first of them down to recall 0."""
+    precision, recall = points.from_start()
+    return np.asarray(np.sum((precision[1:] + precision[:-1]) / 2 * np.diff(recall)))
+
+
+def step_area(points: PrecisionRecallPoints) -> FloatArray:
+    """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the points by recall, from 0 on."""
+    return np.asarray(np.sum(points.precision * np.diff(points.recall, prepend=0.0)))
+
+
+def break_even_precision(points: PrecisionRecallPoints) -> FloatArray:
+    """Break-even point: the precision where it equals recall, the points joined by straight
+    lines."""
+    precision, recall = points.from_start()
+    excess = precision - recall
+    after = int((excess <= 0).argmax())
+    if after == 0:
+        return np.asarray(precision[0])
+    share = excess[after - 1] / (excess[after - 1] - excess[after])
+    return np.asarray(precision[after - 1] + share * (precision[after] - precision[after - 1]))
+
+
+def precision_at_recall(points: PrecisionRecallPoints, recall: float) -> FloatArray:
+    """Precision at a recall: that of the first point with recall ≥ r. Nothing is interpolated."""
+    return np.asarray(points.precision[(points.recall >= recall - ROUNDING).argmax()])
+
+
+def recall_at_precision(points: PrecisionRecallPoints, precision: float) -> FloatArray:
+    """Recall at a precision: the largest recall of a point with precision ≥ p. Nothing is
+    interpolated, and a point at recall 0 does not count, as nothing relevant is retrieved there."""
+    return np.asarray(points.recall[_precise(points, precision)].max(initial=0.0))
+
+
+def _precise(points: PrecisionRecallPoints, precision: float) -> npt.NDArray[np.bool_]:
+    return (points.precision >= precision - ROUNDING) & (points.recall > 0)
+
+
+def best_f_measure(points: PrecisionRecallPoints, beta: float = 1.0) -> FloatArray:
+    """Largest F_β of all points, the weighted harmonic mean of precision and recall."""
+    weight = beta**2
+    total = weight * points.precision + points.recall
+    both = (1 + weight) * points.precision * points.recall
+    return np.asarray(np.divide(both, total, out=np.zeros_like(both), where=total > 0).max())
+
+
+#: By the names that they have among the measures of scores.
+MEASURES: Mapping[str, Definition] = {
+    definition.name: definition
+    for definition in (
+        _defined(
+            name="interpolated-precision@recall",
+            formula=interpolated_precision,
+            at="recall",
+            undefined=_NOT_REACHED,
+        ),
+        _defined(name="PR-11pt", formula=eleven_point_precision, undefined=_NOT_REACHED),
+        _defined(name="PR-AUC", formula=trapezoid_area, undefined=_NOT_REACHED),
+        _defined(name="AP", formula=step_area, undefined=_NOT_REACHED),
+        _defined(
+            name="PR-break-even",
+            formula=break_even_precision,
+            undefined={"recall_not_reached": lambda p, _: p.largest_recall < min(p.precision)},
+        ),
+        _defined(
+            name="precision@recall",
+            formula=precision_at_recall,
+            at="recall",
+            undefined=_NOT_REACHED,
+        ),
+        _defined(
+            name="recall@precision",
+            formula=recall_at_precision,
+            at="precision",
+            undefined={
+                "precision_not_reached": lambda p, given: (
+                    not _precise(p, given["precision"]).any()
+                )
+            },
+        ),
+        _defined(name="max-F", formula=best_f_measure, suffix="beta"),
+    )
+}
+
+#: Those that are shown if none is named.
+USUAL = ("PR-11pt", "PR-AUC", "AP")
+
+
+def measures_of_points(names: Sequence[str | Measure]) -> list[Measure]:
+    """The measures of points that these names mean."""
+    return [_measure(name) for name in names]
+
+
+def _measure(name: str | Measure) -> Measure:
+    known = ", ".join(MEASURES)
+    try:
+        like = parse(name, ("scores",)) if isinstance(name, str) else name
+    except UnknownMeasureError as error:
+        raise UnknownMeasureError(f"{error}; points of precision and recall have {known}") from None
+    if like.definition.family == FAMILY:
+        return like
+    if like.definition.name not in MEASURES or like.viewed:
+        raise UnknownMeasureError(
+            f"{like} cannot be had from points of precision and recall, which have {known}"
+        )
+    return MEASURES[like.definition.name].bind(like.parameters)
