@@ -297,7 +297,7 @@ def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) 
 
 
 def _thresholds(
-    texts: Sequence[str], systems: Systems, costs: str | None, prevalence: float | None
+    given: Sequence[str], systems: Systems, costs: str | None, prevalence: float | None
 ) -> Any:
     """A number, or the rule with what it has to know of the place of use; or such by system."""
     from calipers.systems.thresholds import Rule
@@ -309,11 +309,11 @@ def _thresholds(
         except ValueError:
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
     found = dict[str | None, Any]()
-    for text in texts:
-        name, cut = _threshold(text, systems.names, defaults)
+    for one in given:
+        name, cut = _threshold(one, systems.names, defaults)
         if name in found:
             whose = "all systems" if name is None else f"system {name!r}"
-            raise click.UsageError(f"--threshold {text!r}: {whose} had one before")
+            raise click.UsageError(f"--threshold {one!r}: {whose} had one before")
         found[name] = cut
     if None in found and len(found) > 1:
         raise click.UsageError(
@@ -324,7 +324,7 @@ def _thresholds(
         if not rules:
             raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
         if not any("cost_fp" in m.parameters for rule in rules for m in rule.measures):
-            raise click.UsageError(f"--costs: the rule {texts[0]!r} knows no costs; 'cost' does")
+            raise click.UsageError(f"--costs: the rule {given[0]!r} knows no costs; 'cost' does")
     return found.get(None) if None in found or not found else found
 
 

@@ -123,7 +123,10 @@ def _known(evaluation: Evaluation) -> tuple[Definition, ...]:
     better."""
     from calipers.evaluate.shared import glossary
     from calipers.measures import TASKS, UnknownMeasureError, parse
+    from calipers.measures.precision_recall import TASK, measures_of_points
 
+    if evaluation.task == TASK:
+        return glossary(measures_of_points(evaluation.measures))
     found = []
     for name in dict.fromkeys(e.measure for e in evaluation.estimates):
         with suppress(UnknownMeasureError):  # one that was registered then, or values by its name

@@ -23,6 +23,7 @@ from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, in_each_task
+from calipers.measures.precision_recall import TASK
 from calipers.once import Made, cached_property
 from calipers.progress import over
 from calipers.results import Comparison, Difference, Evaluation, Overall
@@ -106,6 +107,8 @@ def compare(
     0.5
     """
     source = evaluation.sources
+    if evaluation.task == TASK:
+        raise InputError("points of precision and recall have no rows to compare systems on")
     if source is None:
         raise InputError("this evaluation was read from a file; compare needs the data themselves")
     given, asked = source.settings, interval

@@ -16,6 +16,7 @@ import numpy as np
 from calipers.data.columns import Ids, texts
 from calipers.data.errors import FileError, InputError, did_you_mean, several, shown
 from calipers.evaluate.arguments import verb
+from calipers.measures.precision_recall import TASK
 from calipers.results import Evaluation, Kept
 
 if TYPE_CHECKING:
@@ -66,9 +67,10 @@ def keep(evaluation: Evaluation) -> Evaluation:
         return evaluation
     made = None if evaluation.sources is None else evaluation.sources.to_keep()
     if made is None:
+        read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
             "there is nothing to keep: this evaluation "
-            + ("was read from a file" if evaluation.sources is None else "has no rows or topics")
+            + ("was read from a file" if read else "has no rows or topics")
         )
     return replace(evaluation, kept=made)
 

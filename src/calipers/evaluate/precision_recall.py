@@ -22,7 +22,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.measures import Measure, UnknownMeasureError
-from calipers.measures.precision_recall import USUAL, measures_of_points
+from calipers.measures.precision_recall import TASK, USUAL, measures_of_points
 from calipers.results import Curve, Estimate, Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray
@@ -100,7 +100,7 @@ def precision_recall(
     taken = {n: p.down_to_zero() if unreached == "zero" else p for n, p in points.items()}
     settings = make_settings("none", 0.95, 2000, 0)
     return Evaluation(
-        task="precision-recall",
+        task=TASK,
         estimates=tuple(
             _estimate(measure, taken[name], len(own), name)
             for name, own in points.items()
@@ -113,7 +113,7 @@ def precision_recall(
             for name, own in points.items()
             for note in _notes(own)
         ),
-        provenance=provenance("precision-recall", settings, {"unreached": unreached}, inputs),
+        provenance=provenance(TASK, settings, {"unreached": unreached}, inputs),
     )
 
 

@@ -108,15 +108,7 @@ def of_two(
     template = build.like(np.array([1.0, 1.0]))
     chosen = choose_measures(measures, usual_measures(template), "classification",
                              undefined=undefined, stated=classes.stated)  # fmt: skip
-    bare, of_accuracy = without_threshold(template, chosen)
-    if bare:
-        raise InputError(
-            f"{of_accuracy[0]} of scores without a threshold is at the best one, which is chosen "
-            "among all rows and takes engine='memory'; a stream takes a number as threshold=, and "
-            "has max-accuracy"
-        )
-    for system in template.values():
-        system.check(chosen)
+    _check(template, chosen)
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
         constant=partial(_constant, build), known=_of_class, like=template,
@@ -166,6 +158,20 @@ def of_two(
 
 #: What states call it.
 TWO = "two classes"
+
+
+def _check(systems: Mapping[str, System], measures: Sequence[Measure]) -> None:
+    """That the systems serve the measures, with a threshold that is not chosen among all rows."""
+    bare, found = without_threshold(systems, measures)
+    if bare:
+        raise InputError(
+            f"{found[0]} of scores without a threshold is at the best one, which is chosen among "
+            "all rows and takes engine='memory'; a stream takes a number as threshold=, and has "
+            "max-accuracy"
+        )
+    for system in systems.values():
+        system.check(measures)
+
 
 #: Curves are drawn from so many thresholds at most, each of which is a point of them.
 MOST_DRAWN = 50_000

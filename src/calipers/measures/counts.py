@@ -262,7 +262,7 @@ def part(share: float | FloatArray, number: FloatArray) -> FloatArray:
     reference="van Rijsbergen 1979",
 )
 def f_measure(
-    c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None, from_rates: bool = False
+    c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None, *, from_rates: bool = False
 ) -> FloatArray:
     """F_β, the weighted harmonic mean of precision and recall, from counts:
     (1 + β²)TP / ((1 + β²)TP + β²FN + FP).

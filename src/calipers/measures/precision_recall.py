@@ -22,6 +22,8 @@ from calipers.statistics.precision_recall import PrecisionRecallPoints
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+#: The task of an evaluation of such points, behind which no rows are known.
+TASK = "precision-recall"
 FAMILY = "precision-recall points"
 
 
@@ -129,9 +131,7 @@ MEASURES: Mapping[str, Definition] = {
             formula=recall_at_precision,
             at="precision",
             undefined={
-                "precision_not_reached": lambda p, given: (
-                    not _precise(p, given["precision"]).any()
-                )
+                "precision_not_reached": lambda p, given: not _precise(p, given["precision"]).any()
             },
         ),
         _defined(name="max-F", formula=best_f_measure, suffix="beta"),

@@ -17,7 +17,8 @@ class PrecisionRecallPoints(Statistic):
     """Points of a precision-recall curve in the order of a ranking: by recall and, where that is
     the same, by falling precision, as more of what is not relevant comes in.
 
-    >>> points = PrecisionRecallPoints.from_lists(np.array([0.5, 1.0, 0.8]), np.array([1, 0.2, 0.2]))
+    >>> precision, recall = np.array([0.5, 1.0, 0.8]), np.array([1.0, 0.2, 0.2])
+    >>> points = PrecisionRecallPoints.from_lists(precision, recall)
     >>> points.recall.tolist(), points.precision.tolist()
     ([0.2, 0.2, 1.0], [1.0, 0.8, 0.5])
     """

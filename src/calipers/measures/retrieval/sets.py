@@ -203,6 +203,7 @@ def set_f(
     rel: int = 1,
     beta: float = 1.0,
     alpha: float | None = None,
+    *,
     from_rates: bool = False,
 ) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).

@@ -38,14 +38,14 @@ _TITLES = {
 }
 _SAID = {
     QUANTILES: "Residuals in standard deviations, by size; their mean stays in them. On the line "
-    "they would be normal around 0, on a parallel to it normal and biased; steeper than the line on "
-    "the right or on the left, large errors are more frequent.",
+    "they would be normal around 0, on a parallel to it normal and biased; where they are steeper "
+    "than the line on the right or on the left, large errors are more frequent.",
     RESIDUALS: "Residual: prediction less truth.",
     VALUES: "",
     "prediction given truth": "Means of bins of equally many rows. Even the best predictions are "
     "nearer to the mean than the truth is.",
-    "truth given prediction": "Means of bins of equally many rows. On the line, predictions of that "
-    "size are right on average; above it they are too low.",
+    "truth given prediction": "Means of bins of equally many rows. On the line, predictions of "
+    "that size are right on average; above it they are too low.",
     "residual given prediction": "Means of bins of equally many rows. Off the line at zero, "
     "predictions of that size could be corrected.",
     "residual given truth": "Means of bins of equally many rows. They slope downwards even for the "
