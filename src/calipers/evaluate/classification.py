@@ -115,7 +115,8 @@ def classification(
         the name of the system, as ``{"old": matrix}``, or without.
     score
         Scores, higher for the positive class; a column or a dict of columns. Measures of counts
-        need a ``threshold`` besides. With several classes, a column for each, as probabilities.
+        need a ``threshold`` besides; the accuracy alone is that of the best one without, and a note
+        says so. With several classes, a column for each, as probabilities.
     probability
         Probabilities of the positive class; a column or a dict of columns. They serve as scores
         too, and the threshold is 0.5 unless another is given. Or a column for each class: a dict or

@@ -306,7 +306,11 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
 )
 def jaccard(c: ConfusionMatrix) -> FloatArray:
     """Jaccard index: the positives found among all that are or were called positive,
-    TP / (TP + FP + FN)."""
+    TP / (TP + FP + FN).
+
+    It is a share from 0 to 1; where it is printed as a percentage, from 0 to 100, take 100 times
+    that.
+    """
     return c.tp / (c.tp + c.fp + c.fn)
 
 

@@ -29,7 +29,7 @@ FAMILY = "precision-recall points"
 
 def _ends(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
     """Whether the points end before the recall that is asked for, which is 1 unless named."""
-    return points.largest_recall < parameters.get("recall", 1.0) - ROUNDING
+    return bool(points.largest_recall < parameters.get("recall", 1.0) - ROUNDING)
 
 
 _NOT_REACHED = {"recall_not_reached": _ends}

@@ -37,7 +37,12 @@ silhouette = partial(
 def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatArray:
     """Silhouette: the mean of (b − a)/max(a, b) over all points, a and b being mean distances to
     the other points of one's cluster and to those of the nearest other cluster; 0 for a point that
-    is alone."""
+    is alone.
+
+    The point itself does not count in a: of a cluster of n points it is a sum over n − 1, as in
+    scikit-learn. Texts that divide by n, with the point's distance of 0 to itself in the sum, have
+    a smaller a, (n − 1)/n of this one, and so larger silhouettes, most of all in small clusters.
+    """
     return np.asarray(m.mean)
 
 

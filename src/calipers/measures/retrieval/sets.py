@@ -223,7 +223,8 @@ def set_f(
     ties="none",
 )
 def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Jaccard index of the retrieved and the relevant set: TP / (TP + FP + FN)."""
+    """Jaccard index of the retrieved and the relevant set: TP / (TP + FP + FN), a share from 0 to
+    1; as a percentage 100 times that."""
     return counts.jaccard(r.confusion(rel))
 
 
