@@ -203,14 +203,15 @@ def _notes(points: PrecisionRecallPoints) -> Iterator[str]:
             f"no ranking has precision 0 at recall {recall[nothing[0]]:g}: what was found of "
             "the relevant is among what was retrieved."
         )
-    fewer = _fall(found, found)
-    if fewer is not None:
+    fewer, digits = _fall(found, found), _explaining_digits(points)
+    # Of numbers with two decimals or more that is how rankings look once they are rounded.
+    if fewer is not None and (digits is None or digits < 2):
         i, j = fewer
+        rounded = " (as they stand; rounded to 1 decimal they may be of one)" if digits else ""
         yield (
             f"no ranking has all of these points: from precision {precision[i]:g} at recall "
             f"{recall[i]:g} to {precision[j]:g} at {recall[j]:g} false positives would become "
-            f"fewer, from {found[i]:.3g} to {found[j]:.3g} for each relevant item"
-            f"{_by_rounding(points)}."
+            f"fewer, from {found[i]:.3g} to {found[j]:.3g} for each relevant item{rounded}."
         )
     if recall[0] == 0 and precision[0] > 0:
         yield (
@@ -230,12 +231,13 @@ def _fall(least: FloatArray, most: FloatArray) -> tuple[int, int] | None:
     return None
 
 
-def _by_rounding(points: PrecisionRecallPoints) -> str:
-    """That the points before they were rounded may have been those of a ranking."""
+def _explaining_digits(points: PrecisionRecallPoints) -> int | None:
+    """The decimals to which the points have been rounded, if before that they may have been those
+    of a ranking."""
     both = np.concatenate([points.precision, points.recall])
     digits = next((d for d in range(1, 7) if np.allclose(both, both.round(d), 0, 1e-12)), None)
     if digits is None:
-        return ""
+        return None
     half = 0.5 * 10.0**-digits
     low, high = (
         false_positives(
@@ -244,6 +246,4 @@ def _by_rounding(points: PrecisionRecallPoints) -> str:
         )
         for sign in (1, -1)
     )
-    if _fall(low, high) is not None:
-        return ""
-    return f" (as they stand; rounded to {digits} decimal{'s' * (digits > 1)} they may be of one)"
+    return digits if _fall(low, high) is None else None
