@@ -42,6 +42,7 @@ LINES = {
         WRITTEN,
     ),
     "overlap": ("overlap IN1 IN2", WRITTEN),
+    "precision-recall": ("precision-recall IN1", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (
         "compare classification IN1 --truth y --predicted p --id i --system a=IN2",

@@ -382,7 +382,7 @@ def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
     assert numbers(read) == numbers(ev)
     many = cal.regression(np.tile(TRUTH, 3), np.tile(SAID, 3), resamples=200)
     drawn = list(residual_figures(many))
-    assert len(drawn) == 36
+    assert len(drawn) == 42
     assert drawn[0].caption.endswith("Of the first 6 of 9 outputs.")
     of_many = cal.regression(np.tile(TRUTH, 4), np.tile(SAID, 4), resamples=200)
     assert [e.measure for e in of_many] == ["macro-R2", "variance-weighted-R2"]

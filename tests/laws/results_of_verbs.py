@@ -115,6 +115,9 @@ MADE: dict[str, Callable[[], Any]] = {
     "splits": lambda: cal.compare_splits(_folds(), train=80, test=20, design="k-fold"),
     "overlap": lambda: cal.overlap(RUNS, cutoffs=[5], **FEW),
     "rbo": lambda: cal.rbo(["a", "b", "c"], ["b", "a", "d"]),
+    "points of curves": lambda: cal.precision_recall(
+        {"fine": [1.0, 0.8, 0.5], "rough": [0.7, 0.4]}, {"fine": [0.2, 0.6, 1.0], "rough": [0.5, 1]}
+    ),
     "operating point": lambda: cal.operating_point(TRUTH, SCORES["fine"], rule="youden", **FEW),
     "nothing predicted": lambda: cal.operating_point(
         TRUTH, 1 - SCORES["fine"], rule="max-accuracy", **FEW

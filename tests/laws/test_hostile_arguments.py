@@ -170,6 +170,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.from_values,
         {"values": {"old": SCORE, "new": OTHER}, "measure": "AP", "weight": SCORE, **QUICK},
     ),
+    "precision_recall": (
+        cal.precision_recall,
+        {"precision": {"x": [1.0, 0.5]}, "recall": {"x": [0.5, 1.0]}, "measures": ["PR-AUC"]},
+    ),
     "compare": (cal.compare, {"evaluation": two_classes}),
     "keep": (cal.keep, {"evaluation": two_classes}),
     "save_state": (cal.save_state, {"evaluation": streamed, "path": "a.state"}),
