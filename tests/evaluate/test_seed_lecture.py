@@ -147,7 +147,8 @@ def test_silhouettes_leave_out_the_point_itself_and_say_so() -> None:
     random = np.random.default_rng(3)
     points, cluster = random.normal(size=(12, 2)), np.arange(12) % 3
     distance = np.sqrt(((points[:, None] - points) ** 2).sum(axis=-1))
-    ours, lecture = [], []
+    ours: list[float] = []
+    lecture: list[float] = []
     for i in range(12):
         to = [distance[i, cluster == c].sum() for c in range(3)]
         other = min(to[c] / 4 for c in range(3) if c != cluster[i])

@@ -59,8 +59,8 @@ def test_its_intervals_are_wilsons_and_the_bootstrap_s_and_say_how_it_was_chosen
     assert (accuracy.low, accuracy.high) == pytest.approx((expected.low, expected.high))
     drawn = cal.classification(TRUTH, score=A, measures=["accuracy"], interval="percentile")[1]
     assert drawn.method == "bootstrap [B], but the threshold was chosen on these rows"
-    by_binomial = stats.binom.ppf([0.025, 0.975], N, accuracy.value) / N
-    assert (drawn.low, drawn.high) == pytest.approx(tuple(by_binomial), abs=0.01)
+    low, high = (float(stats.binom.ppf(p, N, accuracy.value)) / N for p in (0.025, 0.975))
+    assert (drawn.low, drawn.high) == pytest.approx((low, high), abs=0.01)
 
 
 def test_its_optimism_is_that_of_the_rule() -> None:
@@ -72,6 +72,7 @@ def test_its_optimism_is_that_of_the_rule() -> None:
     assert [repr(e) for e in ev] == [repr(e) for e in asked]
     assert [e.optimism for e in ev][1] == [e.optimism for e in asked][1] > 0
     assert ev.comparison is not None
+    assert asked.comparison is not None
     assert ev.comparison["accuracy"].p == asked.comparison["accuracy"].p
     assert [f.sentence for f in ev.findings] == [f.sentence for f in asked.findings]
     (note,) = ev.notes

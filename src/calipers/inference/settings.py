@@ -21,7 +21,8 @@ METHODS: Mapping[str, str] = {
     "delong": "DeLong's standard error, normal; Obuchowski's of clustered rows",
     "hanley": "Hanley and McNeil's standard error, normal",
     "logit": "Boyd, Eng and Page's error by the number of positives, on the logit scale",
-    "chi-square": "[X2]: χ² for normal residuals around 0; the method says when their kurtosis is not 3",
+    "chi-square": "[X2]: χ² for normal residuals around 0; the method says when their kurtosis is "
+    "not 3",
     "student": "Student's t",
     "hall": "Student's t, corrected for skewness after Hall",
     "bayesian": "Bayesian bootstrap, half a unit added at either end of the range",

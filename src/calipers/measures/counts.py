@@ -79,7 +79,10 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
 
 @rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True, hits=True)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Share of all rows that are predicted as what they are: (TP + TN) / (P + N)."""
+    """Share of all rows that are predicted as what they are: (TP + TN) / (P + N).
+
+    Of scores for which no threshold is given it is that of the best threshold on the same rows.
+    """
     return c.correct / c.total
 
 
