@@ -74,5 +74,3 @@ def test_the_same_whatever_works_at_a_time() -> None:
 def test_what_cannot_be_chosen() -> None:
     with pytest.raises(cal.InputError, match="two or more estimators"):
         cal.select({"one": Ridge()}, TABLE, TARGET)
-    with pytest.raises(cal.InputError, match="folds is"):
-        cal.select(RIDGES, TABLE, TARGET, folds=KFold(3))

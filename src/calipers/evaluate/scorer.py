@@ -56,7 +56,7 @@ class Scorer:
 
     def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
         """The value of the measure, its sign as it is, of what :meth:`said` gave."""
-        if len(options.get("labels", ())) == 2 and not _covers(options["labels"], truth):
+        if len(options.get("labels", ())) == 2 and not covers(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
         return value_of(self.measure, truth, said, weight=weight, positive=self.positive, **options)
 
@@ -103,7 +103,7 @@ class Scorer:
         return f"{self.measure!r}.scorer({more})"
 
 
-def _covers(classes: Sequence[str], truth: Any) -> bool:
+def covers(classes: Sequence[str], truth: Any) -> bool:
     """Whether every row is of one of the classes."""
     there = positions(classes)
     return all(place_of(there, name) is not None for name in coded(truth, "truth").names)

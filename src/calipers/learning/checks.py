@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import as_array, same_length
-from calipers.data.classes import coded
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.findings.words import Valued
 from calipers.learning import faults
 from calipers.learning.columns import Columns
 from calipers.learning.faults import CHECKS, Asked, Found, plain
 from calipers.learning.fitting import check_there
-from calipers.learning.parts import Split
+from calipers.learning.parts import parts_of
 from calipers.learning.scoring import Scoring
 from calipers.results import Finding
 
@@ -79,8 +78,9 @@ def check_split(
     Parameters
     ----------
     parts
-        What :func:`calipers.split` made; or a pair of the places of rows trained and tested on; or
-        a column that says "train", "validation" or "test" of each row.
+        What :func:`calipers.split` made; or the places of rows trained and tested on, or of all
+        three parts, in this order or by name; or a column that says "train", "validation" or "test"
+        of each row.
     X, y
         Features (a table, or an array of rows and columns) and what is to be predicted; without
         ``y`` nothing is scored, and what needs scores is left out.
@@ -126,7 +126,10 @@ def check_split(
     """
     check_there("checking a split")
     columns = Columns.of(X)
-    made = _parts(parts, columns.rows)
+    made = parts_of(parts, columns.rows, "parts", second="test")
+    for name, of in (("train", made.train), ("test", made.test)):
+        if not len(of):
+            raise InputError(f"parts: no row to {name} on")
     known = {
         name: None if given is None else as_array(given, name)
         for name, given in {"y": y, "group": group, "time": time}.items()
@@ -154,41 +157,6 @@ def check_split(
         tuple(notes),
         {kind: one.examples for kind, one in found},
     )
-
-
-def _parts(given: Any, rows: int) -> Split:
-    """The split, whose places are within the rows and in one part each."""
-    if isinstance(given, Split):
-        made = given
-    elif isinstance(given, tuple | list) and len(given) == 2 and not isinstance(given[0], str):
-        train, test = (np.asarray(one) for one in given)
-        if any((one.dtype.kind not in "iu" and len(one)) or one.ndim != 1 for one in (train, test)):
-            raise InputError("parts: expected the places of rows trained and tested on")
-        made = Split(train.astype(np.intp), np.zeros(0, np.intp), test.astype(np.intp), "as given")
-    else:
-        codes = coded(given, "parts")
-        same_length(codes.codes, rows, "parts", "X has")
-        names = [str(name) for name in codes.names]
-        strange = set(names) - {"train", "validation", "test"}
-        if strange:
-            expected = "expected 'train', 'validation' or 'test'"
-            raise InputError(f"parts: holds {shown(min(strange))}, {expected}")
-        places = {name: np.flatnonzero(codes.codes == k) for k, name in enumerate(names)}
-        none = np.zeros(0, np.intp)
-        train, validation, test = (
-            places.get(name, none) for name in ("train", "validation", "test")
-        )
-        made = Split(train, validation, test, "as given")
-    for name, of in (("train", made.train), ("test", made.test)):
-        if not len(of):
-            raise InputError(f"parts: no row to {name} on")
-    together = np.concatenate([made.train, made.validation, made.test])
-    if together.min() < 0 or together.max() >= rows:
-        raise InputError(f"parts: hold places outside of the {rows} rows of X")
-    times = np.bincount(together)
-    if times.max() > 1:
-        raise InputError(f"parts: row {int(times.argmax())} stands in them more than once")
-    return made
 
 
 def _finding(kind: str, one: Found) -> Finding:

@@ -4,7 +4,7 @@ trained on."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.splits import compare_splits
 from calipers.inference.capacity import one_standard_error
 from calipers.inference.extrapolated import FARTHEST, Extrapolation, extrapolated
 from calipers.learning.fitting import Job, Places
@@ -43,13 +42,16 @@ def validation_curve(
     parameter: str,
     values: Sequence[Any],
     measure: str | Measure | None = None,
-    folds: Any = 10,
-    repeats: int = 1,
+    folds: Any = None,
+    repeats: int | None = None,
+    part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
     weight: Any = None,
     positive: Any = None,
+    threshold: float | str | None = None,
+    inner: int | None = None,
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -66,6 +68,12 @@ def validation_curve(
     values at once (Bonferroni). ``chosen`` is Breiman's choice: the simplest value whose error is
     within one (corrected) standard error of the lowest.
 
+    Where rows are divided once, into training, validation and (perhaps) test rows, each value is
+    fitted once and has the interval that any evaluation of these rows has; differences are of the
+    same rows. What is ``chosen`` is then also measured on the test rows, as ``test``. How much
+    models of other training rows would differ one division cannot tell: intervals and marks are of
+    the models as they were fitted.
+
     Parameters
     ----------
     estimator, X, y
@@ -77,8 +85,15 @@ def validation_curve(
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
         value is better than another; the error rate or the MSE if none is named.
     folds, repeats, stratify, group, time, weight
-        See :func:`calipers.cross_validate`. Few folds leave differences uncertain; more repeats
-        make them less so.
+        See :func:`calipers.cross_validate`. Ten folds, once, unless given. Few folds leave
+        differences uncertain; more repeats make them less so.
+    part
+        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Values are
+        compared on the validation rows, which there have to be.
+    threshold, inner
+        A threshold for labels, or a rule by which each model's is chosen on folds within the rows
+        that it is trained on: see :func:`calipers.cross_validate`. ``thresholds`` tell what that
+        gains at the ``chosen`` value.
     positive, level, seed, n_jobs, inputs
         See :func:`calipers.cross_validate`.
 
@@ -120,22 +135,25 @@ def validation_curve(
     task = Task.of(
         estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
+        part=part, threshold=threshold, inner=inner,
     )  # fmt: skip
     check_parameter(estimator, parameter)
     names = labelled(values, parameter)
+    split = task.design.split
+    tested = () if split is None or not len(split.test) else (split.test,)
     jobs = [
         Job(
-            estimator, part.train, (part.train, part.test), (part.repetition, part.fold),
-            {parameter: value}, f"{parameter} {name}, fold {fold}",
+            estimator, part.train, (part.train, part.test, *tested), (part.repetition, part.fold),
+            {parameter: value}, f"{parameter} {name}, {task.split_name(fold)}",
         )
         for part, fold in zip(task.design.parts, task.design.names, strict=True)
         for name, value in zip(names, values, strict=True)
     ]  # fmt: skip
-    training, validation, task, notes = task.measured(jobs, len(names), n_jobs, "validation_curve")
+    made = task.measured(jobs, len(names), n_jobs, "validation_curve")
+    task, (training, validation) = made.task, made.values[:2]
     rows = [
         CapacityRow(
-            name, task.training(training[:, i], name, task.sizes[0]),
-            task.validation(validation[:, i], name),
+            name, made.training(i, name), made.validation(i, name),
             training_values=training[:, i], validation_values=validation[:, i],
         )
         for i, name in enumerate(names)
@@ -143,7 +161,7 @@ def validation_curve(
     errors = -task.scorer.sign * validation.mean(axis=0)
     spreads = np.array([row.validation.standard_error for row in rows])
     best, chosen = int(np.argmin(errors)), one_standard_error(errors, spreads)
-    apart = _from_best(task, names, validation, best)
+    apart = made.differences(names, best)
     of_training = -task.scorer.sign * training.mean(axis=0)
     marked = [
         replace(
@@ -152,25 +170,14 @@ def validation_curve(
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
+    tuned = made.tuned(chosen, names[chosen], which=2 if tested else 1)
     return ValidationCurve(
         parameter, task.measure, tuple(marked), names[best], names[chosen], level,
-        task.higher_is_better, task.design.called, (*notes, *task.design.notes),
+        task.higher_is_better, task.design.called,
+        (*made.notes, *task.design.notes, *(one.sentence for one in tuned)),
         task.told(inputs, parameter=parameter, values=names),
+        made.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
-
-
-def _from_best(
-    task: Task, names: Sequence[str], table: FloatArray, best: int
-) -> Mapping[str, Difference]:
-    """The paired differences from the best, whose intervals hold together."""
-    train, test = task.sizes
-    given = {name: table[:, i].tolist() for i, name in enumerate(names)}
-    found = compare_splits(
-        given, design="resampled", train=train, test=test, measure=task.measure,
-        lower_is_better=() if task.higher_is_better else [task.measure], baseline=names[best],
-        level=task.level,
-    )  # fmt: skip
-    return {row.system: row for row in found}
 
 
 def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> str:
@@ -193,13 +200,16 @@ def learning_curve(
     sizes: Sequence[float] | None = None,
     more: int | None = None,
     measure: str | Measure | None = None,
-    folds: Any = 5,
-    repeats: int = 5,
+    folds: Any = None,
+    repeats: int | None = None,
+    part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
     weight: Any = None,
     positive: Any = None,
+    threshold: float | str | None = None,
+    inner: int | None = None,
     level: float = 0.95,
     resamples: int = 300,
     seed: int = 0,
@@ -231,8 +241,16 @@ def learning_curve(
         The number of rows asked about, at most twice the largest of the sizes, which it is unless
         given.
     folds, repeats, stratify, group, time, weight
-        See :func:`calipers.cross_validate`. Of classes every subset has about the shares that the
-        training part has; forward in time it is the latest rows.
+        See :func:`calipers.cross_validate`. Five folds, five times, unless given. Of classes every
+        subset has about the shares that the training part has; forward in time it is the latest
+        rows.
+    part
+        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Subsets are
+        of the training rows; errors are measured on the validation rows, or where there are none on
+        the test rows, with intervals of these. What more rows would bring takes several splits.
+    threshold, inner
+        See :func:`calipers.validation_curve`; ``thresholds`` tell what that gains at the largest
+        size.
     level, resamples, seed, n_jobs, inputs
         Level of the intervals and of the band, draws behind that, the seed of splits, subsets and
         fits; see :func:`calipers.cross_validate`.
@@ -268,6 +286,7 @@ def learning_curve(
     task = Task.of(
         estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
+        part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
     )  # fmt: skip
     number = _numbers(sizes, min(len(part.train) for part in task.design.parts))
     farthest = math.floor(FARTHEST * number[-1])
@@ -282,21 +301,28 @@ def learning_curve(
         key = (part.repetition, part.fold)
         order = _ordered(task, part.train, np.random.default_rng((seed, *key)))
         jobs += [
-            Job(estimator, order[:n], (order[:n], part.test), key, name=f"{n} rows, fold {fold}")
+            Job(
+                estimator, order[:n], (order[:n], part.test), key,
+                name=f"{n} rows, {task.split_name(fold)}",
+            )
             for n in number
-        ]
-    training, validation, task, notes = task.measured(jobs, len(number), n_jobs, "learning_curve")
+        ]  # fmt: skip
+    made = task.measured(jobs, len(number), n_jobs, "learning_curve")
+    task, (training, validation) = made.task, made.values
     rows = tuple(
         SizeRow(
-            n, task.training(training[:, i], str(n), n), task.validation(validation[:, i], str(n)),
-            training[:, i], validation[:, i],
+            n, made.training(i, str(n)), made.validation(i, str(n)), training[:, i],
+            validation[:, i],
         )
         for i, n in enumerate(number)
     )  # fmt: skip
+    last = len(number) - 1
+    tuned = made.tuned(last, f"{number[last]:,} rows")
     return LearningCurve(
         task.measure, rows, _more(task, number, validation, asked, resamples), level,
-        task.higher_is_better, task.design.called, (*notes, *task.design.notes),
-        task.told(inputs, resamples=resamples),
+        task.higher_is_better, task.design.called,
+        (*made.notes, *task.design.notes, *(one.sentence for one in tuned)),
+        task.told(inputs, resamples=resamples), tuned,
     )  # fmt: skip
 
 

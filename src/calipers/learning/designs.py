@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,9 @@ import numpy as np
 from calipers.data.arrays import same_length
 from calipers.data.classes import coded
 from calipers.data.errors import InputError, shown
+from calipers.learning.columns import moments
 from calipers.learning.fitting import Places, why
+from calipers.learning.parts import Split
 from calipers.learning.splitters import (
     GroupTimeSeriesSplit,
     RepeatedGroupKFold,
@@ -35,12 +38,20 @@ class Part(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Design:
     """The parts, repetition by repetition, and what they are ``called``; ``notes`` say what is odd
-    about them. ``sizes`` are the rows trained and tested on in all parts together."""
+    about them. ``sizes`` are the rows trained and tested on in all parts together. ``split`` is the
+    one division of the rows, where there is one that was given."""
 
     parts: tuple[Part, ...]
     called: str
     sizes: tuple[float, float]
     notes: tuple[str, ...] = ()
+    split: Split | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether rows were divided once into those trained and those measured on: nothing but
+        these rows themselves then says how much a value varies."""
+        return len(self.parts) == 1
 
     @property
     def repetitions(self) -> int:
@@ -104,11 +115,48 @@ class Known:
     group: Any = None
     time: Any = None
 
+    def of(self, rows: Places) -> Known:
+        """Of some rows."""
+        group = None if self.group is None else np.asarray(self.group)[rows]
+        time = self.times
+        return Known(
+            len(rows), self.target[rows], self.classes, group, None if time is None else time[rows]
+        )
+
+    @property
+    def times(self) -> Any:
+        """When each row is from; None where that is not known."""
+        if self.time is None:
+            return None
+        return np.arange(self.rows) if self.time is True else np.asarray(self.time)
+
 
 def designed(
+    folds: Any,
+    repeats: int | None,
+    known: Known,
+    features: Any,
+    *,
+    stratify: bool | None,
+    seed: int,
+    usual: tuple[int, int] = (10, 1),
+) -> Design:
+    """The parts: ``folds`` is how many, or a splitter, or pairs of rows trained and tested on;
+    ``usual`` are folds and repeats where neither is given."""
+    if folds is None:
+        folds = usual[0]
+    if repeats is None:
+        repeats = usual[1] if isinstance(folds, int | np.integer) else 1
+    made = _designed(folds, repeats, known, features, stratify=stratify, seed=seed)
+    if made.once:
+        train, test = (f"{int(size):,}" for size in made.sizes)
+        return replace(made, called=f"one split, trained on {train} rows, measured on {test}")
+    return made
+
+
+def _designed(
     folds: Any, repeats: int, known: Known, features: Any, *, stratify: bool | None, seed: int
 ) -> Design:
-    """The parts: ``folds`` is how many, or a splitter, or pairs of rows trained and tested on."""
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
         return _counted(int(folds), repeats, known, stratify=stratify, seed=seed)
     odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
@@ -127,6 +175,53 @@ def designed(
         return Design.of(pairs, shown(folds), notes)
     given = (_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
     return Design.of(given, "given splits")
+
+
+def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any]) -> Design:
+    """The one part of a split that was given, measured ``on`` its validation or its test rows;
+    ``others`` are the options that would divide the rows otherwise.
+
+    Raises
+    ------
+    InputError
+        Where one of these is given, and where the part measured on has no rows.
+    """
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"part= says which rows are trained on: no {name}= besides")
+    measured = split.parts.get(on)
+    if measured is None:
+        raise InputError(f"part: no row is of part {on!r}")
+    called = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
+    called += f"{on} rows"
+    notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
+    sizes = float(len(split.train)), float(len(measured))
+    part = Part(split.train, measured, 0, 0, on)
+    return Design((part,), called, sizes, tuple(notes), split)
+
+
+def _shared_groups(split: Split, known: Known) -> list[str]:
+    """That groups have rows in several parts, which keeping them on one side would not do."""
+    if known.group is None:
+        return []
+    group = np.asarray(known.group)
+    parts = [set(group[rows].tolist()) for rows in split.parts.values()]
+    shared = {one for a, b in combinations(parts, 2) for one in a & b}
+    if not shared:
+        return []
+    number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
+    return [f"{number} rows in more than one part of the split: check_split says what that does."]
+
+
+def _out_of_order(split: Split, known: Known, on: str) -> list[str]:
+    """That rows trained on are from after rows measured on."""
+    if known.time is None:
+        return []
+    moment = moments(known.times)
+    later = int((moment[split.train] >= moment[split.parts[on]].min()).sum())
+    if not later:
+        return []
+    return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
 
 
 def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:

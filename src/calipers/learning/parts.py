@@ -17,6 +17,8 @@ from calipers.learning.columns import moments
 from calipers.learning.fitting import Places, check_there
 from calipers.learning.splitters import class_counts, dealt, strata
 
+#: The parts, in the order in which they are used.
+PARTS = ("train", "validation", "test")
 #: A target of numbers with more distinct values than this is spread by its quantiles.
 _CLASSES = 20
 
@@ -136,6 +138,88 @@ def split(
     if checked["group"] is not None:
         return _by_group(checked["group"], classes, shares, seed)
     return _at_random(number, classes, shares, seed)
+
+
+def parts_of(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
+    """A division of so many rows that was given: what :func:`split` made; a column of the part of
+    each row; or places of the rows of each part, by name or in their order, where of two arrays the
+    ``second`` is what follows the rows trained on.
+
+    Raises
+    ------
+    InputError
+        For parts of other names, places that are none, rows in two parts, and where no row is
+        trained on, or no other one is there.
+    """
+    if isinstance(given, Split):
+        made = given
+    elif isinstance(given, Mapping):
+        strange = [str(name) for name in given if name not in PARTS]
+        if strange:
+            raise InputError(f"{what}: {_strange(strange[0])}")
+        named = {str(name): _places(of, what, rows) for name, of in given.items() if of is not None}
+        made = _from(named)
+    elif _is_places(given):
+        if len(given) not in (2, 3):
+            raise InputError(
+                f"{what}: there are {len(given)} arrays, expected the places of the rows to train "
+                "on, to validate on and to test on"
+            )
+        names = PARTS if len(given) == 3 else ("train", second)
+        made = _from({n: _places(of, what, rows) for n, of in zip(names, given, strict=True)})
+    else:
+        made = _from_column(given, what, rows)
+    return _checked(made, what, rows)
+
+
+def _is_places(given: Any) -> bool:
+    """Whether these are the places of parts, one after the other, and no column."""
+    if not isinstance(given, tuple | list):
+        return False
+    return any(np.ndim(one) == 1 for one in given if not isinstance(one, str | bytes))
+
+
+def _places(given: Any, what: str, rows: int) -> Places:
+    made = np.asarray(given)
+    if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
+        raise InputError(
+            f"{what}: {shown(given)}, expected the places of rows, whole numbers from 0 to {rows - 1}"
+        )
+    return made.astype(np.intp)
+
+
+def _from(places: Mapping[str, Places]) -> Split:
+    none = np.zeros(0, np.intp)
+    return Split(*(places.get(name, none) for name in PARTS), "as given")
+
+
+def _from_column(given: Any, what: str, rows: int) -> Split:
+    column = coded(given, what)
+    same_length(column.codes, rows, what, "X has")
+    names = [str(name) for name in column.names]
+    strange = [name for name in names if name not in PARTS]
+    if strange:
+        raise InputError(f"{what}: {_strange(min(strange))}")
+    return _from({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
+
+
+def _strange(name: str) -> str:
+    return f"holds {shown(name)}, expected 'train', 'validation' or 'test'"
+
+
+def _checked(made: Split, what: str, rows: int) -> Split:
+    """With places within the rows, each in one part, some to train on and others to measure on."""
+    if not len(made.train):
+        raise InputError(f"{what}: no row to train on")
+    if not len(made.validation) and not len(made.test):
+        raise InputError(f"{what}: every row is trained on, none is left to validate or test on")
+    together = np.concatenate([made.train, made.validation, made.test])
+    if together.min() < 0 or together.max() >= rows:
+        raise InputError(f"{what}: holds places outside of the {rows} rows of X")
+    times = np.bincount(together)
+    if times.max() > 1:
+        raise InputError(f"{what}: row {int(times.argmax())} stands in it more than once")
+    return made
 
 
 def _number(rows: Any) -> int:

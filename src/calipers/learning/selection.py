@@ -4,17 +4,21 @@ choosing it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
 from calipers.inference.splits import corrected_t
 from calipers.learning.answers import are_classifiers, named
-from calipers.learning.designs import Known, designed
+from calipers.learning.designs import Part, designed
 from calipers.learning.fitting import Job
-from calipers.learning.measured import Task
+from calipers.learning.measured import Measured, Task
+from calipers.learning.tuning import INNER
 from calipers.measures import Measure
 from calipers.results import Estimate
 from calipers.results.selection import Candidate, Selection
@@ -28,14 +32,16 @@ def select(
     y: Any,
     *,
     measure: str | Measure | None = None,
-    folds: Any = 10,
-    inner: int = 5,
-    repeats: int = 1,
+    folds: Any = None,
+    inner: int | None = None,
+    repeats: int | None = None,
+    part: Any = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
     weight: Any = None,
     positive: Any = None,
+    threshold: float | str | None = None,
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -51,16 +57,31 @@ def select(
     candidate looks that is best on the rows held out: the paired difference on the same splits.
     (What :func:`calipers.cross_validate` calls nested, for intervals, is another thing.)
 
+    Where rows are divided once, the candidates are fitted on the training rows and compared on the
+    validation rows; the best, as it was fitted, is measured on the test rows. ``honest`` is its
+    value there, ``optimism`` how much better its value looks where it was chosen. Without
+    validation rows the candidates are compared by ``inner`` folds within the training rows.
+
     Parameters
     ----------
     candidates
         A dict of two or more estimators of scikit-learn by name: other models, or one with other
         parameters.
-    X, y, measure, folds, repeats, stratify, group, time, weight, positive
+    X, y, measure, repeats, stratify, group, time, weight, positive
         See :func:`calipers.validation_curve`.
+    folds
+        How many outer folds, ten unless given; or a splitter of scikit-learn, or pairs of the
+        places of rows trained and measured on. (What is one division there, as a PredefinedSplit
+        of one fold, tells the rows that the choice is measured on, not those that it is made on.)
     inner
-        How many folds within the rows trained on; they are stratified, grouped or forward in time
-        as the outer ones are.
+        How many folds within the rows trained on, 5 unless given; they are stratified, grouped or
+        forward in time as the outer ones are. They also choose thresholds.
+    part
+        In place of folds one division of the rows, with test rows: see
+        :func:`calipers.cross_validate`.
+    threshold
+        See :func:`calipers.validation_curve`: a threshold is then part of each candidate.
+        ``thresholds`` tell what that gains in the one chosen.
     level, seed, n_jobs, inputs
         See :func:`calipers.cross_validate`. There are ``folds`` · (``inner`` + 1) fits a candidate.
 
@@ -68,7 +89,8 @@ def select(
     -------
     Selection
         ``best``, ``honest``, ``optimism``, and the candidates with the share of outer splits in
-        which each was chosen. All intervals are corrected resampled t over the outer splits.
+        which each was chosen. Intervals are corrected resampled t over the outer splits; of one
+        division those of its rows, and of ``inner`` folds the corrected resampled t over these.
 
     Raises
     ------
@@ -77,8 +99,7 @@ def select(
 
     Notes
     -----
-    Sources: Varma and Simon 2006; Cawley and Talbot 2010. Splitters and given splits cannot be
-    made within the rows trained on: ``folds`` is a number.
+    Sources: Varma and Simon 2006; Cawley and Talbot 2010.
 
     Examples
     --------
@@ -95,76 +116,152 @@ def select(
         raise InputError(
             f"candidates is {shown(candidates)}, expected a dict of two or more estimators by name"
         )
-    if isinstance(folds, bool) or not isinstance(folds, int | np.integer):
-        raise InputError(f"folds is {shown(folds)}, expected how many")
     models = named(candidates)
     are_classifiers(models)
     first = next(iter(models.values()))
     task = Task.of(
-        first, X, y, measure=measure, positive=positive, folds=int(folds), repeats=repeats,
+        first, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
+        part=part, on=("test",), threshold=threshold, inner=inner, inner_chooses=True,
     )  # fmt: skip
+    split = task.design.split
+    validation = () if split is None or not len(split.validation) else (split.validation,)
+    if validation and inner is not None and (task.tuning is None or not task.tuning.chooses):
+        raise InputError("inner= divides the rows trained on, and part= has validation rows")
+    within = INNER if inner is None else inner
     jobs = [
         job
-        for number, part in enumerate(task.design.parts)
-        for job in _jobs(task, X, number, part, models, inner, stratify)
+        for number, one in enumerate(task.design.parts)
+        for job in _jobs(task, number, one, models, within, stratify, validation)
     ]
-    each = len(jobs) // len(task.design.parts)
-    _, validation, task, notes = task.measured(jobs, each, n_jobs, "select")
-    splits, m = len(validation), len(models)
-    table = validation.reshape(splits, m, each // m)
+    made = task.measured(jobs, len(jobs) // len(task.design.parts), n_jobs, "select")
+    found = (_once if task.design.once else _nested)(made, list(models))
+    names = list(models)
+    best = names.index(found.best)
+    tuned = made.tuned(best * (made.each // len(models)), found.best)
+    return Selection(
+        task.measure,
+        found.candidates,
+        found.best,
+        found.honest,
+        found.optimism,
+        level,
+        task.higher_is_better,
+        (*made.notes, *found.notes, *task.design.notes, *(one.sentence for one in tuned)),
+        {
+            **made.task.told(inputs, inner=within),
+            "estimator": {n: repr(one) for n, one in models.items()},
+        },
+        tuned,
+    )
+
+
+class _Found(NamedTuple):
+    """What is the best, what it is worth, and by how much it flatters."""
+
+    candidates: tuple[Candidate, ...]
+    best: str
+    honest: Estimate
+    optimism: Estimate
+    notes: tuple[str, ...] = ()
+
+
+def _nested(made: Measured, names: list[str]) -> _Found:
+    """Over several outer splits: the choice of each, measured on its own rows."""
+    task, m = made.task, len(names)
+    splits = made.values.shape[1]
+    table = made.values[1].reshape(splits, m, -1)
     outer, within = table[:, :, 0], table[:, :, 1:].mean(axis=2)
     picked = np.argmax(task.scorer.sign * within, axis=1)
     nested = outer[np.arange(splits), picked]
     best = int(np.argmax(task.scorer.sign * outer.mean(axis=0)))
-    names = list(models)
-    return Selection(
-        task.measure,
-        tuple(
-            Candidate(name, task.validation(outer[:, i], name), float((picked == i).mean()))
-            for i, name in enumerate(names)
-        ),
-        names[best],
-        task.validation(nested, "chosen"),
-        _apart(task, task.scorer.sign * (outer[:, best] - nested)),
-        level,
-        task.higher_is_better,
-        (*notes, *task.design.notes),
-        {
-            **task.told(inputs, inner=inner),
-            "estimator": {n: repr(one) for n, one in models.items()},
-        },
+    candidates = (
+        Candidate(
+            name, task.estimated(outer[:, i], task.sizes, name), float((picked == i).mean())
+        )
+        for i, name in enumerate(names)
     )
+    return _Found(
+        tuple(candidates),
+        names[best],
+        task.estimated(nested, task.sizes, "chosen"),
+        _apart(task, task.scorer.sign * (outer[:, best] - nested)),
+    )
+
+
+def _once(made: Measured, names: list[str]) -> _Found:
+    """Of one division: what is best on the rows of the choice, measured on those of the test."""
+    task, m = made.task, len(names)
+    split = task.design.split
+    every = made.each // m
+    if every > 1:  # by folds within the rows trained on
+        shown = [_of_folds(made, i * every, every, name) for i, name in enumerate(names)]
+        where = f"{every - 1} folds within the {len(made.jobs[0].train):,} rows trained on"
+    else:
+        shown = [made.on_part(2, i, name) for i, name in enumerate(names)]
+        assert split is not None
+        where = f"{len(split.validation):,} validation rows"
+    values = task.scorer.sign * np.array([one.value for one in shown])
+    best = int(np.argmax(values))
+    honest = replace(made.on_part(1, best * every, names[best]), system="chosen")
+    optimism = _beside(task, shown[best], honest)
+    note = (
+        f"Compared on {where}; the best is measured on {len(made.jobs[0].asked[1]):,} other rows, "
+        f"as it was fitted on {len(made.jobs[0].train):,}. Intervals of rows do not tell how much "
+        "models of other training rows would differ."
+    )
+    return _Found(
+        tuple(Candidate(n, one, float(n == names[best])) for n, one in zip(names, shown, strict=True)),
+        names[best], honest, optimism, (note,),
+    )  # fmt: skip
+
+
+def _of_folds(made: Measured, first: int, every: int, name: str) -> Estimate:
+    """The mean over the folds within the rows trained on of the only split."""
+    inner = made.jobs[first + 1 : first + every]
+    sizes = sum(len(job.train) for job in inner), sum(len(job.asked[1]) for job in inner)
+    values = made.values[1][0, first + 1 : first + every]
+    return made.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
+
+
+def _beside(task: Task, shown: Estimate, honest: Estimate) -> Estimate:
+    """How much better a value is than one on other rows: independent, so by both intervals."""
+    sign = task.scorer.sign
+    pair = [
+        Interval(one.low, one.high, one.method, one.no_interval, one.standard_error)
+        for one in (shown, honest)
+    ]
+    missing = next((one for one in pair if one.reason is not None), None)
+    made = missing or intervals.difference(shown.value, pair[0], honest.value, pair[1])
+    low, high = sorted((sign * made.low, sign * made.high))
+    return Estimate(
+        task.measure, sign * (shown.value - honest.value), low, high, task.level, made.method,
+        n=honest.n, of=honest.of, unit=honest.unit, no_interval=made.reason, system="optimism",
+    )  # fmt: skip
 
 
 def _jobs(
-    task: Task, features: Any, number: int, part: Any, models: Mapping[str, Any], inner: int,
-    stratify: bool | None,
+    task: Task, number: int, part: Part, models: Mapping[str, Any], inner: int,
+    stratify: bool | None, validation: tuple[Any, ...],
 ) -> list[Job]:  # fmt: skip
-    """Of one outer split: each candidate on the rows trained on, then on their inner folds."""
-    rows, known = part.train, task.known
-    own = Known(
-        len(rows),
-        known.target[rows],
-        known.classes,
-        None if known.group is None else known.group[rows],
-        None if known.time is None else _times(known, rows),
-    )
-    design = designed(inner, 1, own, None, stratify=stratify, seed=task.seed + number + 1)
+    """Of one outer split: each candidate on the rows trained on, and, where there are no validation
+    rows, on their inner folds."""
+    rows = part.train
+    folds: Sequence[Part] = ()
+    if not validation:
+        folds = designed(
+            inner, 1, task.known.of(rows), None, stratify=stratify, seed=task.seed + number + 1
+        ).parts
     made = []
     for name, model in models.items():
-        where = f"{name}, fold {number + 1}"
+        where = f"{name}, {task.split_name(str(number + 1))}"
         key = (part.repetition, part.fold)
-        made.append(Job(model, rows, (part.train, part.test), key, name=where))
-        for one in design.parts:
+        made.append(Job(model, rows, (part.train, part.test, *validation), key, name=where))
+        for one in folds:
             train, test = rows[one.train], rows[one.test]
             again = (*key, one.fold)
             made.append(Job(model, train, (train, test), again, name=f"{where}, within"))
     return made
-
-
-def _times(known: Known, rows: Any) -> Any:
-    return rows if known.time is True else np.asarray(known.time)[rows]
 
 
 def _apart(task: Task, differences: FloatArray) -> Estimate:

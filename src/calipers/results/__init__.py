@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from calipers.results.selection import Selection
     from calipers.results.slices import Slice, SliceDifference, Slices
     from calipers.results.tidy import Tidy
+    from calipers.results.tuned import TunedThreshold
     from calipers.results.units import PerUnit
     from calipers.results.written import LAYOUTS, ORIENTATIONS, SCHEMA
 
@@ -52,6 +53,7 @@ _HOMES = {
     "selection": "Selection",
     "slices": "Slice, SliceDifference, Slices",
     "tidy": "Tidy",
+    "tuned": "TunedThreshold",
     "units": "PerUnit",
     "written": "LAYOUTS, ORIENTATIONS, SCHEMA",
 }
@@ -97,6 +99,7 @@ __all__ = [
     "SliceDifference",
     "Slices",
     "Tidy",
+    "TunedThreshold",
     "ValidationCurve",
     "from_json",
     "json_schema",

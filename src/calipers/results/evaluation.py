@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         LabelTables,
         PerUnit,
         Slices,
+        TunedThreshold,
     )
 
 _COLUMNS = (
@@ -100,6 +101,7 @@ class Evaluation(Written, Tidy):
     that people are to see, such as PPV, where those are not the canonical ones. ``costs`` are what
     the systems cost, where that is given: an evaluation of its own, whose numbers also stand in the
     tidy rows and answer to their names here; ``fronts`` set the primary measure against each cost.
+    ``thresholds`` are what thresholds gain that cross-validation tuned.
     """
 
     task: str
@@ -120,6 +122,7 @@ class Evaluation(Written, Tidy):
     asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     costs: Evaluation | None = field(default=None, metadata=BRIEF)
     fronts: tuple[Front, ...] = field(default=(), metadata=BRIEF)
+    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.fields import DETAILS, NAN, Count, FloatArray, Level, OneOf
+from calipers.results.fields import BRIEF, DETAILS, NAN, Count, FloatArray, Level, OneOf
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy
+from calipers.results.tuned import TunedThreshold
 from calipers.results.written import Written, repeated
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ class ValidationCurve(Learned):
     """Training and validation errors over a capacity parameter, simplest model first.
 
     ``best`` is the value with the best mean in validation, ``chosen`` the simplest one within one
-    standard error of it. ``splits`` says how rows were divided.
+    standard error of it. ``splits`` says how rows were divided. ``test`` is the chosen value on the
+    test rows of one split, which had no part in choosing it; ``thresholds`` are what tuned
+    thresholds gain there, by each measure that the rule is about.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -129,6 +132,8 @@ class ValidationCurve(Learned):
     splits: str
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    test: Estimate | None = field(default=None, metadata=BRIEF)
+    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     def __iter__(self) -> Iterator[CapacityRow]:
         return iter(self.rows_by_value)
@@ -199,7 +204,7 @@ class MoreData(Written):
 @dataclass(frozen=True, repr=False, eq=False)
 class LearningCurve(Learned):
     """Training and validation errors over the number of rows to train on, and what ``more`` of them
-    would bring."""
+    would bring. ``thresholds`` are what tuned thresholds gain at the largest number."""
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
 
@@ -211,6 +216,7 @@ class LearningCurve(Learned):
     splits: str
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     def __iter__(self) -> Iterator[SizeRow]:
         return iter(self.rows_by_size)

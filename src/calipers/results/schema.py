@@ -32,6 +32,7 @@ from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
 from calipers.results.selection import Candidate, Selection
 from calipers.results.slices import Slice, SliceDifference, Slices
+from calipers.results.tuned import TunedThreshold
 from calipers.results.units import PerUnit, UnitRow
 from calipers.results.written import SCHEMA, loads
 
@@ -43,7 +44,7 @@ KINDS = {
         *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
         *(Definition, Finding, PlanRow, Cutoffs, CutoffTable, Front, FrontRow),
         *(ValidationCurve, CapacityRow, LearningCurve, SizeRow, MoreData),
-        *(Decomposition, DecomposedRow, Selection, Candidate),
+        *(Decomposition, DecomposedRow, Selection, Candidate, TunedThreshold),
     )
 }
 

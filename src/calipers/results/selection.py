@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from calipers.results.estimate import Estimate
-from calipers.results.fields import Level, Share
+from calipers.results.fields import BRIEF, Level, Share
 from calipers.results.tidy import NUMBER, TEXT, Tidy
+from calipers.results.tuned import TunedThreshold
 from calipers.results.written import Written, at_index
 
 
@@ -28,6 +29,7 @@ class Selection(Written, Tidy):
     ``best`` has the best value as ``shown``; that value flatters, since chance chose it as well.
     ``honest`` is what a choice made in this way is worth on rows that had no part in it, and
     ``optimism`` how much better the shown value of the best is (positive where it flatters).
+    ``thresholds`` are what thresholds gain that were tuned with it.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
@@ -41,6 +43,7 @@ class Selection(Written, Tidy):
     higher_is_better: bool
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
     @property
     def sentence(self) -> str:

@@ -1,0 +1,270 @@
+"""Thresholds as hyperparameters: chosen by a rule on rows that are not measured, and what that
+gains there and on those that are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.classes import coded, name_of
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.two_classes import self_explaining
+from calipers.evaluate.arguments import finite
+from calipers.evaluate.classification import classification
+from calipers.evaluate.estimators import of_positive
+from calipers.inference.splits import corrected_t
+from calipers.learning.answers import Answers
+from calipers.learning.designs import Known, designed
+from calipers.learning.fitting import Job
+from calipers.measures import Measure
+from calipers.results import Estimate
+from calipers.results.tuned import TunedThreshold
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.systems.thresholds import Rule
+
+#: So many folds within the rows trained on choose a threshold, unless told otherwise.
+INNER = 5
+
+
+class Scored(NamedTuple):
+    """Rows of two classes: which are positive, their scores, which of them are predicted positive
+    at the usual threshold (None where there is none), and what they weigh."""
+
+    truth: npt.NDArray[np.bool_]
+    score: FloatArray
+    usual: npt.NDArray[np.bool_] | None
+    weight: FloatArray | None
+
+    def value(self, measure: Measure, threshold: float) -> float:
+        """A measure of counts at a threshold."""
+        return self._value(measure, self.score >= threshold)
+
+    def usually(self, measure: Measure) -> float:
+        """The same at the usual threshold."""
+        return math.nan if self.usual is None else self._value(measure, self.usual)
+
+    def _value(self, measure: Measure, predicted: npt.NDArray[np.bool_]) -> float:
+        matrix = ConfusionMatrix.from_codes(self.truth, predicted, weight=self.weight)
+        return float(measure.apply(matrix))
+
+
+def together(parts: Sequence[Scored]) -> Scored:
+    """The rows of several parts."""
+    usual = [part.usual for part in parts if part.usual is not None]
+    weight = [part.weight for part in parts if part.weight is not None]
+    return Scored(
+        np.concatenate([part.truth for part in parts]),
+        np.concatenate([part.score for part in parts]),
+        np.concatenate(usual) if len(usual) == len(parts) else None,
+        np.concatenate(weight) if len(weight) == len(parts) else None,
+    )
+
+
+class Choice(NamedTuple):
+    """A threshold, and the rows that it was chosen on."""
+
+    threshold: float
+    on: Scored
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """A rule that chooses thresholds (or a number, which is one already), the negative and the
+    positive class, and how many folds within the rows trained on it is applied to."""
+
+    rule: Rule | float
+    names: tuple[str, str]
+    inner: int
+    stratify: bool | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls, threshold: Any, target: Any, positive: Any, inner: int | None, *,
+        stratify: bool | None, seed: int, what: str = "y",
+    ) -> Tuning | None:  # fmt: skip
+        """From the arguments of a verb, checked; None where no threshold is asked for."""
+        if threshold is None:
+            return None
+        if isinstance(threshold, Rule):
+            rule: Rule | float = threshold
+        elif isinstance(threshold, str):
+            rule = Rule.parse(threshold)
+        else:
+            rule = finite(threshold, "threshold", "a finite number or a rule such as 'accuracy'")
+        names = coded(target, what).names
+        if len(names) != 2:
+            raise InputError(f"threshold= is about two classes; {what} has {len(names)}")
+        if positive is None:
+            place = self_explaining(names)
+            if place is None:
+                raise InputError(
+                    f"threshold= takes the positive class of {names[0]!r} and {names[1]!r}: give "
+                    "positive="
+                )
+        elif name_of(positive) in names:
+            place = names.index(name_of(positive))
+        else:
+            raise InputError(f"positive: {shown(positive)}; {did_you_mean(name_of(positive), names)}")
+        inner = INNER if inner is None else inner
+        if inner < 2:
+            raise InputError(f"inner is {inner}, expected 2 folds or more")
+        return cls(rule, (names[1 - place], names[place]), inner, stratify, seed)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there is anything to choose."""
+        return isinstance(self.rule, Rule)
+
+    @property
+    def gauges(self) -> tuple[Measure, ...]:
+        """The measures of counts that the rule is about."""
+        if not isinstance(self.rule, Rule):
+            return ()
+        own = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
+        return tuple(one for one in own if one.definition.on is ConfusionMatrix)
+
+    @property
+    def within_folds(self) -> str:
+        """What thresholds are chosen on, in words."""
+        return f"{self.inner} folds within the rows trained on"
+
+    # --- What models say ----------------------------------------------------------------------
+
+    def jobs(self, job: Job, known: Known) -> list[Job]:
+        """The fits that choose the threshold of one: of the same model on folds of its own rows,
+        which are the same for all models that are trained on these."""
+        if not self.chooses:
+            return []
+        drawn = np.random.SeedSequence((self.seed, 1, *job.key)).generate_state(1)[0]
+        seed = int(drawn >> 1)  # scikit-learn takes 31 bits
+        own = known.of(job.train)
+        try:
+            design = designed(self.inner, 1, own, None, stratify=self.stratify, seed=seed)
+        except InputError as error:
+            raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
+        return [
+            replace(
+                job, train=job.train[part.train], asked=(job.train[part.test],),
+                key=(*job.key, part.fold), name=f"{job.name}, within",
+            )
+            for part in design.parts
+        ]  # fmt: skip
+
+    def scored(self, said: Answers, truth: Any, weight: Any, name: str) -> Scored:
+        """What a model said of rows, as scores of the positive class."""
+        table = said.probability if said.probability is not None else said.scores
+        classes = [name_of(label) for label in said.classes] if said.classes is not None else []
+        if table is None:
+            raise InputError(
+                f"{name}: threshold= takes predict_proba or decision_function, which the model "
+                "does not have"
+            )
+        if set(classes) != set(self.names):
+            raise InputError(
+                f"{name}: a model was trained on rows of {len(classes)} classes, expected both "
+                f"{self.names[0]!r} and {self.names[1]!r}; take fewer folds, or stratified ones"
+            )
+        score = np.asarray(of_positive(table, classes, self.names[1]), np.float64)
+        return Scored(self.positive(truth), score, self.positive(said.labels), weight)
+
+    def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
+        """Which labels are of the positive class."""
+        known, codes = np.unique(np.asarray(labels), return_inverse=True)
+        return np.array([name_of(one) == self.names[1] for one in known], np.bool_)[codes]
+
+    def labels(self, said: Answers, predicted: npt.NDArray[np.bool_]) -> Any:
+        """Labels as a model has them, of what is predicted positive."""
+        place = [name_of(label) for label in said.classes].index(self.names[1])
+        return np.asarray(said.classes)[np.where(predicted, place, 1 - place)]
+
+    # --- Choosing, and what it gains ----------------------------------------------------------
+
+    def chosen(self, on: Scored, name: str) -> Choice:
+        """The threshold that the rule chooses on some rows."""
+        if not isinstance(self.rule, Rule):
+            return Choice(float(self.rule), on)
+        table = ScoreTable.from_rows(on.truth, on.score, on.weight)
+        threshold = float(self.rule.threshold(table))
+        if math.isnan(threshold):
+            raise InputError(
+                f"{name}: no threshold satisfies the rule {self.rule} on the {len(on.truth):,} rows "
+                "that it is chosen on"
+            )
+        return Choice(threshold, on)
+
+    def told(
+        self,
+        system: str,
+        measure: Measure,
+        choices: Sequence[Choice],
+        tested: Sequence[Scored],
+        chosen_on: str,
+        gain: Callable[[FloatArray], Estimate],
+    ) -> TunedThreshold:
+        """What a threshold for each split gains by a measure, where it was chosen and on the rows
+        tested; ``gain`` makes an estimate of the gains on these."""
+        pairs = list(zip(choices, tested, strict=True))
+        there = [c.on.value(measure, c.threshold) for c in choices]
+        tuned = np.array([rows.value(measure, c.threshold) for c, rows in pairs])
+        usual = np.array([rows.usually(measure) for rows in tested])
+        return TunedThreshold(
+            system, str(self.rule), str(measure), chosen_on, float(np.mean(there)),
+            float(np.mean([c.on.usually(measure) for c in choices])),
+            float(tuned.mean()), float(usual.mean()), gain(tuned - usual),
+            np.array([c.threshold for c in choices]),
+        )  # fmt: skip
+
+
+def over_splits(
+    measure: Measure, sizes: tuple[float, float], level: float
+) -> Callable[[FloatArray], Estimate]:
+    """The mean gain over splits, by the corrected resampled t."""
+
+    def gain(values: FloatArray) -> Estimate:
+        if not np.isfinite(values).all():
+            return _none(measure, float(values.mean()), level, "undefined_value")
+        found = corrected_t(values, *sizes, level=level)
+        made = found.interval
+        return Estimate(
+            str(measure), found.value, made.low, made.high, level, made.method, n=found.splits,
+            of=found.splits, unit="splits", no_interval=made.reason, standard_error=made.se,
+            system="gain",
+        )  # fmt: skip
+
+    return gain
+
+
+def on_rows(
+    measure: Measure, choice: Choice, rows: Scored, names: tuple[str, str], **how: Any
+) -> Callable[[FloatArray], Estimate]:
+    """The gain of one split, by the rows that are tested: a paired difference."""
+
+    def gain(values: FloatArray) -> Estimate:
+        value = float(values[0])
+        if rows.usual is None or math.isnan(value):
+            return _none(measure, value, how["level"], "undefined_value")
+        predicted = {"tuned": rows.score >= choice.threshold, "usual": rows.usual}
+        called = np.array(names)
+        made = classification(
+            called[rows.truth.astype(np.intp)],
+            {name: called[of.astype(np.intp)] for name, of in predicted.items()},
+            labels=list(names), positive=names[1], measures=[measure], weight=rows.weight,
+            curves=False, **how,
+        ).compare(baseline="usual")[str(measure)]  # fmt: skip
+        return Estimate(
+            str(measure), value, made.low, made.high, made.level, made.method, n=made.n, of=made.n,
+            unit=made.unit, no_interval=made.no_interval, standard_error=made.standard_error,
+            system="gain",
+        )  # fmt: skip
+
+    return gain
+
+
+def _none(measure: Measure, value: float, level: float, why: str) -> Estimate:
+    return Estimate(str(measure), value, level=level, no_interval=why, system="gain")
