@@ -5,29 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from calipers.curves.planned import BareCurves, PlannedCurves
 from calipers.data.arrays import as_array, same_length
-from calipers.data.classes import coded
+from calipers.data.classes import coded, name_of
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.classification import classification
 from calipers.evaluate.compare import check_option
-from calipers.evaluate.estimators import rows_of
+from calipers.evaluate.estimators import of_positive, rows_of
 from calipers.evaluate.regression import regression
 from calipers.evaluate.shared import MeasureNames, inference_of, make_settings
 from calipers.inference.settings import Settings
 from calipers.learning import answers, nested
 from calipers.learning.averaged import Averages, found, widened
-from calipers.learning.designs import Design, Known, designed, of_columns
+from calipers.learning.designs import Design, Known, designed, divided_once, of_columns
+from calipers.learning.elsewhere import tuned_elsewhere
 from calipers.learning.fitting import Material, Places
+from calipers.learning.measured import checked_time
+from calipers.learning.parts import Split, parts_of
+from calipers.learning.tuning import Gains, Tuned, Tuning
 from calipers.learning.validated import Said, validated
 from calipers.results import Comparison, Evaluation
+from calipers.systems.thresholds import Rule
 
 #: What may be asked for as interval.
 INTERVALS: Mapping[str, str] = {
@@ -47,8 +52,10 @@ def cross_validate(
     X: Any = None,
     y: Any = None,
     *,
-    folds: Any = 10,
-    repeats: int = 1,
+    folds: Any = None,
+    repeats: int | None = None,
+    part: Any = None,
+    on: str | None = None,
     stratify: bool | None = None,
     group: Any = None,
     time: Any = None,
@@ -64,7 +71,8 @@ def cross_validate(
     task: str | None = None,
     measures: MeasureNames | None = None,
     positive: Any = None,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
+    inner: int | None = None,
     undefined: str = "nan",
     baseline: str | None = None,
     curves: bool = True,
@@ -89,10 +97,19 @@ def cross_validate(
         folds; its features and what it is to predict. Clones are fitted; what is given stays as it
         is. ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
     folds
-        How many folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
-        of the places of rows trained and tested on.
+        How many folds, ten unless given (as many as rows is leave-one-out); or a splitter of
+        scikit-learn; or pairs of the places of rows trained and tested on. One split will do, such
+        as that of a PredefinedSplit of one fold: its intervals are those of the rows tested.
     repeats
-        How often the rows are divided anew, where ``folds`` is a number.
+        How often the rows are divided anew, where ``folds`` is a number; once unless given.
+    part
+        In place of folds one division of the rows into those to train on, to choose on and to test
+        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
+        each row; or the places of rows, by these names or in this order (of two arrays those to
+        train on and to validate on). Models are trained on the training rows alone.
+    on
+        Of such a division, which rows models are measured on: ``"test"`` or ``"validation"``; the
+        test rows unless given, where there are any.
     stratify
         Whether folds have classes in equal shares; of a regression, tenths of the truth. Of classes
         they do unless told otherwise.
@@ -112,9 +129,17 @@ def cross_validate(
         A table, of which all columns may be given by their names.
     task
         ``"classification"`` or ``"regression"``, where neither estimators nor columns tell.
-    measures, positive, threshold, undefined, baseline, curves
-        See :func:`calipers.classification`. A threshold is a number: a rule would choose it on the
-        rows tested.
+    measures, positive, undefined, baseline, curves
+        See :func:`calipers.classification`.
+    threshold
+        A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
+        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        within these; of predictions made elsewhere on those of the other folds; and of one division
+        on its validation rows. ``thresholds`` tell what that gains over the labels that the model
+        predicts itself: where the threshold was chosen, and on the rows measured.
+    inner
+        How many folds within the rows trained on choose a threshold; 5 unless given.
     interval
         ``"corrected"``, Nadeau and Bengio's t over folds: with mean ē and standard deviation s of J
         folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of freedom. ``"nested"``, the nested
@@ -132,7 +157,9 @@ def cross_validate(
     Evaluation
         With the curves, tables and findings of all out-of-fold predictions. Findings rest on
         intervals of rows, lengthened as the corrected t is; curves have no bands. Where Ctrl-C
-        interrupts the fits, of the folds that were finished, as a note and a warning say.
+        interrupts the fits, of the folds that were finished, as a note and a warning say. Of one
+        split it is the evaluation of the rows measured, with intervals and bands of these: of the
+        models as they were fitted, not of the way of training.
 
     Raises
     ------
@@ -156,30 +183,57 @@ def cross_validate(
     (0.125, 2, 'corrected resampled t')
     """
     check_option("interval", interval, INTERVALS)
+    if on is not None:
+        check_option("on", on, ("test", "validation"))
+        if part is None:
+            raise InputError("on= goes with part=, the part of each row")
     settings = make_settings("auto", level, resamples, seed)
     columns = {
         "truth": y if y is not None else truth, "predicted": predicted, "score": score,
         "probability": probability, "weight": weight, "group": group, "fold": fold,
-        "repetition": repetition,
+        "repetition": repetition, **({"part": part} if isinstance(part, str) else {}),
     }  # fmt: skip
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
     rows = gather(columns, data=data)
+    made = dict(rows.columns)
     asked = _Asked(
-        dict(rows.columns), task, interval, settings, baseline, curves, n_jobs,
+        made, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": inputs},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
+        _Once(made.pop("part", part), on), inner,
     )  # fmt: skip
+    divided = {"folds": folds, "repeats": repeats, "stratify": stratify, "time": time}
     if estimator is None:
-        if fold is None:
-            raise InputError("give (estimator, X, y), or predictions with fold=, the fold of each")
+        if fold is None and part is None:
+            raise InputError(
+                "give (estimator, X, y), or predictions with fold=, the fold of each, or part=, its "
+                "part"
+            )
+        for name, given in {**divided, "inner": inner}.items():
+            if given is not None:
+                raise InputError(f"{name}= goes with an estimator, not with predictions")
         return asked.of_predictions(train)
     for name in ("predicted", "score", "probability", "fold", "repetition"):
         if columns[name] is not None:
             raise InputError(f"{name}= goes with predictions made elsewhere, not with an estimator")
+    if train is not None:
+        raise InputError("train= goes with predictions made elsewhere, not with an estimator")
     if X is None or columns["truth"] is None:
         raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
     return asked.of_estimators(estimator, X, folds, repeats, stratify, time)
+
+
+class _Once(NamedTuple):
+    """One division of the rows, and which of its parts is measured."""
+
+    part: Any
+    on: str | None
+
+    def split(self, rows: int) -> tuple[Split, str]:
+        """The division, and the part measured."""
+        made = parts_of(self.part, rows)
+        return made, self.on or ("test" if len(made.test) else "validation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +249,8 @@ class _Asked:
     n_jobs: int | None
     options: Mapping[str, Any]
     of_classes: Mapping[str, Any]
+    once: _Once = _Once(None, None)
+    inner: int | None = None
 
     def __post_init__(self) -> None:
         if self.task is not None:
@@ -211,23 +267,80 @@ class _Asked:
             raise InputError("truth= is missing")
         said = {name: c[name] for name in ("predicted", "score", "probability")}
         classes = self._classes(said)
-        number = rows_of(c["truth"]) or len(as_array(c["fold"], "fold"))
+        number = rows_of(c["truth"]) or len(as_array(c["truth"], "truth"))
         weight, group = self._beside(number)
-        design = of_columns(c["fold"], c["repetition"], number, train)
+        design = self._given_design(number, train)
         made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
-        first = np.concatenate([part.test for part in design.first])
+        tuning, tuned, told = self._tuning(c["truth"], None, classes=classes), {}, self
+        if tuning is not None:
+            elsewhere = tuned_elsewhere(tuning, design, c["truth"], said, weight)
+            made["predicted"], tuned = elsewhere
+            told = self._about(tuning.names[1])
+        where = [part.test for part in design.parts]
+        tested = np.sort(np.concatenate([part.test for part in design.first]))
+        if design.split is not None:  # the other rows have predictions as well
+            where = [np.arange(len(tested))]
 
         def evaluate(part: Places | None, **how: Any) -> Evaluation:
+            rows = part if design.split is None else tested if part is None else tested[part]
             beside = {"weight": weight, "cluster": group, **made}
-            if part is not None:
-                beside = {name: _taken(values, part) for name, values in beside.items()}
-            return self._evaluated(classes, **beside, **how)
+            if rows is not None:
+                beside = {name: _taken(values, rows) for name, values in beside.items()}
+            return told._evaluated(classes, **beside, **how)
 
-        where = [part.test for part in design.parts]
-        return self._together(design, where, np.sort(first), evaluate, ())
+        first = tested if design.split is None else where[0]
+        words = "the other folds" if design.split is None else _validation_rows(design)
+        cluster = None if group is None else group[design.parts[0].test]
+        gains = tuning and self._gains(tuning, tuned, words, design, cluster, None)
+        return told._together(design, where, first, evaluate, (), gains=gains)
+
+    def _given_design(self, rows: int, train: float | None) -> Design:
+        """How rows with predictions were divided: by a column of folds, or once."""
+        fold, repetition = self.columns["fold"], self.columns["repetition"]
+        if self.once.part is None:
+            return of_columns(fold, repetition, rows, train)
+        others = {"fold": fold, "repetition": repetition, "train": train}
+        known = Known(rows, None, classes=False)
+        return divided_once(*self.once.split(rows), known, others)
+
+    def _tuning(self, truth: Any, stratify: bool | None, *, classes: bool) -> Tuning | None:
+        """What chooses thresholds, where a rule is to."""
+        threshold = self.of_classes["threshold"]
+        if not isinstance(threshold, str | Rule):
+            if self.inner is not None:
+                raise InputError("inner= goes with a rule for the threshold, as in threshold='F1'")
+            return None
+        if not classes:
+            raise InputError("threshold= is about two classes, and numbers are predicted")
+        if self.interval == "nested":
+            raise InputError(
+                "interval='nested' fits models without pairs of folds, for which no rule chooses a "
+                "threshold: give threshold= a number"
+            )
+        if np.ndim(truth) > 1:
+            raise InputError("threshold= is about two classes; rows have several labels")
+        how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
+        return Tuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
+
+    def _about(self, positive: str) -> _Asked:
+        """The same of labels that thresholds have made."""
+        return replace(
+            self, of_classes={**self.of_classes, "positive": positive, "threshold": None}
+        )
+
+    def _gains(
+        self, tuning: Tuning, tuned: Mapping[str, Tuned], chosen_on: str, design: Design,
+        cluster: Any, time: Any,
+    ) -> Gains:  # fmt: skip
+        """What tells how much thresholds gain."""
+        s = self.settings
+        beside: dict[str, Any] = {"level": s.level, "seed": s.seed}
+        if design.once:
+            beside |= {"cluster": cluster, "time": time, "resamples": s.resamples}
+        return Gains(tuning, tuned, chosen_on, None if design.once else design.sizes, beside)
 
     def of_estimators(
-        self, estimator: Any, X: Any, folds: Any, repeats: int, stratify: bool | None, time: Any
+        self, estimator: Any, X: Any, folds: Any, repeats: int | None, stratify: bool | None, time: Any
     ) -> Evaluation:
         """From estimators, fitted here."""
         c, models, seed = self.columns, answers.named(estimator), self.settings.seed
@@ -244,22 +357,34 @@ class _Asked:
             )
         weight, group = self._beside(len(target))
         material = Material(X, target, weight)
-        known = Known(len(target), target, classes, group, time)
-        design = designed(folds, repeats, known, X, stratify=stratify, seed=seed)
+        known = Known(len(target), target, classes, group, checked_time(time, len(target)))
+        if self.once.part is None:
+            design = designed(folds, repeats, known, X, stratify=stratify, seed=seed)
+        else:
+            others = {"folds": folds, "repeats": repeats, "stratify": stratify}
+            design = divided_once(*self.once.split(len(target)), known, others)
+        tuning = self._tuning(c["truth"], stratify, classes=classes)
         pairs = nested.pairs_of(design, known, weight) if self.interval == "nested" else ()
         ask = answers.of_classifier if classes else answers.of_regressor
-        made = validated(models, material, design, pairs, ask, seed, self.n_jobs)
+        made = validated(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
+        times = known.times if design.once else None
+        told = self if tuning is None else self._about(tuning.names[1])
 
         def evaluate(
             part: Places | None, said: Said = made.said, rows: Places = made.rows, **how: Any
         ) -> Evaluation:
             places = np.arange(len(rows)) if part is None else part
             of = rows[places]
-            return self._evaluated(
-                classes, truth={name: one.taken(places) for name, one in said.items()},
-                predicted=np.arange(len(of)), y=target[of],
-                weight=None if weight is None else weight[of],
-                cluster=None if group is None else group[of], **how,
+            taken = {name: one.taken(places) for name, one in said.items()}
+            columns: dict[str, Any] = {
+                "truth": taken, "predicted": np.arange(len(of)), "y": target[of]
+            }  # fmt: skip
+            if tuning is not None:
+                columns = {"truth": target[of], **_columns(taken, tuning.names[1])}
+            return told._evaluated(
+                classes, **columns, weight=None if weight is None else weight[of],
+                cluster=None if group is None else group[of],
+                **({} if times is None else {"time": times[of]}), **how,
             )  # fmt: skip
 
         first = np.arange(sum(len(part.test) for part in made.design.first))
@@ -267,7 +392,13 @@ class _Asked:
         if made.within is not None:
             rows = np.concatenate([np.concatenate(pair.asked) for pair in pairs])
             inner = partial(evaluate, None, made.within, rows), pairs
-        return self._together(made.design, made.where, first, evaluate, made.notes, inner)
+        gains = None
+        if tuning is not None:
+            words = _validation_rows(design) if design.spare else tuning.within_folds
+            rows = made.rows[made.where[0]]
+            own = [None if of is None else of[rows] for of in (group, times)]
+            gains = self._gains(tuning, made.tuned, words, made.design, *own)
+        return told._together(made.design, made.where, first, evaluate, made.notes, inner, gains)
 
     def _beside(self, rows: int) -> tuple[Any, Any]:
         """The weight and the group of each row, checked."""
@@ -312,12 +443,15 @@ class _Asked:
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
         inner: tuple[Callable[..., Evaluation], Sequence[nested.Pair]] | None = None,
+        gains: Gains | None = None,
     ) -> Evaluation:
         """The evaluation: averages over folds beside values of all rows, of which ``first`` are
         those of the first repetition; ``inner`` evaluates the rows of the pairs of folds that
-        nested cross-validation fits models without."""
+        nested cross-validation fits models without, and ``gains`` tell what thresholds gain."""
         s, wanted = self.settings, self.interval != "none"
         how = {"level": s.level, "resamples": s.resamples, "seed": s.seed}
+        if design.once:
+            return self._of_rows(design, evaluate, notes, gains)
         pooled = evaluate(None, interval="none", curves=self.curves, **how)
         other = None
         if inner is not None:
@@ -333,15 +467,9 @@ class _Asked:
         if wanted:
             again = {**how, "level": widened(s.level, design)}
             of_rows = evaluate(first, interval="auto", curves=False, **again).findings
+        thresholds = () if gains is None else gains.told(pooled.sources.measures)
         told = dict(pooled.provenance)
-        conventions = {
-            **told["conventions"],
-            "cross-validation": design.called,
-            "folds": len(design.parts),
-            "repetitions": design.repetitions,
-            "trained on": design.sizes[0] / len(design.parts),
-            "tested on": design.sizes[1] / len(design.parts),
-        }
+        conventions = _conventions(pooled, design)
         return replace(
             pooled,
             level=s.level,
@@ -350,13 +478,71 @@ class _Asked:
             curves=BareCurves(pooled.curves) if isinstance(pooled.curves, PlannedCurves) else (),
             per_unit=averages.per_fold,
             findings=found(of_rows, comparison, s.level),
-            notes=(*_read_me(design, len(np.concatenate(where))), *notes, *design.notes,
+            notes=(*_read_me(design, len(np.concatenate(where))),
+                   *(one.sentence for one in thresholds), *notes, *design.notes,
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
+            thresholds=thresholds,
             provenance={
                 **told, **inference_of(s), "interval": self.interval, "conventions": conventions,
             },
             sources=folds,
         )  # fmt: skip
+
+
+    def _of_rows(
+        self,
+        design: Design,
+        evaluate: Callable[..., Evaluation],
+        notes: Sequence[str],
+        gains: Gains | None,
+    ) -> Evaluation:
+        """The evaluation of the only split: that of the rows measured, with their intervals."""
+        s, wanted = self.settings, self.interval != "none"
+        made = evaluate(
+            None, interval="auto" if wanted else "none", curves=self.curves, level=s.level,
+            resamples=s.resamples, seed=s.seed, baseline=self.baseline,
+        )  # fmt: skip
+        thresholds = () if gains is None else gains.told(made.sources.measures)
+        one = (
+            f"One split: models are trained on {design.sizes[0]:,.0f} rows and measured on "
+            f"{design.sizes[1]:,.0f} others. Intervals are those of the rows measured, of the "
+            "models as they were fitted; how much models of other training rows would differ one "
+            "split cannot tell."
+        )
+        return replace(
+            made,
+            notes=(one, *(t.sentence for t in thresholds), *notes, *design.notes, *made.notes),
+            thresholds=thresholds,
+            provenance={**made.provenance, "conventions": _conventions(made, design)},
+        )
+
+
+def _conventions(of: Evaluation, design: Design) -> dict[str, Any]:
+    """What the provenance says of how rows were divided."""
+    return {
+        **of.provenance["conventions"],
+        "cross-validation": design.called,
+        "folds": len(design.parts),
+        "repetitions": design.repetitions,
+        "trained on": design.sizes[0] / len(design.parts),
+        "tested on": design.sizes[1] / len(design.parts),
+    }
+
+
+def _validation_rows(design: Design) -> str:
+    return f"the {sum(map(len, design.spare)):,} validation rows"
+
+
+def _columns(said: Said, positive: str) -> dict[str, Any]:
+    """Labels beside the probabilities, or the scores, of the positive class."""
+    made: dict[str, dict[str, Any]] = {"predicted": {}, "probability": {}, "score": {}}
+    for name, one in said.items():
+        made["predicted"][name] = one.said.labels
+        kind = "score" if one.said.probability is None else "probability"
+        table = one.said.scores if one.said.probability is None else one.said.probability
+        classes = [name_of(label) for label in one.said.classes]
+        made[kind][name] = of_positive(table, classes, positive)
+    return {kind: columns or None for kind, columns in made.items()}
 
 
 def _read_me(design: Design, predictions: int) -> list[str]:

@@ -54,6 +54,14 @@ class Design:
         return len(self.parts) == 1
 
     @property
+    def spare(self) -> tuple[Places, ...]:
+        """The validation rows of a split whose test rows are measured, if there are any."""
+        split = self.split
+        if split is None or self.parts[0].name != "test" or not len(split.validation):
+            return ()
+        return (split.validation,)
+
+    @property
     def repetitions(self) -> int:
         """How often rows were divided."""
         return self.parts[-1].repetition + 1

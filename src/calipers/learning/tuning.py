@@ -4,7 +4,7 @@ gains there and on those that are."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -70,6 +70,13 @@ class Choice(NamedTuple):
 
     threshold: float
     on: Scored
+
+
+class Tuned(NamedTuple):
+    """The threshold of each split for one model, and what is scored of the rows measured there."""
+
+    choices: list[Choice]
+    tested: list[Scored]
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,3 +275,32 @@ def on_rows(
 
 def _none(measure: Measure, value: float, level: float, why: str) -> Estimate:
     return Estimate(str(measure), value, level=level, no_interval=why, system="gain")
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """What thresholds gain that were ``tuned``, model by model, on rows that ``chosen_on`` names;
+    of the ``sizes`` of parts, or (None) of one split by its rows, with what is known ``beside``."""
+
+    tuning: Tuning
+    tuned: Mapping[str, Tuned]
+    chosen_on: str
+    sizes: tuple[float, float] | None
+    beside: Mapping[str, Any]
+
+    def told(self, measures: Sequence[Measure]) -> tuple[TunedThreshold, ...]:
+        """By each measure that the rule is about; where it is about none of counts, by the first
+        of those evaluated."""
+        of_counts = (one for one in measures if one.definition.on is ConfusionMatrix)
+        gauges = self.tuning.gauges or tuple(of_counts)[:1]
+        return tuple(
+            self._one(name, own, measure) for name, own in self.tuned.items() for measure in gauges
+        )
+
+    def _one(self, name: str, own: Tuned, measure: Measure) -> TunedThreshold:
+        if self.sizes is None:
+            choice, rows = own.choices[0], own.tested[0]
+            gain = on_rows(measure, choice, rows, self.tuning.names, **self.beside)
+        else:
+            gain = over_splits(measure, self.sizes, self.beside["level"])
+        return self.tuning.told(name, measure, *own, self.chosen_on, gain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from calipers.learning import nested
 from calipers.learning.answers import Answers, OutOfFold, arranged
-from calipers.learning.designs import Design
+from calipers.learning.designs import Design, Known
 from calipers.learning.fitting import Fit, Fits, Job, Material, Places, fit_all, weight_parameter
+from calipers.learning.tuning import Scored, Tuned, Tuning, together
 
 #: Models by name.
 Said: TypeAlias = "Mapping[str, OutOfFold]"
@@ -30,6 +31,7 @@ class Validated:
     said: Said
     notes: list[str]
     within: Said | None = None
+    tuned: Mapping[str, Tuned] = field(default_factory=dict)
 
 
 def validated(
@@ -40,18 +42,32 @@ def validated(
     ask: Callable[[Any, Any], Answers],
     seed: int,
     n_jobs: int | None,
+    tuning: Tuning | None,
+    known: Known,
 ) -> Validated:
-    """Fits every model on every part; of those that were finished where Ctrl-C interrupts."""
+    """Fits every model on every part; of those that were finished where Ctrl-C interrupts. Of a
+    split with validation rows beside those that are measured, thresholds are chosen on these."""
+    spare = () if tuning is None else design.spare
+    where_of = "fold {}" if design.split is None else "the split"
     jobs = [
         Job(
-            model, part.train, (part.test,), (part.repetition, part.fold),
-            name=f"{name}, fold {called}",
+            model, part.train, (part.test, *spare), (part.repetition, part.fold),
+            name=f"{name}, {where_of.format(called)}",
         )
         for part, called in zip(design.parts, design.names, strict=True)
         for name, model in models.items()
     ]  # fmt: skip
+    inner = [[] if tuning is None or spare else tuning.jobs(job, known) for job in jobs]
     more = nested.jobs_of(pairs, models)
-    fits = fit_all([*jobs, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
+    # What chooses a threshold comes before the fit that it is for: of those finished all is there.
+    ordered = [one for job, own in zip(jobs, inner, strict=True) for one in (*own, job)]
+    every = fit_all([*ordered, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
+    ends = np.cumsum([len(own) + 1 for own in inner])
+    fits = Fits((*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted)
+    tuned: dict[str, Tuned] = {}
+    if tuning is not None:
+        of_inner = [every.all[e - 1 - len(own) : e - 1] for e, own in zip(ends, inner, strict=True)]
+        fits = _at_thresholds(tuning, jobs, inner, of_inner, fits, material, list(models), tuned)
     done = min(fits.done, len(jobs)) // len(models)
     if not done:  # not even one fold of every model
         raise KeyboardInterrupt
@@ -77,7 +93,43 @@ def validated(
             name: _in_turn(name, _of(fits, place, len(models), len(jobs), None))
             for place, name in enumerate(models)
         }
-    return Validated(design, rows, where, said, notes, within)
+    return Validated(design, rows, where, said, notes, within, tuned)
+
+
+def _at_thresholds(
+    tuning: Tuning,
+    jobs: Sequence[Job],
+    inner: Sequence[Sequence[Job]],
+    of_inner: Sequence[Sequence[Fit[Answers] | None]],
+    fits: Fits[Answers],
+    material: Material,
+    names: Sequence[str],
+    tuned: dict[str, Tuned],
+) -> Fits[Answers]:
+    """The fits with the labels that thresholds make, which are put into ``tuned``."""
+
+    def scored(said: Answers, rows: Places, name: str) -> Scored:
+        weight = None if material.weight is None else material.weight[rows]
+        return tuning.scored(said, material.target[rows], weight, name)
+
+    made = []
+    for place, job in enumerate(jobs):
+        fit = fits.all[place]
+        if fit is None:
+            break
+        tested, *others = (
+            scored(said, rows, job.name) for said, rows in zip(fit.said, job.asked, strict=True)
+        )
+        for one, own in zip(inner[place], of_inner[place], strict=True):
+            assert own is not None
+            others.append(scored(own.said[0], one.asked[0], one.name))
+        choice = tuning.chosen(together(others), job.name)
+        into = tuned.setdefault(names[place % len(names)], Tuned([], []))
+        into.choices.append(choice)
+        into.tested.append(tested)
+        labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
+        made.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
+    return Fits((*made, *fits.all[len(made) :]), fits.interrupted)
 
 
 def _of(

@@ -21,14 +21,14 @@ class TunedThreshold(Written):
     """A threshold that a ``rule`` chose, by one measure that the rule is about.
 
     ``thresholds`` are those chosen, one a split, on the rows that ``chosen_on`` names. There the
-    measure has the value ``tuned_there``, and ``usual_there`` at the usual threshold (0.5 of a
-    probability; of a score what the model itself predicts; NaN where there is neither). On the
-    other rows, which had no part in the choice, these are ``tuned`` and ``usual``. Values are means
-    over splits. ``gain`` is ``tuned`` less ``usual`` with its interval: what tuning is worth.
-    ``seemed`` is the same where the threshold was chosen, which flatters.
+    measure has the value ``tuned_there``, and ``usual_there`` of the labels that the model itself
+    predicts (of predictions made elsewhere at 0.5 of a probability, unless labels are given; NaN of
+    scores alone). On the other rows, which had no part in the choice, these are ``tuned`` and
+    ``usual``. Values are means over splits. ``gain`` is ``tuned`` less ``usual`` with its interval:
+    what tuning is worth. ``seemed`` is the same where the threshold was chosen, which flatters.
     """
 
-    DERIVED: ClassVar[tuple[str, ...]] = ("seemed", "sentence")
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
 
     system: str
     rule: str
