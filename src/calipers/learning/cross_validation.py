@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -273,9 +274,10 @@ class _Asked:
         made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
         tuning, tuned, told = self._tuning(c["truth"], None, classes=classes), {}, self
         if tuning is not None:
-            elsewhere = tuned_elsewhere(tuning, design, c["truth"], said, weight)
-            made["predicted"], tuned = elsewhere
-            told = self._about(tuning.names[1])
+            made["predicted"], tuned = tuned_elsewhere(tuning, design, c["truth"], said, weight)
+            told = self._about(tuning.names[1], known := _only_thresholds(design, tuned))
+            labels = {n: of for n, of in made["predicted"].items() if n not in known}
+            made["predicted"] = labels or None
         where = [part.test for part in design.parts]
         tested = np.sort(np.concatenate([part.test for part in design.first]))
         if design.split is not None:  # the other rows have predictions as well
@@ -322,11 +324,10 @@ class _Asked:
         how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
         return Tuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
 
-    def _about(self, positive: str) -> _Asked:
-        """The same of labels that thresholds have made."""
-        return replace(
-            self, of_classes={**self.of_classes, "positive": positive, "threshold": None}
-        )
+    def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Asked:
+        """The same with thresholds that are known, or else labels that thresholds have made."""
+        known = {"positive": positive, "threshold": thresholds or None}
+        return replace(self, of_classes={**self.of_classes, **known})
 
     def _gains(
         self, tuning: Tuning, tuned: Mapping[str, Tuned], chosen_on: str, design: Design,
@@ -368,7 +369,8 @@ class _Asked:
         ask = answers.of_classifier if classes else answers.of_regressor
         made = validated(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
         times = known.times if design.once else None
-        told = self if tuning is None else self._about(tuning.names[1])
+        known_thresholds = _only_thresholds(made.design, made.tuned)
+        told = self if tuning is None else self._about(tuning.names[1], known_thresholds)
 
         def evaluate(
             part: Places | None, said: Said = made.said, rows: Places = made.rows, **how: Any
@@ -381,6 +383,8 @@ class _Asked:
             }  # fmt: skip
             if tuning is not None:
                 columns = {"truth": target[of], **_columns(taken, tuning.names[1])}
+                if known_thresholds:
+                    del columns["predicted"]
             return told._evaluated(
                 classes, **columns, weight=None if weight is None else weight[of],
                 cluster=None if group is None else group[of],
@@ -531,6 +535,13 @@ def _conventions(of: Evaluation, design: Design) -> dict[str, Any]:
 
 def _validation_rows(design: Design) -> str:
     return f"the {sum(map(len, design.spare)):,} validation rows"
+
+
+def _only_thresholds(design: Design, tuned: Mapping[str, Tuned]) -> dict[str, float]:
+    """The threshold of each system where it has one alone, which pages then show; of several folds
+    there are labels. (One that predicts nothing positive is no number that can be given.)"""
+    known = {name: own.choices[0].threshold for name, own in tuned.items()} if design.once else {}
+    return known if all(map(math.isfinite, known.values())) else {}
 
 
 def _columns(said: Said, positive: str) -> dict[str, Any]:

@@ -170,7 +170,8 @@ def validation_curve(
         )
         for i, row in enumerate(rows)
     ]  # fmt: skip
-    tuned = made.tuned(chosen, names[chosen], which=2 if tested else 1)
+    called = f"{parameter.rpartition('__')[2]} {names[chosen]}"
+    tuned = made.tuned(chosen, called, which=2 if tested else 1)
     return ValidationCurve(
         parameter, task.measure, tuple(marked), names[best], names[chosen], level,
         task.higher_is_better, task.design.called,

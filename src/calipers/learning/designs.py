@@ -154,7 +154,8 @@ def designed(
     if folds is None:
         folds = usual[0]
     if repeats is None:
-        repeats = usual[1] if isinstance(folds, int | np.integer) else 1
+        one_order = known.time is not None or not isinstance(folds, int | np.integer)
+        repeats = 1 if one_order else usual[1]
     made = _designed(folds, repeats, known, features, stratify=stratify, seed=seed)
     if made.once:
         train, test = (f"{int(size):,}" for size in made.sizes)
@@ -185,6 +186,14 @@ def _designed(
     return Design.of(given, "given splits")
 
 
+#: What the parts are for.
+_NEEDED = {
+    "validation": "on which models are compared; the test rows are for one look at the end (of the "
+    "rows trained on, split(..., validation=0.2) sets some apart)",
+    "test": "on which the choice is measured",
+}
+
+
 def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any]) -> Design:
     """The one part of a split that was given, measured ``on`` its validation or its test rows;
     ``others`` are the options that would divide the rows otherwise.
@@ -199,7 +208,7 @@ def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any])
             raise InputError(f"part= says which rows are trained on: no {name}= besides")
     measured = split.parts.get(on)
     if measured is None:
-        raise InputError(f"part: no row is of part {on!r}")
+        raise InputError(f"part: no row is of part {on!r}, {_NEEDED[on]}")
     called = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
     called += f"{on} rows"
     notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]

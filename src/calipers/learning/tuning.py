@@ -101,7 +101,7 @@ class Tuning:
         if isinstance(threshold, Rule):
             rule: Rule | float = threshold
         elif isinstance(threshold, str):
-            rule = Rule.parse(threshold)
+            rule = _rule(threshold)
         else:
             rule = finite(threshold, "threshold", "a finite number or a rule such as 'accuracy'")
         names = coded(target, what).names
@@ -226,6 +226,13 @@ class Tuning:
             float(tuned.mean()), float(usual.mean()), gain(tuned - usual),
             np.array([c.threshold for c in choices]),
         )  # fmt: skip
+
+
+def _rule(text: str) -> Rule:
+    try:
+        return Rule.parse(text)
+    except InputError as error:
+        raise InputError(f"threshold: {error}") from None
 
 
 def over_splits(

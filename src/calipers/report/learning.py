@@ -35,6 +35,10 @@ OF_ONE_SET = (
     "sets with repeated rows. Both can be far from those of fresh training sets; draw such from a "
     "function, or from disjoint subsets."
 )
+_OF_ROWS = (
+    "Intervals are those of the rows, of the models as they were fitted; how much models of other "
+    "training rows would differ one split cannot tell."
+)
 _NEGATIVE = (
     "bias² is estimated without bias, so that it comes out below 0 at times where it is next to 0."
 )
@@ -85,7 +89,18 @@ def _of_capacity(of: ValidationCurve) -> Iterator[str]:
         if values:
             yield f"{said}: {name} {joined(values)}."
     if not any(row.region for row in of):
-        yield "No other is worse beyond chance on the same splits."
+        yield f"No other is worse beyond chance on the same {'rows' if is_once(of) else 'splits'}."
+    if (tested := of.test) is not None:
+        at = numbers.single(tested.value, tested.low, tested.high)
+        yield (
+            f"On the test rows, which had no part in the choice, {measure} at {name} "
+            f"{short(of.chosen)} is {at.triple(tested.value, tested.low, tested.high)}."
+        )
+
+
+def is_once(of: ValidationCurve | LearningCurve) -> bool:
+    """Whether the numbers are of one split, and intervals those of its rows."""
+    return any(row.validation.unit != "splits" for row in of)
 
 
 def _of_sizes(of: LearningCurve) -> Iterator[str]:
@@ -146,7 +161,8 @@ def notes(of: Learned) -> list[str]:
             made.append(_NEGATIVE)
         return [*made, *_methods(of, of.parts), *map(visible, of.notes)]
     assert isinstance(of, ValidationCurve | LearningCurve)
-    made = [f"{of.splits[:1].upper()}{visible(of.splits[1:])}; values are means over its splits."]
+    what = f"{of.splits[:1].upper()}{visible(of.splits[1:])}"
+    made = [f"{what}. {_OF_ROWS}" if is_once(of) else f"{what}; values are means over its splits."]
     return [*made, *_methods(of, ("training", "validation")), *map(visible, of.notes)]
 
 

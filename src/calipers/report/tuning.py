@@ -8,14 +8,16 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.names import short
+from calipers.results.estimate import UNNAMED
 from calipers.results.tuned import TunedThreshold
 
 
 def sentence(of: TunedThreshold) -> str:
     """The threshold, what it gains on other rows, and what it seemed to gain where it was chosen."""
-    name = f"{short(of.system)}: " if of.system else ""
+    name = f"{short(of.system)}: " if of.system not in ("", UNNAMED) else ""
     measure = short(of.measure)
-    chosen = f"{name}the threshold for the best {short(of.rule)} is {_thresholds(of)}, chosen on "
+    begin = f"{name}the" if name else "The"
+    chosen = f"{begin} threshold for the best {short(of.rule)} is {_thresholds(of)}, chosen on "
     chosen += f"{of.chosen_on}"
     value = numbers.rounding([(v, math.nan, math.nan) for v in (of.tuned_there, of.tuned)])
     if math.isnan(of.usual):

@@ -12,6 +12,7 @@ from calipers.cli.files import Group
 COMMANDS = {
     "check": "Look for what makes a test score too good.",
     "cv": "Cross-validate an estimator, or predictions of folds, in a table.",
+    "select": "Choose among models, and say what the chosen one is worth on other rows.",
     "capacity": "Say where a model underfits and overfits, over a parameter.",
     "growth": "Say how errors go with the number of rows, and what more would bring.",
     "bias": "Take the errors of a model apart: bias, variance and noise.",

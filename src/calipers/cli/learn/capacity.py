@@ -8,13 +8,19 @@ import click
 
 from calipers.cli.files import Command, InFile
 from calipers.cli.learn.curves import (
+    divided_options,
     fitted_options,
     learned,
     split_options,
+    tuned_options,
     values_of,
     written_options,
 )
-from calipers.cli.options import preset, text
+from calipers.cli.options import text
+
+
+#: More than in Python: here all that is wanted is the answer.
+REPEATS = 5
 
 
 @click.command("capacity", cls=Command)
@@ -22,19 +28,24 @@ from calipers.cli.options import preset, text
 @fitted_options
 @text("--parameter", "NAME", "The parameter, such as max_depth.", required=True)
 @text("--values", "V,…", "Its values, the simplest model first.", required=True)
-@preset("--folds", 10, "How many folds.", type=click.IntRange(2))
+@divided_options(10, REPEATS)
 @split_options
+@tuned_options
 @written_options
 def command(table: str, values: str, **options: Any) -> None:
     """Training and validation errors over a parameter of a model: where it underfits, where it
     overfits, and the simplest value that is good enough. Features and truth are columns of TABLE.
 
     \b
-    Example:
+    Examples:
       calipers learn capacity patients.csv --truth progression \\
+        --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
+      calipers learn capacity patients.csv --truth progression --part part \\
         --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
     """
     from calipers.learning.curves import validation_curve
 
     options["values"] = values_of(values)
-    learned(validation_curve, table, options, ("group", "weight"))
+    if options["repeats"] is options["part"] is options["time"] is None:
+        options["repeats"] = REPEATS
+    learned(validation_curve, table, options, ("part", "group", "time", "weight"))

@@ -11,6 +11,7 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import SHARE, choice, preset, text
 from calipers.cli.process import EXIT_UNMET
 from calipers.cli.tables import read
+from calipers.cli.wording import as_options
 
 
 @click.command("check", cls=Command)
@@ -42,7 +43,7 @@ def command(table: str, **options: Any) -> None:
 
     rows = read(table).rows
     names = {name: options[name] for name in ("truth", "part", "group", "time")}
-    with located(table):
+    with located(table), as_options():
         given = {name: of and column(rows, of, table) for name, of in names.items()}
         features = options["features"]
         taken = set(filter(None, names.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +13,11 @@ import click
 from calipers.cli.completion import measure_names
 from calipers.cli.files import OutFile
 from calipers.cli.learn.estimators import estimator_of, features_of
-from calipers.cli.options import SHARE, preset, stacked, switch, text
+from calipers.cli.options import SHARE, Option, preset, stacked, switch, text
 from calipers.cli.output import check_format, format_and_file, format_options, show_page, write_out
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
+from calipers.cli.wording import as_options
 
 if TYPE_CHECKING:
     from calipers.results.learning import Learned
@@ -36,20 +37,44 @@ fitted_options = stacked(
     text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
 )
 
-#: How rows are divided, and what is measured.
+
+def divided_options(folds: int, repeats: int) -> Option:
+    """How rows are divided: so many folds, so often, unless told otherwise."""
+    times = "once" if repeats == 1 else f"{repeats} times"
+    return stacked(
+        text("--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)),
+        text("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
+             type=click.IntRange(1)),
+        text("--part", "COL", "In place of folds: column that says train, validation or test of "
+             "each row."),
+    )  # fmt: skip
+
+
+tuned_options = stacked(
+    text("--threshold", "X|RULE", "Scores at or above it are positive. Or a rule, such as accuracy "
+         "or 'specificity>=0.9', that chooses it on rows which are not measured."),
+    text("--inner", "N", "How many folds within the rows trained on choose a threshold; 5 unless "
+         "given.", type=click.IntRange(2)),
+)  # fmt: skip
+
+#: What else is known of rows, and what is measured.
 split_options = stacked(
-    preset("--repeats", 5, "How often rows are divided anew.", type=click.IntRange(1)),
     text("--group", "COL", "Column of what rows come from: a group stays on one side."),
+    text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
     text("--weight", "COL", "Column of weights."),
     text("--positive", "CLASS", "The positive class, unless the labels tell."),
     text("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
          shell_complete=measure_names),
 )  # fmt: skip
 
-written_options = stacked(
+numbers_options = stacked(
     preset("--level", 0.95, "Level of the intervals.", type=SHARE),
     preset("--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)),
     preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+)
+
+written_options = stacked(
+    numbers_options,
     text("--report", "FILE.html", "Write an HTML page as well.", type=OutFile(page=True)),
     switch("--open open_", "Show the page in a browser."),
     lambda command: format_options(command, FORMATS, report=False),
@@ -68,6 +93,16 @@ def values_of(given: str) -> list[Any]:
     return made
 
 
+def threshold_of(given: str | None) -> float | str | None:
+    """A number, or a rule."""
+    if given is None:
+        return None
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
 def learned(
     verb: Callable[..., Learned], table: str, options: dict[str, Any], columns: tuple[str, ...]
 ) -> None:
@@ -80,7 +115,9 @@ def learned(
     from calipers.data.tables import column, located
 
     rows = read(table).rows
-    with located(table):
+    if "threshold" in options:
+        options["threshold"] = threshold_of(options["threshold"])
+    with located(table), as_options():
         own = {name: options.pop(name) for name in columns}
         truth, features = options.pop("truth"), options.pop("features")
         _, estimator = estimator_of(options.pop("estimator"))
@@ -97,7 +134,12 @@ def learned(
                 **options,
             )
     write_learned(found, kind, path, report, shown=shown)
-    if any(note.startswith("Interrupted:") for note in found.notes):
+    ended(found.notes)
+
+
+def ended(notes: Sequence[str]) -> None:
+    """Ends a command whose fits were interrupted with the code of that."""
+    if any(note.startswith("Interrupted:") for note in notes):
         raise SystemExit(EXIT_INTERRUPTED)
 
 

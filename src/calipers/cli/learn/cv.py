@@ -10,13 +10,18 @@ import click
 from calipers.cli.common import Output, output_options
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InFile
+from calipers.cli.learn.curves import divided_options, threshold_of, tuned_options
 from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import SHARE, choice, number, preset, stacked, switch, text, texts
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
+from calipers.cli.wording import as_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: Columns of one name each.
+_COLUMNS = ("fold", "repetition", "part", "group", "time", "weight")
 
 _fitted_options = stacked(
     texts(
@@ -27,8 +32,7 @@ _fitted_options = stacked(
         "same folds.",
     ),
     text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
-    preset("--folds", 10, "How many folds.", type=click.IntRange(2)),
-    preset("--repeats", 1, "How often rows are divided anew.", type=click.IntRange(1)),
+    divided_options(10, 1),
     text("--group", "COL", "Column of what rows come from: a group stays on one side."),
     text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
     switch("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
@@ -36,6 +40,11 @@ _fitted_options = stacked(
 )
 
 _said_options = stacked(
+    click.option(
+        "--on",
+        type=click.Choice(["test", "validation"]),
+        help="With --part: which rows are measured; the test rows unless given.",
+    ),
     text("--fold", "COL", "Of predictions made elsewhere: column of the fold of each row."),
     text("--repetition", "COL", "Column of the repetition, where rows stand there for each."),
     number("--train", "ROWS", "On how many rows models were trained; else on the other folds."),
@@ -57,6 +66,7 @@ _said_options = stacked(
     help="What it is, where neither estimators nor columns tell.",
 )
 @text("--positive", "CLASS", "The positive class, unless the labels tell.")
+@tuned_options
 @texts("-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names)
 @text("--baseline", "NAME", "Compare with this estimator, not every pair.")
 @choice("--interval", ["corrected", "nested", "none"], "How intervals are made.")
@@ -76,6 +86,8 @@ def command(table: str, truth: str, **options: Any) -> None:
         --estimator 'ridge=sklearn.linear_model.Ridge(alpha=0.01)' \\
         --estimator ols=sklearn.linear_model.LinearRegression
       calipers learn cv scans.csv --truth malignant --probability p_net --fold fold
+      calipers learn cv scans.csv --truth malignant --probability p_net --part part \\
+        --threshold accuracy
     """
     output = Output.take(options)
     from calipers.data.tables import column, located
@@ -85,10 +97,9 @@ def command(table: str, truth: str, **options: Any) -> None:
     given = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
     said = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
-    with located(table):
-        own = {
-            name: options.pop(name) for name in ("fold", "repetition", "group", "time", "weight")
-        }
+    options["threshold"] = threshold_of(options["threshold"])
+    with located(table), as_options():
+        own = {name: options.pop(name) for name in _COLUMNS}
         columns = {name: of and column(rows, of, table) for name, of in own.items()}
         target = column(rows, truth, table)
         for kind, texts_ in said.items():
@@ -104,6 +115,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         else:
             _only_fitted(features, stratify)
             options["truth"] = target
+            options["stratify"] = None
         with warnings.catch_warnings():
             # A note says so too.
             warnings.filterwarnings("ignore", "interrupted:", UserWarning)

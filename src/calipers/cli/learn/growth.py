@@ -8,13 +8,15 @@ import click
 
 from calipers.cli.files import Command, InFile
 from calipers.cli.learn.curves import (
+    divided_options,
     fitted_options,
     learned,
     split_options,
+    tuned_options,
     values_of,
     written_options,
 )
-from calipers.cli.options import preset, text
+from calipers.cli.options import text
 
 
 @click.command("growth", cls=Command)
@@ -22,8 +24,9 @@ from calipers.cli.options import preset, text
 @fitted_options
 @text("--sizes", "N,…", "Numbers of rows to train on, or shares; six from an eighth on.")
 @text("--more", "N", "Rows asked about, at most twice the largest number.", type=int)
-@preset("--folds", 5, "How many folds.", type=click.IntRange(2))
+@divided_options(5, 5)
 @split_options
+@tuned_options
 @written_options
 def command(table: str, sizes: str | None, **options: Any) -> None:
     """Training and validation errors over the number of rows to train on, and what more of them
@@ -37,4 +40,4 @@ def command(table: str, sizes: str | None, **options: Any) -> None:
     from calipers.learning.curves import learning_curve
 
     options["sizes"] = None if sizes is None else values_of(sizes)
-    learned(learning_curve, table, options, ("group", "weight"))
+    learned(learning_curve, table, options, ("part", "group", "time", "weight"))

@@ -88,6 +88,8 @@ def _points(of: Learned) -> tuple[list[_Point], str]:
             for part in ("validation", "training")
             for x, row in pairs
         ]
+        if of.test is not None:
+            made.append(_Point(named[of.chosen], "test", of.test))
         return made, short(of.measure)
     assert isinstance(of, LearningCurve)
     made = [
@@ -139,6 +141,8 @@ def _caption(of: Learned, points: Sequence[_Point], floor: float) -> Iterator[st
         if regions:
             yield f"Columns: where the model {' or '.join(regions)}."
         yield f"Dashed: {_chosen_is(of)}."
+        if of.test is not None:
+            yield "The bar there: the same on the test rows."
     if isinstance(of, LearningCurve) and of.more.reason is None:
         yield f"Bar at the right: what {of.more.n:,} rows would bring."
     if any(e < floor for p in points for e in p.ends):
@@ -175,6 +179,7 @@ def _spec(of: Learned, points: Sequence[_Point], y_title: str, scale: Spec, floo
                            tooltip=tips),
             ],
         },
+        *_tested(points, x, y, hue),
         *_more(of, x, y, hue),
     ]  # fmt: skip
     return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
@@ -237,6 +242,21 @@ def _chosen(of: Learned, x: Spec) -> list[Spec]:
     all_there = [{"x": named[row.value], "chosen": row.value == of.chosen} for row in of]
     shown = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
     return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
+
+
+def _tested(points: Sequence[_Point], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+    """The value on the test rows with its interval, which is no line."""
+    made = []
+    for p in (p for p in points if p.series == "test"):
+        value, low, high = p.ends
+        row = {"x": p.x, **vega.limits(value, low, high), "series": "test"}
+        ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
+        at = {"x": x, "y": {**y, "field": "value"}, "color": hue}
+        made += [
+            vega.layer([row], {"type": "rule", "strokeWidth": 2}, **ends),
+            vega.layer([row], vega.dot(size=60), **at),
+        ]
+    return made
 
 
 def _more(of: Learned, x: Spec, y: Spec, hue: Spec) -> list[Spec]:

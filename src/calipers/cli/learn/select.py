@@ -1,0 +1,94 @@
+"""``calipers learn select``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.learn.curves import (
+    FORMATS,
+    divided_options,
+    ended,
+    numbers_options,
+    split_options,
+    threshold_of,
+)
+from calipers.cli.learn.estimators import estimator_of, features_of
+from calipers.cli.options import stacked, text, texts
+from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.tables import read
+from calipers.cli.wording import as_options
+
+_COLUMNS = ("part", "group", "time", "weight")
+
+
+@click.command("select", cls=Command)
+@click.argument("table", type=InFile())
+@text("--truth", "COL", "Column of what is to be predicted.", required=True)
+@texts(
+    "--estimator",
+    "[NAME=]PATH",
+    "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): numbers, "
+    "texts, true, false and none in brackets. Repeatable: the candidates, two or more.",
+    required=True,
+)
+@text("--features", "COL,…", "Their features: columns of numbers; unless given, all other ones.")
+@divided_options(10, 1)
+@split_options
+@stacked(
+    text("--threshold", "X|RULE", "Scores at or above it are positive. Or a rule, such as accuracy "
+         "or 'specificity>=0.9', that chooses it on rows which are not measured."),
+    text("--inner", "N", "How many folds within the rows trained on compare candidates, and choose "
+         "thresholds; 5 unless given.", type=click.IntRange(2)),
+)
+@numbers_options
+@lambda command: format_options(command, FORMATS, report=False)
+def command(table: str, truth: str, **options: Any) -> None:
+    """Choose among models, and say what the chosen one is worth on rows that had no part in the
+    choice: by nested cross-validation, or with --part by one division of the rows of TABLE into
+    training, validation and test rows.
+
+    \b
+    Examples:
+      calipers learn select patients.csv --truth progression -m MSE \\
+        --estimator 'stiff=sklearn.linear_model.Ridge(alpha=10)' \\
+        --estimator 'loose=sklearn.linear_model.Ridge(alpha=0.1)'
+      calipers learn select patients.csv --truth progression --part part \\
+        --estimator sklearn.linear_model.LinearRegression \\
+        --estimator sklearn.tree.DecisionTreeRegressor
+    """
+    kind, path = format_and_file(options, FORMATS, "this result")
+    from calipers.data.tables import column, located
+    from calipers.learning.selection import select
+
+    rows = read(table).rows
+    named = list(map(estimator_of, options.pop("estimator")))
+    if len(named) < 2:
+        raise click.UsageError("there is one --estimator, expected two or more to choose among")
+    if len(dict(named)) < len(named):
+        raise click.UsageError("two estimators have one name: say another, as in --estimator a=…")
+    options["threshold"] = threshold_of(options["threshold"])
+    features = options.pop("features")
+    with located(table), as_options():
+        own = {name: options.pop(name) for name in _COLUMNS}
+        taken = {truth, *filter(None, own.values())}
+        with warnings.catch_warnings():
+            # A note says so too.
+            warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
+            found = select(
+                dict(named),
+                features_of(rows, features, taken, table),
+                column(rows, truth, table),
+                **{name: of and column(rows, of, table) for name, of in own.items()},
+                inputs=[read(table).origin],
+                **options,
+            )
+    made = {
+        "table": found.to_text, "json": found.to_json, "csv": found.to_csv,
+        "markdown": found.to_markdown,
+    }  # fmt: skip
+    write_out(made[kind](), path)
+    ended(found.notes)

@@ -1,0 +1,60 @@
+"""What the library says of its arguments, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import click
+
+#: What has no option of its own name, where the command has the one that it comes from.
+_FROM = {"y": "--truth", "X": "--features", "parts": "--part", "measure": "--measure"}
+_VALUE = r"""(?:'[^']*'|"[^"]*"|\d[\w.]*|True|False|None)"""
+
+
+@contextmanager
+def as_options() -> Iterator[None]:
+    """Errors of what a verb was given name the options of the command that is running."""
+    from calipers.data.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(in_options(str(error), _options())) from None
+
+
+def _options() -> dict[str, str]:
+    """The options of the command that is running, by the names of their parameters."""
+    ctx = click.get_current_context(silent=True)
+    options = [] if ctx is None else [p for p in ctx.command.params if isinstance(p, click.Option)]
+    own = {str(p.name): next((o for o in p.opts if o.startswith("--")), p.opts[0]) for p in options}
+    there = set(own.values())
+    return own | {name: flag for name, flag in _FROM.items() if flag in there and name not in own}
+
+
+def in_options(message: str, options: Mapping[str, str]) -> str:
+    """A message about arguments in which those are called by their options.
+
+    >>> in_options("part= says who is trained on: no folds= besides", {"folds": "--folds"})
+    'part= says who is trained on: no --folds besides'
+    >>> in_options("inner goes with threshold='F1'", {"inner": "--inner", "threshold": "--cut"})
+    'inner goes with --cut F1'
+    >>> in_options("n_jobs is 0, expected 1 or more", {"n_jobs": "--jobs"})
+    '--jobs is 0, expected 1 or more'
+    """
+
+    def named(found: re.Match[str]) -> str:
+        flag = options.get(found["name"])
+        if flag is None:
+            return found[0]
+        value = (found["value"] or "").strip("'\"")
+        quoted = f"'{value}'" if re.search(r"[\s<>&*()]", value) else value
+        return f"{flag} {quoted}" if value else flag
+
+    made = re.sub(rf"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>{_VALUE})?(?!=)", named, message)
+    made = made.replace("(estimator, X, y)", options.get("estimator", "(estimator, X, y)"))
+    head = re.match(r"(?P<name>\w+)(?P<after>: | is )", made)
+    if head is not None and head["name"] in options:
+        made = options[head["name"]] + made[head.end("name") :]
+    return made
