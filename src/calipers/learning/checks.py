@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from calipers.data.arrays import as_array, same_length
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb

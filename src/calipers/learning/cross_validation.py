@@ -208,8 +208,8 @@ def cross_validate(
     if estimator is None:
         if fold is None and part is None:
             raise InputError(
-                "give (estimator, X, y), or predictions with fold=, the fold of each, or part=, its "
-                "part"
+                "give (estimator, X, y), or predictions with fold=, the fold of each, or with "
+                "part=, the part of each"
             )
         for name, given in {**divided, "inner": inner}.items():
             if given is not None:
@@ -250,8 +250,8 @@ class _Asked:
     n_jobs: int | None
     options: Mapping[str, Any]
     of_classes: Mapping[str, Any]
-    once: _Once = _Once(None, None)
-    inner: int | None = None
+    once: _Once
+    inner: int | None
 
     def __post_init__(self) -> None:
         if self.task is not None:
@@ -272,7 +272,8 @@ class _Asked:
         weight, group = self._beside(number)
         design = self._given_design(number, train)
         made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
-        tuning, tuned, told = self._tuning(c["truth"], None, classes=classes), {}, self
+        tuned: Mapping[str, Tuned] = {}
+        tuning, told = self._tuning(c["truth"], None, classes=classes), self
         if tuning is not None:
             made["predicted"], tuned = tuned_elsewhere(tuning, design, c["truth"], said, weight)
             told = self._about(tuning.names[1], known := _only_thresholds(design, tuned))
@@ -293,7 +294,9 @@ class _Asked:
         first = tested if design.split is None else where[0]
         words = "the other folds" if design.split is None else _validation_rows(design)
         cluster = None if group is None else group[design.parts[0].test]
-        gains = tuning and self._gains(tuning, tuned, words, design, cluster, None)
+        gains = None
+        if tuning is not None:
+            gains = self._gains(tuning, tuned, words, design, cluster, None)
         return told._together(design, where, first, evaluate, (), gains=gains)
 
     def _given_design(self, rows: int, train: float | None) -> Design:
@@ -341,7 +344,13 @@ class _Asked:
         return Gains(tuning, tuned, chosen_on, None if design.once else design.sizes, beside)
 
     def of_estimators(
-        self, estimator: Any, X: Any, folds: Any, repeats: int | None, stratify: bool | None, time: Any
+        self,
+        estimator: Any,
+        X: Any,
+        folds: Any,
+        repeats: int | None,
+        stratify: bool | None,
+        time: Any,
     ) -> Evaluation:
         """From estimators, fitted here."""
         c, models, seed = self.columns, answers.named(estimator), self.settings.seed
@@ -491,7 +500,6 @@ class _Asked:
             },
             sources=folds,
         )  # fmt: skip
-
 
     def _of_rows(
         self,

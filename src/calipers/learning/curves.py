@@ -143,10 +143,10 @@ def validation_curve(
     tested = () if split is None or not len(split.test) else (split.test,)
     jobs = [
         Job(
-            estimator, part.train, (part.train, part.test, *tested), (part.repetition, part.fold),
+            estimator, one.train, (one.train, one.test, *tested), (one.repetition, one.fold),
             {parameter: value}, f"{parameter} {name}, {task.split_name(fold)}",
         )
-        for part, fold in zip(task.design.parts, task.design.names, strict=True)
+        for one, fold in zip(task.design.parts, task.design.names, strict=True)
         for name, value in zip(names, values, strict=True)
     ]  # fmt: skip
     made = task.measured(jobs, len(names), n_jobs, "validation_curve")
@@ -175,7 +175,7 @@ def validation_curve(
     return ValidationCurve(
         parameter, task.measure, tuple(marked), names[best], names[chosen], level,
         task.higher_is_better, task.design.called,
-        (*made.notes, *task.design.notes, *(one.sentence for one in tuned)),
+        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
         task.told(inputs, parameter=parameter, values=names),
         made.on_part(2, chosen, names[chosen]) if tested else None, tuned,
     )  # fmt: skip
@@ -289,7 +289,7 @@ def learning_curve(
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
     )  # fmt: skip
-    number = _numbers(sizes, min(len(part.train) for part in task.design.parts))
+    number = _numbers(sizes, min(len(one.train) for one in task.design.parts))
     farthest = math.floor(FARTHEST * number[-1])
     asked = farthest if more is None else more
     if not number[-1] < asked <= farthest:
@@ -298,12 +298,12 @@ def learning_curve(
             f"at most {farthest:,}, twice as many: farther on nothing can be told"
         )
     jobs = []
-    for part, fold in zip(task.design.parts, task.design.names, strict=True):
-        key = (part.repetition, part.fold)
-        order = _ordered(task, part.train, np.random.default_rng((seed, *key)))
+    for one, fold in zip(task.design.parts, task.design.names, strict=True):
+        key = (one.repetition, one.fold)
+        order = _ordered(task, one.train, np.random.default_rng((seed, *key)))
         jobs += [
             Job(
-                estimator, order[:n], (order[:n], part.test), key,
+                estimator, order[:n], (order[:n], one.test), key,
                 name=f"{n} rows, {task.split_name(fold)}",
             )
             for n in number
@@ -322,7 +322,7 @@ def learning_curve(
     return LearningCurve(
         task.measure, rows, _more(task, number, validation, asked, resamples), level,
         task.higher_is_better, task.design.called,
-        (*made.notes, *task.design.notes, *(one.sentence for one in tuned)),
+        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
         task.told(inputs, resamples=resamples), tuned,
     )  # fmt: skip
 

@@ -86,8 +86,10 @@ def _scored(
     weight: FloatArray | None,
     rows: Places,
 ) -> Scored:
-    own = [None if column is None else column[rows] for column in (usual, weight)]
-    return Scored(classes.positive[rows], score[rows], *own)
+    own = None if usual is None else usual[rows]
+    return Scored(
+        classes.positive[rows], score[rows], own, None if weight is None else weight[rows]
+    )
 
 
 def _chosen_on(design: Design, part: Part) -> Places:

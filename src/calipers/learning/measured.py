@@ -75,8 +75,8 @@ class Task:
         usual: tuple[int, int] = (10, 1),
     ) -> Task:
         """From the arguments of a verb, checked. Of a split that was given the rows are measured
-        that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that ``inner``
-        folds are for more than thresholds."""
+        that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that
+        ``inner`` folds are for more than thresholds."""
         check_there()
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
@@ -92,26 +92,28 @@ class Task:
         material = Material(X, target, weights)
         name = parsed(measure or USUAL[classes], "classification" if classes else "regression")
         known = Known(len(target), target, classes, groups, checked_time(time, len(target)))
-        if part is None:
-            design = designed(
-                folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual
-            )
-        else:
-            split = parts_of(part, len(target))
-            own = next((one for one in on if one in split.parts), on[0])
-            others = {"folds": folds, "repeats": repeats}
-            design = divided_once(split, own, known, others)
         if threshold is not None and not classes:
             raise InputError("threshold= is about two classes; the estimator predicts numbers")
         if threshold is not None and name.definition.reads != "labels":
             raise InputError(
-                f"threshold= makes labels, and {name} reads {name.definition.reads}: name a measure "
-                "of labels, such as F1"
+                f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
+                "measure of labels, such as F1"
             )
         tuning = Tuning.of(threshold, target, positive, inner, stratify=stratify, seed=seed)
         chooses = inner_chooses or (tuning is not None and tuning.chooses)
         if inner is not None and not chooses:
-            raise InputError("inner= goes with a rule for the threshold, as in threshold='accuracy'")
+            raise InputError(
+                "inner= goes with a rule for the threshold, as in threshold='accuracy'"
+            )
+        if part is None:
+            design = designed(folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual)
+        else:
+            split = parts_of(part, len(target))
+            own = next((one for one in on if one in split.parts), on[0])
+            others = {"folds": folds, "repeats": repeats}
+            if not chooses or (inner_chooses and len(split.validation)):
+                others["stratify"] = stratify
+            design = divided_once(split, own, known, others)
         return cls(
             estimator, material, known, scorer_of(name, positive), design, level, seed, tuning
         )
@@ -209,9 +211,7 @@ class Task:
         weight = self.material.weight
         return self.material.target[rows], None if weight is None else weight[rows]
 
-    def on_rows(
-        self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]
-    ) -> OnRows:
+    def on_rows(self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> OnRows:
         """What models said of some rows, with all that is known of these."""
         truth, weight = self._of_rows(rows)
         return OnRows(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
@@ -273,7 +273,7 @@ class Measured:
     @property
     def each(self) -> int:
         """How many jobs there are a split."""
-        return self.values.shape[2]
+        return int(self.values.shape[2])
 
     def training(self, place: int, name: str) -> Estimate:
         """The value of a job on the rows trained on.

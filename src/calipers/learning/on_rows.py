@@ -1,5 +1,5 @@
-"""What models say of the same rows, measured there: values whose intervals are those of the rows, as
-one division of the data has no others."""
+"""What models say of the same rows, measured there: values whose intervals are those of the rows,
+as one division of the data has no others."""
 
 from __future__ import annotations
 

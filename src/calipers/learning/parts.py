@@ -183,14 +183,16 @@ def _places(given: Any, what: str, rows: int) -> Places:
     made = np.asarray(given)
     if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
         raise InputError(
-            f"{what}: {shown(given)}, expected the places of rows, whole numbers from 0 to {rows - 1}"
+            f"{what}: {shown(given)}, expected the places of rows, whole numbers from 0 to "
+            f"{rows - 1}"
         )
     return made.astype(np.intp)
 
 
 def _from(places: Mapping[str, Places]) -> Split:
     none = np.zeros(0, np.intp)
-    return Split(*(places.get(name, none) for name in PARTS), "as given")
+    train, validation, test = (places.get(name, none) for name in PARTS)
+    return Split(train, validation, test, "as given")
 
 
 def _from_column(given: Any, what: str, rows: int) -> Split:
@@ -215,10 +217,10 @@ def _checked(made: Split, what: str, rows: int) -> Split:
         raise InputError(f"{what}: every row is trained on, none is left to validate or test on")
     together = np.concatenate([made.train, made.validation, made.test])
     if together.min() < 0 or together.max() >= rows:
-        raise InputError(f"{what}: holds places outside of the {rows} rows of X")
+        raise InputError(f"{what}: hold places outside of the {rows} rows of X")
     times = np.bincount(together)
     if times.max() > 1:
-        raise InputError(f"{what}: row {int(times.argmax())} stands in it more than once")
+        raise InputError(f"{what}: row {int(times.argmax())} stands in them more than once")
     return made
 
 

@@ -176,9 +176,7 @@ def _nested(made: Measured, names: list[str]) -> _Found:
     nested = outer[np.arange(splits), picked]
     best = int(np.argmax(task.scorer.sign * outer.mean(axis=0)))
     candidates = (
-        Candidate(
-            name, task.estimated(outer[:, i], task.sizes, name), float((picked == i).mean())
-        )
+        Candidate(name, task.estimated(outer[:, i], task.sizes, name), float((picked == i).mean()))
         for i, name in enumerate(names)
     )
     return _Found(
@@ -210,10 +208,8 @@ def _once(made: Measured, names: list[str]) -> _Found:
         f"as it was fitted on {len(made.jobs[0].train):,}. Intervals of rows do not tell how much "
         "models of other training rows would differ."
     )
-    return _Found(
-        tuple(Candidate(n, one, float(n == names[best])) for n, one in zip(names, shown, strict=True)),
-        names[best], honest, optimism, (note,),
-    )  # fmt: skip
+    candidates = (Candidate(name, shown[i], float(i == best)) for i, name in enumerate(names))
+    return _Found(tuple(candidates), names[best], honest, optimism, (note,))
 
 
 def _of_folds(made: Measured, first: int, every: int, name: str) -> Estimate:

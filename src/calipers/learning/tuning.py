@@ -117,7 +117,9 @@ class Tuning:
         elif name_of(positive) in names:
             place = names.index(name_of(positive))
         else:
-            raise InputError(f"positive: {shown(positive)}; {did_you_mean(name_of(positive), names)}")
+            raise InputError(
+                f"positive: {shown(positive)}; {did_you_mean(name_of(positive), names)}"
+            )
         inner = INNER if inner is None else inner
         if inner < 2:
             raise InputError(f"inner is {inner}, expected 2 folds or more")
@@ -200,8 +202,8 @@ class Tuning:
         threshold = float(self.rule.threshold(table))
         if math.isnan(threshold):
             raise InputError(
-                f"{name}: no threshold satisfies the rule {self.rule} on the {len(on.truth):,} rows "
-                "that it is chosen on"
+                f"{name}: no threshold satisfies the rule {self.rule} on the {len(on.truth):,} "
+                "rows that it is chosen on"
             )
         return Choice(threshold, on)
 

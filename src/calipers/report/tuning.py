@@ -13,7 +13,7 @@ from calipers.results.tuned import TunedThreshold
 
 
 def sentence(of: TunedThreshold) -> str:
-    """The threshold, what it gains on other rows, and what it seemed to gain where it was chosen."""
+    """The threshold, what it seems to gain where it was chosen, and what on other rows."""
     name = f"{short(of.system)}: " if of.system not in ("", UNNAMED) else ""
     measure = short(of.measure)
     begin = f"{name}the" if name else "The"

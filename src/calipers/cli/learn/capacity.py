@@ -18,7 +18,6 @@ from calipers.cli.learn.curves import (
 )
 from calipers.cli.options import text
 
-
 #: More than in Python: here all that is wanted is the answer.
 REPEATS = 5
 

@@ -39,10 +39,19 @@ _COLUMNS = ("part", "group", "time", "weight")
 @divided_options(10, 1)
 @split_options
 @stacked(
-    text("--threshold", "X|RULE", "Scores at or above it are positive. Or a rule, such as accuracy "
-         "or 'specificity>=0.9', that chooses it on rows which are not measured."),
-    text("--inner", "N", "How many folds within the rows trained on compare candidates, and choose "
-         "thresholds; 5 unless given.", type=click.IntRange(2)),
+    text(
+        "--threshold",
+        "X|RULE",
+        "Scores at or above it are positive. Or a rule, such as accuracy "
+        "or 'specificity>=0.9', that chooses it on rows which are not measured.",
+    ),
+    text(
+        "--inner",
+        "N",
+        "How many folds within the rows trained on compare candidates, and choose "
+        "thresholds; 5 unless given.",
+        type=click.IntRange(2),
+    ),
 )
 @numbers_options
 @lambda command: format_options(command, FORMATS, report=False)
