@@ -66,6 +66,52 @@ def test_predictions_with_their_folds(table, tmp_path):
     assert estimate["unit"] == "folds"
 
 
+@pytest.fixture
+def scored(tmp_path):
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 90)
+    score = truth + random.normal(size=90)
+    part = np.repeat(["train", "validation", "test"], 30)
+    lines = (f"{t},{s!r},{p}" for t, s, p in zip(truth, score.tolist(), part, strict=True))
+    path = tmp_path / "scored.csv"
+    path.write_text("kind,s,part\n" + "\n".join(lines) + "\n")
+    return str(path), truth, score, part
+
+
+def test_a_threshold_is_chosen_on_the_validation_rows(scored, tmp_path):
+    path, truth, score, part = scored
+    out = tmp_path / "out.json"
+    run(path, "--truth", "kind", "--score", "net=s", "--part", "part", "--threshold", "accuracy",
+        "-m", "accuracy", "-o", str(out))  # fmt: skip
+    made = cal.from_json(out)
+    [found] = made.thresholds
+    validation, test = part == "validation", part == "test"
+    right = [(score[validation] >= t) == truth[validation] for t in score[validation]]
+    assert found.tuned_there == max(of.mean() for of in right)
+    [threshold] = found.thresholds
+    assert made["accuracy"].value == ((score[test] >= threshold) == truth[test]).mean()
+    assert found.sentence in made.notes
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--part", "part", "--threshold", "speed"), "--threshold: rule 'speed'"),
+        (("--part", "part", "--on", "validation", "--threshold", "F1"), "--on names them"),
+        (("--fold", "part", "--folds", "3"), "--folds goes with an estimator"),
+        (("--fold", "part", "--on", "test"), "--on goes with --part"),
+        ((), "predictions with --fold, the fold of each, or with --part"),
+        (("--fold", "part", "--interval", "nested"), "give --estimator"),
+    ],
+)
+def test_messages_call_options_by_their_names(scored, more, message):
+    made = CliRunner().invoke(
+        cli, ["learn", "cv", scored[0], "--truth", "kind", "--score", "s", *more]
+    )
+    assert isinstance(made.exception, cal.InputError)
+    assert message in str(made.exception)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from in_process import invoke
 from pyarrow import csv
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
 import calipers as cal
 
@@ -26,9 +26,13 @@ Y = X.sum(axis=1) + RANDOM.normal(size=60)
 RIDGE = ("--truth", "y", "--estimator", "sklearn.linear_model.Ridge()")
 
 
+PARTS = np.repeat(["train", "validation", "test"], [30, 15, 15])
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> str:
     columns = {f"x{i}": X[:, i] for i in range(3)} | {"y": Y, "name": ["a"] * 60}
+    columns |= {"part": PARTS, "kind": (Y > 1).astype(int)}
     csv.write_csv(pa.table(columns), tmp_path / "rows.csv")
     return str(tmp_path / "rows.csv")
 
@@ -60,6 +64,41 @@ def test_growth_and_its_page(table: str, tmp_path: Path) -> None:
     assert "cannot be written as latex" in calipers("show", str(result), "--format", "latex").stderr
 
 
+def test_one_split(table: str) -> None:
+    asked = ("--parameter", "alpha", "--values", "10,0.1", "--part", "part", "--format", "json")
+    done = calipers("learn", "capacity", table, *RIDGE, *FEATURES, *asked)
+    assert done.exit_code == 0, done.stderr
+    same = cal.validation_curve(Ridge(), X, Y, parameter="alpha", values=[10, 0.1], part=PARTS)
+    made = cal.from_json(done.stdout)
+    assert (made.rows(), made.test) == (same.rows(), same.test)
+    grown = calipers("learn", "growth", table, *RIDGE, *FEATURES, "--sizes", "10,30", *asked[4:])
+    known = cal.learning_curve(Ridge(), X, Y, sizes=[10, 30], part=PARTS)
+    assert cal.from_json(grown.stdout).rows() == known.rows()
+
+
+LOGISTIC = "sklearn.linear_model.LogisticRegression"
+
+
+def test_selection(table: str) -> None:
+    estimators = ("--estimator", f"a={LOGISTIC}(C=0.001)", "--estimator", f"b={LOGISTIC}")
+    asked = ("--part", "part", "--threshold", "accuracy", "-m", "accuracy", "--inner", "3")
+    done = calipers(
+        "learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked,
+        "--format", "json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    same = cal.select(
+        {"a": LogisticRegression(C=0.001), "b": LogisticRegression()}, X, (Y > 1).astype(int),
+        part=PARTS, threshold="accuracy", measure="accuracy", inner=3,
+    )  # fmt: skip
+    made = cal.from_json(done.stdout)
+    assert made.rows() == same.rows()
+    assert made.honest == same.honest
+    assert made.thresholds[0].sentence == same.thresholds[0].sentence
+    table_of = calipers("learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked)
+    assert table_of.stdout.startswith("The best of several")
+
+
 def test_bias(table: str) -> None:
     asked = ("--training-sets", "4", "--noise", "1")
     done = calipers("learn", "bias", table, *RIDGE, *FEATURES, *asked)
@@ -74,6 +113,14 @@ def test_bias(table: str) -> None:
         (("growth", "--sizes", "10,90"), "up to 48"),
         (("growth", "--open"), "--open goes with"),
         (("bias", "--bootstrap", "--parameter", "alpha"), "go together"),
+        # What was given is called as it was given.
+        (("growth", "--part", "part", "--folds", "3"), "--part says which rows are trained on"),
+        (("growth", "--part", "part", "--repeats", "3"), "no --repeats besides"),
+        (("growth", "--part", "name"), "--part: holds 'a', expected 'train'"),
+        (("growth", "--inner", "3"), "as in --threshold F1"),
+        (("growth", "--threshold", "F1"), "--threshold is about two classes"),
+        (("growth", "--jobs", "0"), "--jobs is 0"),
+        (("select", "--part", "part"), "there is one --estimator"),
     ],
 )
 def test_what_is_wrong_is_said(table: str, asked: tuple[str, ...], said: str) -> None:

@@ -30,7 +30,7 @@ from calipers.learning.elsewhere import tuned_elsewhere
 from calipers.learning.fitting import Material, Places
 from calipers.learning.measured import checked_time
 from calipers.learning.parts import Split, parts_of
-from calipers.learning.tuning import Gains, Tuned, Tuning
+from calipers.learning.tuning import INNER_ALONE, Gains, Tuned, Tuning
 from calipers.learning.validated import Said, validated
 from calipers.results import Comparison, Evaluation
 from calipers.systems.thresholds import Rule
@@ -313,7 +313,7 @@ class _Asked:
         threshold = self.of_classes["threshold"]
         if not isinstance(threshold, str | Rule):
             if self.inner is not None:
-                raise InputError("inner= goes with a rule for the threshold, as in threshold='F1'")
+                raise InputError(INNER_ALONE)
             return None
         if not classes:
             raise InputError("threshold= is about two classes, and numbers are predicted")

@@ -27,7 +27,15 @@ from calipers.learning.designs import Design, Known, designed, divided_once
 from calipers.learning.fitting import Fit, Fits, Job, Material, Places, check_there, fit_all
 from calipers.learning.on_rows import OnRows
 from calipers.learning.parts import parts_of
-from calipers.learning.tuning import Choice, Scored, Tuning, on_rows, over_splits, together
+from calipers.learning.tuning import (
+    INNER_ALONE,
+    Choice,
+    Scored,
+    Tuning,
+    on_rows,
+    over_splits,
+    together,
+)
 from calipers.results import Difference, Estimate
 from calipers.results.tuned import TunedThreshold
 from calipers.statistics import FloatArray
@@ -102,9 +110,7 @@ class Task:
         tuning = Tuning.of(threshold, target, positive, inner, stratify=stratify, seed=seed)
         chooses = inner_chooses or (tuning is not None and tuning.chooses)
         if inner is not None and not chooses:
-            raise InputError(
-                "inner= goes with a rule for the threshold, as in threshold='accuracy'"
-            )
+            raise InputError(INNER_ALONE)
         if part is None:
             design = designed(folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual)
         else:

@@ -27,6 +27,8 @@ from calipers.results.tuned import TunedThreshold
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.thresholds import Rule
 
+#: What folds within the rows trained on are of no use without.
+INNER_ALONE = "inner= goes with a rule for the threshold, as in threshold='F1'"
 #: So many folds within the rows trained on choose a threshold, unless told otherwise.
 INNER = 5
 
