@@ -37,7 +37,8 @@ OF_ONE_SET = (
 )
 _OF_ROWS = (
     "Intervals are those of the rows, of the models as they were fitted; how much models of other "
-    "training rows would differ one split cannot tell."
+    "training rows would differ one split cannot tell. Of training errors they are too short where "
+    "a model follows its rows closely."
 )
 _NEGATIVE = (
     "bias² is estimated without bias, so that it comes out below 0 at times where it is next to 0."
