@@ -307,26 +307,27 @@ def test_jeffreys_of_the_cells() -> None:
     assert of_classes("F1", resamples=200_000) == pytest.approx(tuple(f1), abs=3e-3)
 
 
-def test_half_a_row_at_either_end() -> None:
-    """Of n losses that are all 0 the mean is Beta(½, n + ½): as a share, after Jeffreys."""
+def test_half_a_row_at_the_end_of_a_limit() -> None:
+    """Of n losses that are all 0 the mean is Beta(½, n) for the upper limit."""
     made = cal.classification(
         TRUTH, probability=TRUTH * 1.0, measures=["Brier"], resamples=200_000, curves=False
     )["Brier"]
     assert made.low == 0
-    assert made.high == pytest.approx(stats.beta.ppf(0.975, 0.5, 24.5), rel=0.02)
+    assert made.high == pytest.approx(stats.beta.ppf(0.975, 0.5, 24), rel=1e-7)
 
 
-def test_the_bayesian_bootstrap_of_a_share_is_jeffreys() -> None:
+def test_the_bayesian_bootstrap_of_a_share() -> None:
     values = np.repeat([0.0, 1.0], [2, 7])
     for weight in (None, np.full(9, 3.0)):
         made = bayesian(values, (0.0, 1.0), 0.9, weight)
-        assert limits(made) == near(*stats.beta.ppf([0.05, 0.95], 7.5, 2.5))
+        assert limits(made) == near(*stats.beta.ppf([0.05, 0.95], [7, 7.5], [2.5, 2]))
 
 
 def test_the_bayesian_bootstrap_of_a_share_from_minus_1_to_1() -> None:
     made = bayesian(np.repeat([-1.0, 1.0], [2, 7]), (-1.0, 1.0), 0.9)
+    ends = stats.beta.ppf([0.05, 0.95], [7, 7.5], [2.5, 2])
+    assert limits(made) == near(*(2 * ends - 1))
     share = stats.beta(7.5, 2.5)
-    assert limits(made) == near(*(2 * share.ppf([0.05, 0.95]) - 1))
     assert made.se == pytest.approx(2 * share.std(), rel=1e-9)
 
 
@@ -336,9 +337,10 @@ def test_the_bayesian_bootstrap_with_weights() -> None:
     random, end = np.random.default_rng(7), (w**2).sum() / w.sum()
     drawn = np.column_stack([
         random.exponential(size=(200_000, 5)) * w,
-        random.gamma(0.5, size=(200_000, 2)) * end,
+        random.gamma(0.5, size=200_000) * end,
     ])  # fmt: skip
-    expected = np.quantile(drawn @ [*x, 0, 1] / drawn.sum(axis=1), [0.025, 0.975])
+    total = drawn.sum(axis=1)
+    expected = [np.quantile(drawn @ [*x, at] / total, q) for at, q in ((0, 0.025), (1, 0.975))]
     made = bayesian(x, (0.0, 1.0), 0.95, w)
     assert limits(made) == pytest.approx(tuple(expected), abs=4e-3)
     # The linear part of Σgwx/Σgw, with n + 1 of the Dirichlet.

@@ -200,3 +200,43 @@ def test_every_measure(task: str) -> None:
             for adjust in ("joint", "holm"):
                 for d in ev.compare(interval=how, adjust=adjust, margin=0.0371, resamples=100):
                     check(d)
+
+
+# --- Slices ---------------------------------------------------------------------------------------
+
+
+def slices_of(task: str, seed: int) -> Any:
+    """Five slices of few rows or topics, in which chance alone makes some small p-values."""
+    random = np.random.default_rng([seed, 7])
+    if task == "topics":
+        qrels = {f"q{t:02}": {"right": 1} for t in range(60)}
+        run = {t: {"right": 1.0, "x": 2.0 * random.random()} for t in qrels}
+        kinds = random.integers(0, 5, len(qrels)).astype(str).tolist()
+        table = {"qid": list(qrels), "kind": kinds}
+        more = {"topic_table": table, "slices": ["kind"], "measures": ["AP", "Success@1"]}
+        return cal.retrieval(qrels, run, **more, resamples=100).slices
+    n = 120
+    part = {"slices": {"of": random.integers(0, 5, n)}, "resamples": 100, "curves": False}
+    if task == "numbers":
+        given = np.zeros(n), random.normal(size=n)
+        return cal.regression(*given, measures=["MAE", "RMSE"], **part).slices
+    truth = random.random(n) < 0.5
+    said = np.where(random.random(n) < 0.75, truth, ~truth)
+    if task == "clusters":
+        part["cluster"] = np.arange(n) // 4
+    return cal.classification(truth, said, measures=["accuracy", "F1"], **part).slices
+
+
+@pytest.mark.parametrize("task", ["classes", "clusters", "numbers", "topics"])
+def test_slices_beside_the_rest(task: str) -> None:
+    """The interval leaves out 0 where the p-value that the table shows, adjusted by Holm, is small,
+    and nowhere else."""
+    reached = 0
+    for seed in range(14):
+        for row in slices_of(task, seed):
+            d = row.to_rest
+            if d.has_interval and not math.isnan(d.p_adjusted):
+                assert (d.low <= 0 <= d.high) == (d.p_adjusted > most(d.level)), d
+                assert d.low <= d.value <= d.high
+                reached += "to 0 by Holm" in d.method
+    assert reached

@@ -142,7 +142,7 @@ def agreement_over_topics(
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
     >>> found = agreement_over_topics({"ann": ann, "ben": ben})
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.topics
-    (0.597, 0.325, 0.759, 20)
+    (0.597, 0.325, 0.772, 20)
     """
     chosen, columns = parse(measure, ("agreement",)), _columns(grades)
     names = {"item": "item", "rater": "assessor", "rating": "grade"}

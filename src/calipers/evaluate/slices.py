@@ -11,12 +11,13 @@ import numpy as np
 
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
-from calipers.inference import intervals, two_samples
+from calipers.inference import intervals, two_samples, unpaired
 from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.progress import over
+from calipers.report.verdict import most
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
@@ -153,9 +154,19 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
         p = HOLM.adjust(np.array([rows[at[0]].to_rest.p for at in family.values()]))
         for adjusted, places in zip(p, family.values(), strict=True):
             for at in places:
-                apart = replace(rows[at].to_rest, p_adjusted=float(adjusted))
-                out[at] = replace(rows[at], to_rest=apart)
+                out[at] = replace(rows[at], to_rest=_with_adjusted(rows[at].to_rest, adjusted))
     return tuple(out)
+
+
+def _with_adjusted(apart: Difference, p: float) -> Difference:
+    """A difference with its adjusted p-value; where that does not exclude 0, the interval beside it
+    reaches as far as 0 too."""
+    p = float(p)
+    apart = replace(apart, p_adjusted=p)
+    if not apart.has_interval or not p > most(apart.level) or apart.low <= 0 <= apart.high:
+        return apart
+    low, high, method = unpaired.as_far_as_zero(apart.low, apart.high, apart.method, HOLM.name)
+    return replace(apart, low=low, high=high, method=method)
 
 
 # -------------------------------------------------------------------------- difference to the rest

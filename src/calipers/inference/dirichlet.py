@@ -1,14 +1,17 @@
 """The Bayesian bootstrap with end points, without drawing.
 
-Units count by Dirichlet(1, …, 1, ½, ½) instead of one each (Rubin 1981), half a unit at either end
-of the range having been added to them. Of units that are 0 or 1 that is Jeffreys' interval. What
-the (weighted) mean is over all such counts is known as exactly as numbers allow, so that neither
-seeds nor replicates matter.
+Units count by Dirichlet(1, …, 1, ½) instead of one each (Rubin 1981), half a unit at one end of the
+range having been added to them: the lower limit knows of the lower end alone, the upper limit of
+the upper. Half a unit at the far end would lift the near limit of values that lie close to the
+other above what they vary by. Of units that are 0 or 1 the limits lie between Jeffreys' and Clopper
+and Pearson's. What the (weighted) mean is over all such counts is known as exactly as numbers
+allow, so that neither seeds nor replicates matter.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,21 +27,25 @@ MOST_VALUES = 1024
 def bayesian(
     values: FloatArray, ends: tuple[float, float], level: float, weight: FloatArray | None = None
 ) -> Interval:
-    """The equal tails of the mean of ``values`` and half a unit at either of the ``ends``, counted
-    by Dirichlet; as far as the mean itself, where that lies beyond. ``weight`` is what each of the
-    values weighs.
+    """The lower tail of the mean of ``values`` and half a unit at the lower of the ``ends``,
+    counted by Dirichlet, and the upper tail of it with half a unit at the upper end; as far as the
+    mean itself, where that lies beyond. ``weight`` is what each of the values weighs.
 
     >>> values = np.repeat([1.0, 0.0], [20, 180])
     >>> interval = bayesian(values, (0.0, 1.0), 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)  # Jeffreys' of 20 out of 200
-    (0.0642, 0.1473)
+    >>> round(interval.low, 4), round(interval.high, 4)  # of Beta(20, 180½), Beta(20½, 180)
+    (0.0623, 0.1477)
     """
-    of = _Mean.of(values, ends, weight)
+    added = _Added.of(values, weight)
+    of = added.mean(ends)
     if of is None:
         return missing(METHOD, "no_spread" if len(values) > 1 else "too_few_units")
-    low, high = of.quantiles(np.array([1 - level, 1 + level]) / 2).tolist()
     mean = float(np.average(values, weights=weight))
-    return Interval(low, high, METHOD, se=of.spread).around(mean)
+    limits = []
+    for end, share in zip(ends, ((1 - level) / 2, (1 + level) / 2), strict=True):
+        beside = added.mean((end,))  # None where all values are at that end
+        limits.append(end if beside is None else float(beside.quantiles(np.array([share]))[0]))
+    return Interval(limits[0], limits[1], METHOD, se=of.spread).around(mean)
 
 
 def upper(values: FloatArray, end: float, level: float, weight: FloatArray | None = None) -> float:
@@ -124,24 +131,7 @@ class _Mean:
     ) -> _Mean | None:
         """Of values and half a unit at each of the ends; None where all of them are one number, or
         an end is not known."""
-        x, w = values, weight
-        if w is not None:
-            there = w > 0
-            if not there.all():
-                x, w = values[there], w[there]
-            # Strided weights would be added up in another order.
-            w = np.ascontiguousarray(w)
-        most, least = max(x.max(initial=-math.inf), *ends), min(x.min(initial=math.inf), *ends)
-        if not 0 < most - least < math.inf:
-            return None
-        # An end weighs what a unit does of as many as there are by Kish's number.
-        end = 1.0 if w is None or not len(w) else np.square(w).sum() / w.sum()
-        if w is None or len(x) > MOST_VALUES:
-            x, w, mass = _put_together(x, w)
-        else:
-            mass = np.ones(len(x))
-        added = np.ones(len(ends))
-        return cls(np.append(x, ends), np.append(w / end, added), np.append(mass, added / 2))
+        return _Added.of(values, weight).mean(ends)
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""
@@ -150,6 +140,51 @@ class _Mean:
         of = self.x, self.weight, self.mass
         at = _core.dirichlet_quantiles(*of, shares, self.mean, self.within)
         return np.asarray(self.low + self.length * at)
+
+
+@dataclass(frozen=True, eq=False)
+class _Added:
+    """Values that half units at ends are added to: what they are, what each weighs beside an end,
+    how many there are of it; the least and the most of them."""
+
+    x: FloatArray
+    weight: FloatArray
+    mass: FloatArray
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: FloatArray, weight: FloatArray | None = None) -> _Added:
+        """Of values, rows of weight 0 aside."""
+        x, w = values, weight
+        if w is not None:
+            there = w > 0
+            if not there.all():
+                x, w = values[there], w[there]
+            # Strided weights would be added up in another order.
+            w = np.ascontiguousarray(w)
+        least, most = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
+        # An end weighs what a unit does of as many as there are by Kish's number.
+        end = 1.0 if w is None or not len(w) else float(np.square(w).sum() / w.sum())
+        if w is None or len(x) > MOST_VALUES:
+            finite = math.isfinite(most - least)
+            x, w, mass = _put_together(x, w) if finite else (x, np.ones(len(x)), np.ones(len(x)))
+        else:
+            mass = np.ones(len(x))
+        return cls(x, w / end, mass, least, most)
+
+    def mean(self, ends: tuple[float, ...]) -> _Mean | None:
+        """With half a unit at each of the ends; None where all of them are one number, or an end is
+        not known."""
+        most, least = max(self.most, *ends), min(self.least, *ends)
+        if not 0 < most - least < math.inf:
+            return None
+        added = np.ones(len(ends))
+        return _Mean(
+            np.append(self.x, ends),
+            np.append(self.weight, added),
+            np.append(self.mass, added / 2),
+        )
 
 
 # --- About the mean -------------------------------------------------------------------------------

@@ -138,11 +138,6 @@ MOST_DEALT = 100_000
 SKETCH = 4_096
 DRAWN_MAXIMA = 20_000
 
-#: Means of topics go by bootstrap-t where half a topic at either end of the range would add more
-#: than this share of the variance, and the skewness over √n is at most the other.
-FAR_ENDS = 0.3
-EVEN = 0.15
-
 #: More pairs of systems (those of eight) are not compared within slices.
 MOST_PAIRS_WITHIN = 28
 

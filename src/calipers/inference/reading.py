@@ -140,8 +140,8 @@ class Reading:
     #: Of a mean of squares by how much the kurtosis of what is squared is above that of a normal,
     #: in standard errors √(24/n).
     kurtosis: Callable[[], float] | None = None
-    #: What half a unit at either end of the range would add to its variance, as a share of that.
-    room: Callable[[], float] = lambda: math.inf
+    #: Whether one end of the range is farther than any row is expected to be.
+    far_end: bool = False
     #: Of a biased measure: replicates are turned about the value.
     pivotal: bool = False
     #: What speaks against any interval of it.

@@ -81,9 +81,19 @@ def agreed(made: Interval, test: Test, value: float, level: float) -> tuple[Inte
         z = intervals.z_of(level) * abs(value) / half if half > 0 else 0.0
         return made, replace(test, p=max(math.erfc(z / math.sqrt(2)), most * (1 + 1e-9)))
     if not small and not inside:
-        low, high = min(made.low, 0.0), max(made.high, 0.0)
-        return replace(made, low=low, high=high, method=f"{made.method}, to 0 by the test"), test
+        low, high, method = as_far_as_zero(made.low, made.high, made.method, "the test")
+        return replace(made, low=low, high=high, method=method), test
     return made, test
+
+
+def as_far_as_zero(low: float, high: float, method: str, by: str) -> tuple[float, float, str]:
+    """Limits that reach 0, and the method, which says what does not exclude it.
+
+    >>> as_far_as_zero(0.1, 0.3, "Welch, but few clusters", "Holm")
+    (0.0, 0.3, 'Welch, to 0 by Holm, but few clusters')
+    """
+    name, but, cautions = method.partition(", but ")
+    return min(low, 0.0), max(high, 0.0), f"{name}, to 0 by {by}{but}{cautions}"
 
 
 def welch(

@@ -208,6 +208,7 @@ def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     rows=_symmetric,
     range=(0, 2),
     in_units=False,
+    interval="far_end",
 )
 def symmetric_percentage_error(m: Moments) -> FloatArray:
     """Symmetric percentage error: mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; a row

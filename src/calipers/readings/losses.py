@@ -70,6 +70,7 @@ def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows:
         sizes=lambda: (moments.effective_size,),
         error=lambda: Error(rate * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
+        far_end=definition.interval == "far_end",
     )
 
 

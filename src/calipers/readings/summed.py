@@ -165,16 +165,6 @@ class OfTopics:
         """The size of the skewness over √n; 0 where nothing varies."""
         return abs(intervals.skewness(self._apart))
 
-    def room(self) -> float:
-        """What half a topic at either end of the range adds to the variance, as a share of it."""
-        if not np.isfinite(self.topics.measure.definition.range).all():
-            return np.inf
-        ends, squares = np.array(self._ends), float(np.square(self._apart).sum())
-        # Of topics of unequal importance an end weighs as much as one of fewer.
-        heavy = len(self.topics.columns) / self.topics.first.effective_size
-        added = float(np.square((ends - self._values[2]) * heavy).sum()) / 2
-        return added / squares if squares > 0 else np.inf
-
     @property
     def _first(self) -> FloatArray:
         first: FloatArray = self.topics.columns[:, 0]

@@ -58,7 +58,6 @@ class Topics(Summed):
             sizes=lambda: (self.first.effective_size,),
             law=self,
             skew=of.skewness,
-            room=of.room,
             influence=of.influence,
             replicates=of.replicates,
             methods=of.methods() if n else {},
