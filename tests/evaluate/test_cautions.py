@@ -80,3 +80,25 @@ def test_the_kind_of_residuals_decides_and_not_the_one_that_was_seen() -> None:
     assert said["heavy"] > 0.95 * simulations
     assert said["normal"] < 0.08 * simulations
     assert min(held.values()) > 0.9 * simulations
+
+
+@pytest.mark.parametrize("interval", ["auto", "bootstrap", "percentile", "bca"])
+@pytest.mark.parametrize(
+    ("name", "few", "enough"), [("FPR@recall=0.95", 39, 40), ("recall@FPR=0.01", 199, 200)]
+)
+def test_a_rate_beyond_which_hardly_a_row_lies(
+    name: str, few: int, enough: int, interval: str
+) -> None:
+    """Of 12 positives 0.6 are expected beyond a recall of 95%: 63 intervals of 100 held the truth.
+    Two rows are enough; precision at a recall needs none."""
+    random = np.random.default_rng(0)
+    for own, cautious in ((few, True), (enough, False)):
+        truth = np.arange(own + 300) < own
+        if name.startswith("recall"):
+            truth = ~truth
+        score = truth + random.normal(size=len(truth))
+        options = {"interval": interval, "resamples": 200, "curves": False}
+        names = [name, "precision@recall=0.95"]
+        for e in cal.classification(truth, score=score, measures=names, **options):
+            said = "hardly a row lies beyond the point" in e.method
+            assert said == (cautious and e.measure == name), e.method

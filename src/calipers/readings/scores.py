@@ -11,7 +11,8 @@ import numpy as np
 
 from calipers.inference import intervals, proportions
 from calipers.inference.influence import error, influence, jackknife
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.limits import FEW_BEYOND
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
 from calipers.inference.spaces import ByClass, Error, Influence
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 #: The rows of the policy for areas that have a law of their own.
 _KINDS = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
+
+#: Rates at a rate of the other class: its parameter, and the place of that class.
+_AT_RATES = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
 _INTERPOLATED = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
 
 
@@ -163,9 +167,22 @@ def of_table(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         transform="logit" if definition.range == (0, 1) else None,
+        caution=_few_beyond(measure, table),
         error=error_of,
         methods=_of_areas(measure, value, table),
     )
+
+
+def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
+    """What speaks against a rate at a rate of a class of which hardly a row lies on the other side
+    of the threshold."""
+    if measure.definition.name not in _AT_RATES:
+        return ""
+    parameter, place = _AT_RATES[measure.definition.name]
+    rate = measure.parameters[parameter]
+    beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[place]
+    few = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
+    return "hardly a row lies beyond the point" if few else ""
 
 
 @dataclass(frozen=True, eq=False)
