@@ -257,7 +257,8 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             *_before_and_after(result, before),
             "## Coverage of the defaults",
             "",
-            "In percent. **Bold** is outside of the band beyond chance. Data in "
+            "In percent, with the standard error of the simulation, of so many data sets that have "
+            "a value. **Bold** is outside of the band beyond chance. Data in "
             "*italics* are too few for the band to be asked for.",
             "",
             *_defaults(defaults),
@@ -288,8 +289,8 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             *_methods(rows),
             "## Tests",
             "",
-            "How often a test at 5% finds what is not there, in percent. **Bold** is above 6% beyond "
-            "chance.",
+            "How often a test at 5% finds what is not there, in percent, with the standard error of "
+            "the simulation, of so many data sets. **Bold** is above 6% beyond chance.",
             "",
             *_tests_that_err([row for row in rows if row.test and row.world["large"]]),
             "",
@@ -411,7 +412,8 @@ def _percent(row: Found) -> str:
     if not row.of:
         return "none"
     text = f"{100 * row.share:.1f}"
-    return f"**{text}**" if row.verdict else text
+    text = f"**{text}**" if row.verdict else text
+    return f"{text} ±{100 * row.error:.1f} of {row.of:,}"
 
 
 def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> Iterator[str]:

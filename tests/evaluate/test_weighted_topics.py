@@ -126,12 +126,12 @@ def test_the_default_interval_is_the_weighted_bayesian_bootstrap() -> None:
     x, w = per_topic(ev, "a", "RR")
     random = np.random.default_rng(1)
     end = np.square(w).sum() / w.sum()  # what one of so many of equal weight weighs
-    weights = np.append(w, [end, end])
-    shapes = np.append(np.ones(len(w)), [0.5, 0.5])
-    drawn = weights * random.gamma(shapes, size=(200_000, len(shapes)))
-    means = drawn @ np.append(x, [0.0, 1.0]) / drawn.sum(axis=1)
+    shapes = np.append(np.ones(len(w)), 0.5)
+    drawn = np.append(w, end) * random.gamma(shapes, size=(200_000, len(shapes)))
+    total = drawn.sum(axis=1)
+    limits = [np.quantile(drawn @ [*x, at] / total, q) for at, q in ((0, 0.025), (1, 0.975))]
     assert found.method == "Bayesian bootstrap"
-    assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.002)
+    assert (found.low, found.high) == pytest.approx(limits, abs=0.002)
 
 
 def test_bootstrap_t_of_weighted_topics() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -253,6 +254,41 @@ def test_true_areas(coverage: ModuleType, design: str, areas: tuple[float, ...])
     of = scores.Scored.binormal(0.7602499389) if design == "binormal" else getattr(scores, design)
     found = [of.truth(share, ("AP",))["AP"] for share in (0.1, 0.5, 0.01)]
     np.testing.assert_allclose(found, areas, rtol=2e-5)
+
+
+def test_every_cell_has_its_error_and_its_number_of_sets(coverage: ModuleType) -> None:
+    text = (HERE / "docs" / "coverage.md").read_text("utf-8")
+    part = text[text.index("## Coverage of the defaults") : text.index("## Where a default misses")]
+    cells = [
+        cell
+        for line in part.splitlines()
+        if line.startswith("| ") and not line.startswith(("| data ", "|---"))
+        for cell in line.strip("| ").split(" | ")[1:]
+    ]
+    assert len(cells) > 2000
+    said = re.compile(r"(\*\*)?\d+\.\d(\*\*)? ±\d+\.\d of [\d,]+|none( ±nan of 0)?")
+    assert [cell for cell in cells if not said.fullmatch(cell)] == []
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        "clusters: rows of unequal clusters, 200 rows and 24 of 8, correlation 0.5",
+        "clusters: residuals of unequal clusters, 25 of lognormal size, correlation 0.5",
+        "pairs: probabilities of unequal clusters, better, 200 rows and 24 of 8, correlation 0.5",
+        "gates: 5% lose 0.4, 50 topics",
+        "gates: differences normal, mean 0.04, 10 topics",
+        "serial: residuals AR(1), ρ = 0.8, 200 times",
+        "serial: two forecasts AR(1), ρ = 0.8, one worse, 200 times",
+    ],
+)
+def test_the_page_has_clusters_of_unequal_size_gates_effects_and_series(
+    coverage: ModuleType, world: str
+) -> None:
+    assert coverage.kept()[world].sets >= 100
+    kind, data = world.split(": ", 1)
+    assert f"| {data} |" in (HERE / "docs" / "coverage.md").read_text("utf-8").replace("*", "")
+    assert kind in {**sys.modules["coverage_page"].KINDS, **sys.modules["coverage_page"].TEST_KINDS}
 
 
 def test_the_page_is_what_the_results_say(coverage: ModuleType) -> None:

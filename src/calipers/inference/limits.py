@@ -115,8 +115,8 @@ FEW_OF_LABEL = 8
 
 #: Of a rate at a rate of the other class, such as FPR@recall=0.95, the bootstrap knows too little
 #: where fewer rows of that class are expected beyond the threshold: with 0.6, 1 and 1.5 of them it
-#: held the truth 63, 80 and 88 times of 100, with 2 to 5 of them 91 to 97 times (±2); precision at a
-#: recall 95 to 98 times.
+#: held the truth 63, 80 and 88 times of 100, with 2 to 5 of them 91 to 97 times (±2); precision at
+#: a recall 95 to 98 times.
 FEW_BEYOND = 2
 
 #: Averages over labels are bootstrapped where no more numbers than these have to be drawn (rows ×

@@ -216,8 +216,8 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # 98 times (half rows at both ends 85 to 91; ±0.5). Of sMAPE, whose end of 2 hardly a row comes
     # near, Hall's t held it 95 times and is a tenth as long; half rows at both ends 84 to 89 times.
     # With half a row at either end, Brier blurred or sharp was held 95 to 98 times (±1); of 10, 20
-    # and 50 clusters 94 to 95 (±1.4; Student's t and percentiles 85, 85 and 94). Hall's t held it as
-    # often as the bootstrap-t or more: squares of normal residuals 94 and 97 times, of t with 5
+    # and 50 clusters 94 to 95 (±1.4; Student's t and percentiles 85, 85 and 94). Hall's t held it
+    # as often as the bootstrap-t or more: squares of normal residuals 94 and 97 times, of t with 5
     # degrees of freedom 93 and 90, with 3 degrees 86 and 81 (82 and 80), log loss 95 and 95; of 10,
     # 20 and 50 clusters 92 (86, 88 and 91). One outlier makes it no longer than some 8 standard
     # errors.
@@ -282,7 +282,8 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # points that had nothing to do with each other held it 70 to 80 times; Calinski-Harabasz 94 to
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
     "measure of distances": (Row("Student t", caution=_heavy),),
-    # Half an item at both ends of the range (at its own end each limit is no shorter) held alpha 93 to 98 times of 100 (±1.1; nominal and
+    # Half an item at both ends of the range (with one at its own end each limit is no shorter)
+    # held alpha 93 to 98 times of 100 (±1.1; nominal and
     # ordinal, 50 and 100 items, two to five raters, a tenth of the ratings missing; by chance,
     # fair, good and near-perfect), of 20 items 90 to 100. The jackknife's t did so 93 to 96 times
     # where raters differ, but 33 to 86 near-perfect, up to 87 of 100 having no length. Of two
