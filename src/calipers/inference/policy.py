@@ -283,9 +283,9 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
     "measure of distances": (Row("Student t", caution=_heavy),),
     # Half an item at both ends of the range (with one at its own end each limit is no shorter)
-    # held alpha 93 to 98 times of 100 (±1.1; nominal and
-    # ordinal, 50 and 100 items, two to five raters, a tenth of the ratings missing; by chance,
-    # fair, good and near-perfect), of 20 items 90 to 100. The jackknife's t did so 93 to 96 times
+    # held alpha 93 to 98 times of 100 (±1.1; nominal and ordinal, 50 and 100 items, two to five
+    # raters, a tenth of the ratings missing; by chance, fair, good and near-perfect), of 20 items
+    # 90 to 100. The jackknife's t did so 93 to 96 times
     # where raters differ, but 33 to 86 near-perfect, up to 87 of 100 having no length. Of two
     # categories, one of which has a tenth of the ratings, it was 73 to 100 of 50 items and 86 to
     # 100 of 100, and the method says so. Differences of two sets of three raters of the same items,
