@@ -79,7 +79,8 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "clusters": (
         "Rows in clusters",
-        "Five rows of each user, with a correlation of 0.3 (residuals 0.6) within users.",
+        "Five rows of each user, with a correlation of 0.3 (residuals 0.6) within users. Of unequal "
+        "clusters one may hold most of the rows, or their sizes are lognormal.",
     ),
     "serial": (
         "Rows in the order of time",
