@@ -28,9 +28,7 @@ _ONE_CATEGORY = {"one_category": lambda r, _: np.count_nonzero(r.shared.of_categ
 _NO_NUMBERS = {
     "no_distances": lambda r, own: own["scale"] == "interval" and bool(np.isnan(r.values).any())
 }
-_UNEQUAL = {
-    "unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0
-}
+_UNEQUAL = {"unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0}
 
 
 class _Pairs(NamedTuple):

@@ -141,7 +141,7 @@ class ConfusionMatrix(Statistic):
     def correct(self) -> FloatArray:
         """Everything predicted as what it is; no more than everything, as weights that are added up
         in another order may be."""
-        return np.minimum(np.trace(self.counts, axis1=-2, axis2=-1), self.total)
+        return np.asarray(np.minimum(np.trace(self.counts, axis1=-2, axis2=-1), self.total))
 
     @property
     def weighted(self) -> bool:

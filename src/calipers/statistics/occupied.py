@@ -146,7 +146,7 @@ class OccupiedMatrix(ConfusionMatrix):
     @cached_property
     def correct(self) -> FloatArray:
         """Everything predicted as what it is, and no more than everything."""
-        return np.minimum(self.held[..., self._diagonal].sum(axis=-1), self.total)
+        return np.asarray(np.minimum(self.held[..., self._diagonal].sum(axis=-1), self.total))
 
     @property
     def weighted(self) -> bool:
@@ -257,7 +257,7 @@ class RedrawnMatrix(ConfusionMatrix):
     @cached_property
     def correct(self) -> FloatArray:
         """Everything predicted as what it is, and no more than everything."""
-        return np.minimum(self.hits.sum(axis=-1), self.total)
+        return np.asarray(np.minimum(self.hits.sum(axis=-1), self.total))
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """What one cell holds, with leading axes."""

@@ -114,15 +114,13 @@ class Ratings(Statistic):
         """The items that two raters rated, or more."""
         own = self.twice[self.item]
         starts = np.append(0, np.cumsum(np.diff(self.starts)[self.twice]))
-        return type(self)(
-            self.categories, self.values, starts, self.category[own], self.count[own]
-        )
+        return type(self)(self.categories, self.values, starts, self.category[own], self.count[own])
 
     @cached_property
     def share_of_category(self) -> FloatArray:
         """The mean share of each category among the ratings of an item that has any."""
         each = 1 / np.maximum(self.times, 1)
-        return self.by_category(each) / np.float64(self.rated.sum())
+        return np.asarray(self.by_category(each) / np.float64(self.rated.sum()))
 
     @cached_property
     def middles(self) -> FloatArray:
