@@ -113,6 +113,35 @@ def test_workers_that_came_later_are_told_of(
             cal.classification("y", score="near", data=path, engine="spark", measures=["AUC"])
 
 
+@pytest.mark.parametrize(
+    ("master", "variables", "own"),
+    [
+        (None, {}, True),
+        ("local[2]", {"PYSPARK_GATEWAY_PORT": "1"}, True),
+        (None, {"MASTER": "local[2]"}, True),
+        (None, {"PYSPARK_SUBMIT_ARGS": "--master 'local[2]' pyspark-shell"}, True),
+        (None, {"PYSPARK_SUBMIT_ARGS": "--master=local pyspark-shell"}, True),
+        (None, {"MASTER": "spark://head:7077"}, False),
+        (None, {"PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell", "MASTER": "local"}, False),
+        (None, {"SPARK_REMOTE": "sc://head"}, False),
+        ("spark://head:7077", {"MASTER": "local"}, False),
+        ("local", {"PYSPARK_PYTHON": "/its/python"}, False),
+    ],
+)
+def test_workers_of_this_machine_run_its_python(
+    master: str | None, variables: dict[str, str], own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if "SPARK" in name or name == "MASTER"]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with engine._own_python(master) as options:
+        assert options.get("spark.pyspark.python") == (sys.executable if own else None)
+        assert os.environ.get("PYSPARK_PYTHON") == (
+            sys.executable if own else variables.get("PYSPARK_PYTHON")
+        )
+
+
 @pytest.mark.usefixtures("spark")
 def test_the_command_of_an_environment_that_is_not_activated(path: Path) -> None:
     """What the path has for a ``python3`` is not asked."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError
@@ -52,14 +54,11 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
     """Options of a new session, and what is to be set while it starts: on this machine its workers
     run the Python that runs this, not the first ``python3`` of the path, which need not have
     Calipers. Where somebody has said which Python they run, that stands."""
-    # Of a server, or of spark-submit, which has begun Spark already.
-    others = ("MASTER", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
-    local = (
-        master.startswith("local")
-        if master is not None
-        else "--master" not in arguments and not any(map(os.environ.get, others))
-    )
+    # A server, or spark-submit, which has begun Spark already.
+    begun = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT")
+    named = master or _master_of(arguments) or os.environ.get("MASTER") or "local"
+    local = named.startswith("local") and (master or not any(map(os.environ.get, begun)))
     said = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in arguments
     if not local or said:
         yield {}
@@ -71,6 +70,17 @@ def _own_python(master: str | None) -> Iterator[dict[str, Any]]:
         yield {"spark.pyspark.python": own, "spark.pyspark.driver.python": own}
     finally:
         del os.environ["PYSPARK_PYTHON"]
+
+
+def _master_of(arguments: str) -> str:
+    """The master that the arguments of spark-submit name."""
+    try:
+        words = shlex.split(arguments)
+    except ValueError:  # an open quotation, which PySpark tells of
+        return ""
+    after = [second for first, second in pairwise(words) if first == "--master"]
+    after += [word.partition("=")[2] for word in words if word.startswith("--master=")]
+    return after[0] if after else ""
 
 
 def check_workers(session: SparkSession) -> None:
