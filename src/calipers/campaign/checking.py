@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calipers.campaign import reliability, steps
+from calipers.campaign.pooling import Depth, down_to
 from calipers.campaign.reliability import LeftOut, Separation, Sparse, Topic
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, several
@@ -30,7 +31,7 @@ def checked_campaign(
     campaign: Campaign,
     *,
     measures: Sequence[str] = (),
-    depth: int | None = None,
+    depth: Depth | None = None,
     rule: str = "majority",
     level: float = 0.95,
     draws: int = 20,
@@ -38,7 +39,8 @@ def checked_campaign(
 ) -> Checked:
     """Check the collection as it stands, by the final grades of people.
 
-    ``measures`` are those of the goal unless given, ``depth`` that of the pools.
+    ``measures`` are those of the campaign unless given
+    (:func:`~calipers.campaign.steps.ordering_measures`), ``depth`` is that of the pools.
     """
     final = steps.final_of(campaign, rule)
     if not final:
@@ -46,8 +48,9 @@ def checked_campaign(
     rankings, groups = steps.rankings_of(campaign)
     if len(rankings) < 2:
         raise InputError(f"{campaign.path}: there is one run only; an order needs two")
-    own = tuple(measures) or steps.usual_measures(campaign)
-    deep = depth or steps.pooled_depth(campaign)
+    usual = steps.ordering_measures(campaign)
+    own = tuple(measures) or usual.names
+    deep = steps.pooled_depth(campaign) if depth is None else down_to(depth)
     left_out = (
         reliability.leave_one_group_out(
             final, rankings, groups, depth=deep, measures=own, level=level
@@ -65,7 +68,7 @@ def checked_campaign(
         ),
         tuple(reliability.separation(final, rankings, measures=own, seed=seed, level=level)),
         tuple(reliability.topics_told(final, rankings, own[0])),
-        tuple(warnings(campaign, rule)),
+        (*warnings(campaign, rule), *(() if measures else usual.left_out)),
     )
 
 

@@ -11,9 +11,11 @@ import re
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.campaign.document_markup import tree_of
 from calipers.campaign.judging import (
     Desk,
     Grading,
@@ -21,6 +23,7 @@ from calipers.campaign.judging import (
     Progress,
     Settings,
     Task,
+    structure_of,
     task_of,
     terms_of,
 )
@@ -200,6 +203,7 @@ class Desks:
             "description": topic.description,
             "narrative": topic.narrative,
             "keywords": topic.keywords,
+            "structure": structure_of(topic),
             "terms": terms_of(topic),
             "progress": _told(desk.progress(name)),
         }
@@ -243,7 +247,7 @@ class Desks:
                     for document in (task.document, task.other)
                     if document is not None
                 ]
-                characters += sum(len(d["text"] or "") for d in documents)
+                characters += sum(d["size"] for d in documents)
                 if made and characters > _TOGETHER:
                     break
                 made.append(
@@ -261,14 +265,14 @@ class Desks:
     def _document(self, name: str) -> dict[str, Any]:
         found = self._campaign.document(name)
         if found is None:
-            return {"document": name, "media": None, "title": "", "text": None}
-        text = found.media.startswith("text/")
-        return {
-            "document": name,
-            "media": found.media,
-            "title": found.title,
-            "text": found.body.decode("utf-8", "replace") if text else None,
-        }
+            return {"document": name, "media": None, "title": "", "text": None, "size": 0}
+        text = found.body.decode("utf-8", "replace") if found.media.startswith("text/") else None
+        told = {"document": name, "media": found.media, "title": found.title, "text": text}
+        if found.media == "text/xml":
+            # (What was added in another way, and is none, is shown as text.)
+            with suppress(InputError):
+                told |= {"text": None, "tree": tree_of(name, found.body)}
+        return told | {"size": 0 if text is None else len(text)}
 
     def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
         """The media and the bytes of the first or the second document of a task, if an image."""

@@ -1,4 +1,4 @@
-"""Documents to be judged: texts, pages and images, from folders and tables."""
+"""Documents to be judged: texts, pages, XML and images, from files, folders and tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from calipers.campaign.document_markup import well_formed
 from calipers.campaign.records import Document
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, shown
@@ -20,6 +21,8 @@ from calipers.data.trec_tables import DOCUMENT
 _MEDIA = {
     ".htm": "text/html",
     ".html": "text/html",
+    ".xhtml": "text/html",
+    ".xml": "text/xml",
     ".png": "image/png",
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -39,6 +42,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 _IDS = (*DOCUMENT, "docno", "id", "_id", "pid")
 _TEXTS = ("text", "body", "contents", "content", "passage")
 _HTML = ("html",)
+_XML = ("xml",)
 _IMAGES = ("image", "picture", "png")
 _TITLES = ("title", "name", "headline")
 
@@ -57,6 +61,7 @@ class Columns:
     html: str | None = None
     image: str | None = None
     title: str | None = None
+    xml: str | None = None
 
 
 def read_documents(
@@ -64,17 +69,27 @@ def read_documents(
     wanted: Collection[str] | None = None,
     columns: Columns | None = None,
 ) -> Iterator[Document]:
-    """The documents in a folder or a table, all or those ``wanted``, one after the other.
+    """The documents in a folder, a table or a file, all or those ``wanted``, one after the other.
 
     In a folder a document is a file, whose id is its name with or without extension (of files in
     folders, the path below the one given). A table (JSON Lines, TSV, CSV, Parquet, Feather) has a
-    column of ids and one of texts, of HTML, or of images: bytes, or paths below its own folder.
+    column of ids and one of texts, of HTML, of XML, or of images: bytes, or paths below its own
+    folder. Any other file is one document.
 
     Raises
     ------
     InputError
-        With file and line or row: for a document that stands there twice, text that is no UTF-8, an
-        image that is none, and files outside of the folder.
+        With file and line or row: for a document that stands there twice, text that is no UTF-8,
+        XML that is not well-formed or defines entities, an image that is none, files outside of
+        the folder, and a single file that is not wanted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a1.xml")
+    >>> _ = path.write_text("<article><bdy>On belief revision</bdy></article>")
+    >>> [(one.document, one.media) for one in read_documents(path)]
+    [('a1', 'text/xml')]
     """
     found: dict[str, str] = {}
     for where, document in _located(os.fspath(source), wanted, columns or Columns()):
@@ -108,6 +123,13 @@ def add_documents(
             "or take all documents (--all)"
         )
     wanted = None if every else pooled.keys()
+    sources = [os.fspath(source) for source in sources]
+    named = [name for name, column in vars(columns or Columns()).items() if column is not None]
+    if named and not any(map(_is_table, sources)):
+        raise InputError(
+            f"{sources[0] if sources else 'documents'}: is no table, so that no column can be "
+            f"named ({', '.join(named)})"
+        )
     with campaign.write():
         new = 0
         for source in sources:
@@ -132,8 +154,11 @@ def _located(
     if Path(path).is_dir():
         yield from _of_folder(Path(path), wanted)
         return
-    check_file(path, "documents: a folder, or a table")
+    check_file(path, "documents: a folder, a table, or one document")
     suffix, _ = extension(path)
+    if not _is_table(path):
+        yield path, _alone(Path(path), wanted)
+        return
     with read_errors(path, "documents"):
         rows = (
             _rows_of_lines(path)
@@ -141,18 +166,44 @@ def _located(
             else _rows_of_tsv(path, columns)
             if TEXTS.get(suffix) == "tsv"
             else _rows_of_table(path)
-            if suffix in BINARIES or TEXTS.get(suffix) == "csv"
-            else None
         )
-        if rows is None:
-            raise InputError(
-                f"{path}: expected documents in a folder, or as .jsonl, .tsv, .csv, .parquet or "
-                ".feather"
-            )
         yield from _of_rows(path, rows, wanted, columns)
 
 
-# ----------------------------------------------------------------------------------------- folders
+def _is_table(path: str) -> bool:
+    suffix, _ = extension(path)
+    return (suffix in TEXTS or suffix in BINARIES) and not Path(path).is_dir()
+
+
+# ------------------------------------------------------------------------------- files and folders
+
+
+def _alone(path: Path, wanted: Collection[str] | None) -> Document:
+    """A file that is one document."""
+    inner = PurePosixPath(path.name)
+    named = _wanted(inner, wanted)
+    if path.suffix.lower() == ".json" and (wanted is None or named is None):
+        raise InputError(
+            f"{path}: a table of documents is .jsonl, with an object in each line; expected that, "
+            "or .tsv, .csv, .parquet or .feather"
+        )
+    if named is None:
+        names = dict.fromkeys(_names(inner))
+        raise InputError(
+            f"{path}: is not pooled: {' and '.join(map(shown, names))} "
+            f"{'is' if len(names) == 1 else 'are'} in no pool (--all adds it all the same)"
+        )
+    return _of_file(named, path)
+
+
+def _names(inner: PurePosixPath) -> list[str]:
+    """What a document may be called that is a file: as it, with or without extension and path."""
+    return [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
+
+
+def _wanted(inner: PurePosixPath, wanted: Collection[str] | None) -> str | None:
+    names = _names(inner)
+    return names[1] if wanted is None else next((n for n in names if n in wanted), None)
 
 
 def _of_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Document]]:
@@ -161,8 +212,7 @@ def _of_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[s
         inner = PurePosixPath(path.relative_to(folder).as_posix())
         if any(part.startswith(".") for part in inner.parts) or not path.is_file():
             continue
-        names = [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
-        named = names[1] if wanted is None else next((n for n in names if n in wanted), None)
+        named = _wanted(inner, wanted)
         if named is None:
             continue
         if not path.resolve().is_relative_to(within):
@@ -178,13 +228,16 @@ def _of_file(document: str, path: Path) -> Document:
 
 
 def checked(where: str, document: Document) -> Document:
-    """A document that is what it is said to be; text that is an image is that."""
+    """A document that is what it is said to be; text that is an image is that, and XML is in
+    UTF-8 whatever it was in."""
     body = document.body
     found = next((media for media, begins in _BEGINNINGS if begins(body)), None)
     if document.media.startswith("image/") and found is None:
         raise InputError(f"{where}: is no PNG, JPEG, GIF or WebP image")
     if found is not None:
         return replace(document, media=found)
+    if document.media == "text/xml":
+        return replace(document, body=well_formed(where, body))
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         text = body.decode()
@@ -284,9 +337,10 @@ def _id(where: str, row: Mapping[str, Any], asked: str | None) -> str:
 
 
 def _body(where: str, row: Mapping[str, Any], columns: Columns, folder: Path) -> tuple[bytes, str]:
-    asked = columns.text, columns.html, columns.image
+    asked = columns.text, columns.html, columns.xml, columns.image
     for media, name, usual in (
         ("text/html", columns.html, _HTML),
+        ("text/xml", columns.xml, _XML),
         ("image/png", columns.image, _IMAGES),
         ("text/plain", columns.text, _TEXTS),
     ):
@@ -303,7 +357,7 @@ def _body(where: str, row: Mapping[str, Any], columns: Columns, folder: Path) ->
             return value.encode(), media
         except UnicodeEncodeError:
             raise InputError(f"{where}: the text holds what is no character") from None
-    kinds = ", ".join((*_TEXTS, *_HTML, *_IMAGES))
+    kinds = ", ".join((*_TEXTS, *_HTML, *_XML, *_IMAGES))
     raise InputError(f"{where}: has no content; expected a column {kinds}, or one that is named")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from calipers.data.errors import InputError, shown
@@ -40,3 +41,37 @@ def goal_of(name: str) -> Goal:
     if said.replace("-", " ") == "high recall":
         return Goal("high recall", 100, ("AP", "R@100", "Rprec"))
     raise InputError(f"goal {shown(name)}, expected top-K, such as top-10, or high recall")
+
+
+def measures_named(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The measures of these names, each by its own; names of several are taken apart, as
+    :func:`calipers.retrieval` does.
+
+    They have to be of one grade a document, since that is what a campaign has in the end: complete
+    or of a sample, but not of subtopics or of preferences.
+
+    Examples
+    --------
+    >>> measures_named(["map", "ndcg_cut_10"])
+    ('AP', 'nDCG@10')
+    """
+    from calipers.evaluate.of_several import spelled_out
+    from calipers.measures import parse
+    from calipers.measures.families import TASKS
+
+    if not isinstance(names, str | Iterable):
+        raise InputError(f"measures are {shown(names)}, expected names such as nDCG@10")
+    made = list[str]()
+    for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
+        measure = parse(name, TASKS["retrieval"])
+        if measure.definition.family not in ("retrieval", "sampled"):
+            raise InputError(
+                f"{measure} is of documents judged in groups or two by two; expected a measure of "
+                "one grade a document, such as nDCG@10"
+            )
+        if str(measure) in made:
+            raise InputError(f"measures: {measure} is named twice")
+        made.append(str(measure))
+    if not made:
+        raise InputError("measures: there is none, expected one or more, such as nDCG@10")
+    return tuple(made)

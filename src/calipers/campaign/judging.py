@@ -407,3 +407,21 @@ def _excluding(text: str) -> Iterator[tuple[bool, str]]:
     for found in _WORD.finditer(text):
         before = text[found.start() - 1 : found.start()] if found.start() else " "
         yield bool(found[1]) and before.isspace(), found[2]
+
+
+def structure_of(topic: Topic) -> list[str]:
+    """What a topic on content and structure asks for: the element that is wanted, and words with
+    the element that should hold them.
+
+    >>> parts = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-calendar"}]
+    >>> structure_of(Topic("9", kind="CAS", details={"parts": parts}))
+    ['article', 'belief revision in bdy/sec', '-calendar']
+    """
+    given = topic.details.get("parts")
+    parts = [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
+    told = []
+    for part in parts:
+        words, element = part.get("cw"), part.get("ce")
+        said = " in ".join(str(each) for each in (words, element) if each)
+        told.append(str(part.get("te") or said))
+    return [said for said in told if said]

@@ -6,6 +6,7 @@ which could grow without bounds or name files of this machine, is refused, and n
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from calipers.data.errors import InputError, shown
 from calipers.data.sources import Source
 from calipers.data.tables import check_file, read_errors
 
-#: Deeper elements are no topics.
+#: Deeper elements are neither topics nor documents that somebody reads.
 _DEEPEST = 100
 
 #: More bytes are none.
@@ -30,13 +31,20 @@ _JUNK = 9  # expat's number of "junk after document element"
 
 @dataclass
 class Element:
-    """An element: ``content`` is text and elements in order, ``source`` how it stood there."""
+    """An element: ``content`` is text and elements in order, ``span`` where it stood in a whole."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     content: list[str | Element] = field(default_factory=list)
-    source: str = ""
+    whole: bytes = field(default=b"", repr=False)
+    span: tuple[int, int] = (0, 0)
+
+    @property
+    def source(self) -> str:
+        """How it stood there."""
+        start, end = self.span
+        return self.whole[start:end].decode()
 
     @property
     def elements(self) -> list[Element]:
@@ -98,29 +106,48 @@ def _begin(source: Source) -> bytes:
 
 def _decoded(source: Source, encoding: str) -> bytes:
     raw = Path(source.name).read_bytes() if source.content is None else source.content
+    return _in(encoding, source.name, raw).encode()
+
+
+_SAYS = "which the file says that it is"
+
+
+def _in(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
+    """Text in the encoding that it is in, and why it should be."""
     try:
-        return raw.decode(encoding).encode()
-    except LookupError:
-        raise InputError(f"{source.name}:1: the encoding {shown(encoding)} is not known") from None
+        return raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{source.name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, which the "
-            "file says that it is"
+            f"{name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, {why}"
         ) from None
+    except (LookupError, UnicodeError):
+        raise InputError(f"{name}:1: the encoding {shown(encoding)} is not known") from None
 
 
-def parsed(name: str, text: bytes) -> list[Element]:
+def unicode_of(name: str, raw: bytes) -> str:
+    """The text of an XML document, by its byte order mark, else by what it declares; a document
+    that has neither is UTF-8."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _in("UTF-16", name, raw)
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    declared = _DECLARED.match(raw)
+    if declared is None:
+        return _in("UTF-8", name, raw, "which XML is that declares no other encoding")
+    return _in(declared[1].decode(), name, raw)
+
+
+def parsed(name: str, text: bytes, expected: str = "topics") -> list[Element]:
     """The outermost elements of a text, which may be several documents one after the other."""
     try:
-        return [_Tree(name, text).root]
+        return [_Tree(name, text, expected).root]
     except expat.ExpatError as error:
         if error.code != _JUNK:
             raise _wrong(name, error) from None
     # The blanks keep bytes and lines where they were.
     inner = _DECLARATIONS.sub(lambda match: b" " * len(match[0]), text)
     try:
-        return _Tree(name, b"<all>" + inner + b"</all>").root.elements
+        return _Tree(name, b"<all>" + inner + b"</all>", expected).root.elements
     except expat.ExpatError as error:
         raise _wrong(name, error) from None
 
@@ -133,8 +160,8 @@ def _wrong(name: str, error: expat.ExpatError) -> InputError:
 class _Tree:
     """What expat tells, made into a tree."""
 
-    def __init__(self, name: str, text: bytes) -> None:
-        self._name, self._text = name, text
+    def __init__(self, name: str, text: bytes, expected: str) -> None:
+        self._name, self._text, self._expected = name, text, expected
         self._open: list[tuple[Element, int]] = []
         self._parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
@@ -151,7 +178,7 @@ class _Tree:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, self._parser.CurrentLineNumber)
         if len(self._open) > _DEEPEST:
-            self._error(f"more than {_DEEPEST} elements are open, expected topics")
+            self._error(f"more than {_DEEPEST} elements are open, expected {self._expected}")
         if self._open:
             self._open[-1][0].content.append(element)
         else:
@@ -161,7 +188,7 @@ class _Tree:
     def _end(self, _: str) -> None:
         element, start = self._open.pop()
         end = self._text.index(b">", self._parser.CurrentByteIndex) + 1
-        element.source = self._text[start:end].decode()
+        element.whole, element.span = self._text, (start, end)
 
     def _characters(self, text: str) -> None:
         self._open[-1][0].content.append(text)

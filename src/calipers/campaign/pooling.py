@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, inf
+from typing import Literal, TypeAlias
 
 from calipers.campaign.rankings import (
     Judgments,
@@ -20,7 +21,7 @@ from calipers.campaign.rankings import (
     groups_of,
     topics_of,
 )
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,9 @@ class Pooled:
 
 #: By topic, in the order of the method.
 Pool = dict[str, list[Pooled]]
+
+#: How many documents of each run are pooled, or all that it retrieved.
+Depth: TypeAlias = int | Literal["all"]
 
 
 def reciprocal_rank(rank: int, k: float) -> float:
@@ -54,8 +58,9 @@ WEIGHTS: dict[str, tuple[Callable[[int, float], float], float]] = {
 }
 
 
-def depth_pool(rankings: Rankings, depth: int) -> Pool:
-    """The first ``depth`` documents of every run: for each topic their union, best ranks first.
+def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
+    """The first ``depth`` documents of every run, or with ``"all"`` every one that it retrieved:
+    for each topic their union, best ranks first.
 
     Documents of the same best rank stand by their ids, so that a judge who goes through them in
     order learns nothing of the runs.
@@ -64,14 +69,27 @@ def depth_pool(rankings: Rankings, depth: int) -> Pool:
     >>> [one.document for one in pool["1"]]
     ['x', 'z']
     """
-    checked(depth, "depth")
+    first = down_to(depth)
     return {
         topic: [
             Pooled(document, place)
-            for place, document in enumerate(by_best_rank(rankings, topic, depth), 1)
+            for place, document in enumerate(by_best_rank(rankings, topic, first), 1)
         ]
         for topic in topics_of(rankings)
     }
+
+
+def down_to(depth: object) -> int | None:
+    """The rank down to which a depth goes, None where it goes down to the last.
+
+    >>> down_to(10), down_to("all")
+    (10, None)
+    """
+    if isinstance(depth, str):
+        if depth == "all":
+            return None
+        raise InputError(f"depth is {shown(depth)}, expected a whole number from 1 on, or 'all'")
+    return checked(depth, "depth")
 
 
 def by_best_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:

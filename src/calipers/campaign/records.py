@@ -11,7 +11,15 @@ from calipers.data.errors import InputError
 Kind: TypeAlias = Literal["grade", "preference", "skip", "note", "undo", "adjudication", "import"]
 
 #: Media of documents that a page can show.
-MEDIA = ("text/plain", "text/html", "image/png", "image/jpeg", "image/gif", "image/webp")
+MEDIA = (
+    "text/plain",
+    "text/html",
+    "text/xml",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+)
 
 #: What grades mean unless a campaign says otherwise.
 GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly relevant"}
@@ -19,14 +27,15 @@ GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly
 
 @dataclass(frozen=True)
 class About:
-    """What a campaign is: ``goal`` is what systems are to be good at, and ``grades`` what each
-    grade means."""
+    """What a campaign is: ``goal`` is what systems are to be good at, ``grades`` what each grade
+    means, and ``measures`` those that were named at its creation, none if those of the goal do."""
 
     name: str
     goal: str
     grades: Mapping[int, str]
     created: str
     version: str
+    measures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

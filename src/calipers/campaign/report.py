@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from calipers.campaign import agreement, pooling, steps
@@ -12,34 +14,58 @@ from calipers.campaign.checking import Checked, checked_campaign, warnings
 from calipers.campaign.standing import scores
 from calipers.campaign.status import Status, status
 from calipers.campaign.store import Campaign
+from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
+from calipers.report.figures.curves import MOST_CURVES, plain_figure
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
+from calipers.report.grouping import grouped
 from calipers.report.html import sections_page
-from calipers.report.numbers import count
+from calipers.report.names import short
+from calipers.report.numbers import count, rounding
+from calipers.results import Curve, Evaluation
 
 #: Depths whose pools are drawn.
 _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
 
 
-def page(campaign: Campaign, *, level: float = 0.95, draws: int = 20, seed: int = 0) -> str:
-    """The page of a campaign: its topics, how the pool grows and who brings what, how far judging
-    is, how far assessors agree, what the systems score, and whether the collection is good enough.
+#: So many participants have graphs of their own.
+_GRAPHS = 24
 
-    What there is nothing to say of so far is left out. The same campaign gives the same bytes.
+
+def page(
+    campaign: Campaign,
+    *,
+    measures: Iterable[str] = (),
+    level: float = 0.95,
+    draws: int = 20,
+    seed: int = 0,
+) -> str:
+    """The page of a campaign: what participants and their systems score, with recall-precision
+    graphs, its topics, how the pool grows and who brings what, how far judging is, how far
+    assessors agree, and whether the collection is good enough.
+
+    ``measures`` of participants are those of the campaign unless given
+    (:func:`~calipers.campaign.steps.measures_of`). What there is nothing to say of so far is left
+    out. The same campaign gives the same bytes.
     """
-    found, about = status(campaign), campaign.about
+    found, about, asked = status(campaign), campaign.about, tuple(measures)
     final = steps.final_of(campaign)
     enough = len(campaign.runs()) > 1 and bool(final)
-    check = checked_campaign(campaign, level=level, draws=draws, seed=seed) if enough else None
+    order = steps.ordering_measures(campaign, asked)
+    check = (
+        checked_campaign(campaign, measures=order.names, level=level, draws=draws, seed=seed)
+        if enough
+        else None
+    )
     parts = [
-        _systems(campaign, final, level) if campaign.runs() and final else None,
+        *(_scores(campaign, final, asked, level) if campaign.runs() and final else ()),
         _topics(campaign, found, check),
         _pool(campaign, final) if campaign.runs() and found.topics else None,
         _progress(found) if found.by_assessor else None,
-        _agreement(campaign, level),
-        None if check is None else _reliability(check),
-        None if check is None else _separation(campaign, check, final),
+        _agreement(campaign, order.names, level),
+        None if check is None else _reliability(check, order.left_out),
+        None if check is None else _separation(campaign, check, order.names[0], final),
     ]
     told = warnings(campaign) if found.topics and campaign.runs() else []
     if told:
@@ -107,28 +133,93 @@ def _moved(change: Any, runs: Sequence[str]) -> list[float]:
     return [abs(change.ranks[run][1] - change.ranks[run][0]) for run in runs]
 
 
-def _systems(campaign: Campaign, final: Mapping[str, Any], level: float) -> dict[str, Any]:
-    runs, measures = campaign.runs(), steps.usual_measures(campaign)
-    sampled = steps.sampled_of(campaign, final)
+def _scores(
+    campaign: Campaign, final: Mapping[str, Any], asked: Sequence[str], level: float
+) -> Iterator[dict[str, Any]]:
+    """What participants score by the measures of the campaign, and each of their systems."""
+    runs, sampled = campaign.runs(), steps.sampled_of(campaign, final)
+    measures = steps.measures_of(campaign, asked, sampled=sampled is not None)
     sources = {name: {t: dict(d) for t, d in one.scores.items()} for name, one in runs.items()}
-    if sampled is not None:
-        measures = ("xinfAP", "HT-AP", "infNDCG")
-    evaluation = retrieval(sampled or final, sources, measures=list(measures), level=level)
-    names = sorted(runs, key=lambda run: -_nothing(evaluation[run, measures[0]].value))
-    rows = []
-    for run in names:
-        estimates = [evaluation[run, name] for name in measures]
-        told = [f"{_cell(e.value)} [{_cell(e.low)}, {_cell(e.high)}]" for e in estimates]
-        rows.append([run, runs[run].participant, *told])
-    said = f"Means over topics, with intervals at {level:.0%} for topics like these."
+    evaluation = retrieval(sampled or final, sources, measures=list(measures.names), level=level)
+    names = evaluation.measures
+    ranked = sorted(runs, key=partial(_place, evaluation, names[0]))
+    own = grouped(ranked, lambda run: runs[run].participant)
+    said = f"By {names[0]}, best first, with intervals at {level:.0%} for topics like these."
     if sampled is not None:
         said += " Estimates from a sample of the pool: ratios, none of which is unbiased."
-    table = _table(("run", "participant", *measures), rows, said=said)
-    return _section("systems", "Systems", tables=[table])
+    values = _values(evaluation, ranked)
+    best = [[who, len(of), of[0], *values[of[0]]] for who, of in own.items()]
+    many = any(len(of) > 1 for of in own.values())
+    of_best = (
+        f" Of each participant the run with the best {names[0]}: of several, the best looks a "
+        "little better than it is."
+    )
+    yield _section(
+        "participants",
+        "Participants",
+        lines=measures.left_out,
+        tables=[
+            _table(
+                ("participant", "runs", "best run" if many else "run", *names),
+                best,
+                said=said + of_best * many,
+            )
+        ],
+        figures=[] if sampled is not None else list(_graphs(evaluation, own)),
+    )
+    rows = [[run, runs[run].participant, *values[run]] for run in ranked]
+    table = _table(("run", "participant", *names), rows, said=said)
+    yield _section("systems", "Systems", tables=[table])
 
 
-def _nothing(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+def _place(evaluation: Evaluation, measure: str, run: str) -> tuple[bool, float, str]:
+    """Where a run stands: the best first, and last what has no value."""
+    value = evaluation[run, measure].value
+    definition = evaluation.definitions[evaluation.measures.index(measure)]
+    lower = definition.higher_is_better is False
+    return math.isnan(value), value if lower else -value, run
+
+
+def _values(evaluation: Evaluation, runs: Sequence[str]) -> dict[str, list[str]]:
+    """Of each run its value and interval by each measure, rounded alike."""
+    made: dict[str, list[str]] = {run: [] for run in runs}
+    for name in evaluation.measures:
+        found = [(e.value, e.low, e.high) for e in (evaluation[run, name] for run in runs)]
+        rounded = rounding(found)
+        for run, triple in zip(runs, found, strict=True):
+            # (Lines are not broken within an interval.)
+            said = rounded.triple(*triple).replace(", ", ",\N{NO-BREAK SPACE}")
+            made[run].append("–" if math.isnan(triple[0]) else said)
+    return made
+
+
+def _graphs(evaluation: Evaluation, own: Mapping[str, Sequence[str]]) -> Iterator[Figure]:
+    """Recall-precision graphs: of the best run of each participant, at recall levels and at ranks,
+    and of all runs of each."""
+    curves = {
+        at: {curve.system: curve for curve in averaged_curves(evaluation, at)}
+        for at in ("recalls", "ranks")
+    }
+    best = [of[0] for of in own.values()][:MOST_CURVES]
+    first = f"The first {MOST_CURVES} of {len(own)} participants. " if len(own) > len(best) else ""
+    if len(own) > 1:
+        each = f"{first}The best run of each participant. "
+        yield from _graph("Recall and precision", each, [curves["recalls"][run] for run in best])
+        title = "Recall and precision of the first documents"
+        yield from _graph(title, each, [curves["ranks"][run] for run in best])
+    several = {who: of for who, of in own.items() if len(of) > 1 or len(own) == 1}
+    for who, of in list(several.items())[:_GRAPHS]:
+        told = f"The first {MOST_CURVES} of {len(of)} runs. " if len(of) > MOST_CURVES else ""
+        shown = [curves["recalls"][run] for run in of[:MOST_CURVES]]
+        yield from _graph(f"Recall and precision: {short(who)}", told, shown)
+
+
+def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
+    """A graph, unless no topic has a relevant document."""
+    drawn = [curve for curve in curves if not all(map(math.isnan, curve.y))]
+    if drawn:
+        figure = plain_figure(drawn, [curve.system for curve in drawn])
+        yield replace(figure, title=title, caption=f"{said}{figure.caption}")
 
 
 def _topics(campaign: Campaign, found: Status, check: Checked | None) -> dict[str, Any]:
@@ -173,7 +264,7 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
         Figure(
             "Pool by depth", f"The pool grows to {grown[-1].documents} documents.",
             "Documents of all topics among the first of any run, and those known to be relevant."
-            + (f" Pooled were the first {depth}." if depth else ""),
+            + _pooled_said(campaign, depth),
             line_chart(points, "depth", "documents"),
             ("depth", "documents", "relevant"),
             tuple((str(s.depth), str(s.documents), _cell(s.relevant)) for s in grown),
@@ -200,6 +291,12 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
     return _section("pool", "Pool", figures=figures)
 
 
+def _pooled_said(campaign: Campaign, depth: int | None) -> str:
+    if any(of.get("depth") == "all" for of in steps.settings_of(campaign)):
+        return " Pooled was all that runs retrieved."
+    return f" Pooled were the first {depth}." if depth else ""
+
+
 def _progress(found: Status) -> dict[str, Any]:
     head = "assessor", "kind", "topics", "to judge", "judged", "put aside", "minutes", "last"
     rows = [
@@ -210,7 +307,7 @@ def _progress(found: Status) -> dict[str, Any]:
     return _section("progress", "Progress", tables=[_table(head, rows)])
 
 
-def _agreement(campaign: Campaign, level: float) -> dict[str, Any] | None:
+def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> dict[str, Any] | None:
     grades = steps.grades_of(campaign)
     if len(grades) < 2:
         return None
@@ -247,21 +344,22 @@ def _agreement(campaign: Campaign, level: float) -> dict[str, Any] | None:
         rows_again = [[name, *of] for name, of in again.items()]
         head = "assessor", "graded alike", "low", "high", "documents"
         tables.append(_table(head, rows_again, "Documents judged twice by one assessor"))
-    tables += _orders(campaign, grades, level)
+    tables += _orders(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
     left = len(agreement.disputed(grades, steps.decided_of(campaign)))
     lines = [f"{left} documents are disputed, and {decided} decided."]
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
 
-def _orders(campaign: Campaign, grades: Any, level: float) -> list[dict[str, Any]]:
+def _orders(
+    campaign: Campaign, grades: Any, measures: Sequence[str], level: float
+) -> list[dict[str, Any]]:
     """The order of systems with every choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
     rankings, _ = steps.rankings_of(campaign)
     swapped = agreement.swapped_orders(
-        grades, steps.final_of(campaign), rankings, measures=steps.usual_measures(campaign),
-        level=level,
+        grades, steps.final_of(campaign), rankings, measures=measures, level=level
     )  # fmt: skip
     if not swapped:
         return []
@@ -276,7 +374,7 @@ def _orders(campaign: Campaign, grades: Any, level: float) -> list[dict[str, Any
     return [_table(head, rows, "Order of systems with another assessor", said)]
 
 
-def _reliability(check: Checked) -> dict[str, Any]:
+def _reliability(check: Checked, left_out: Sequence[str]) -> dict[str, Any]:
     rows = []
     for one in check.left_out:
         for c in one.changes:
@@ -310,10 +408,14 @@ def _reliability(check: Checked) -> dict[str, Any]:
                        f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),
             )
         )  # fmt: skip
-    return _section("reliability", "Is it good enough?", tables=tables, figures=figures)
+    return _section(
+        "reliability", "Is it good enough?", lines=left_out, tables=tables, figures=figures
+    )
 
 
-def _separation(campaign: Campaign, check: Checked, final: Mapping[str, Any]) -> dict[str, Any]:
+def _separation(
+    campaign: Campaign, check: Checked, measure: str, final: Mapping[str, Any]
+) -> dict[str, Any]:
     head = ("measure", "topics", "pairs", "told apart", "difference found with 80%",
             "half of the pairs need", "four fifths need")  # fmt: skip
     rows = [
@@ -321,7 +423,7 @@ def _separation(campaign: Campaign, check: Checked, final: Mapping[str, Any]) ->
         for s in check.separation
     ]
     rankings, _ = steps.rankings_of(campaign)
-    [first] = scores(final, rankings, [steps.usual_measures(campaign)[0]]).values()
+    [first] = scores(final, rankings, [measure]).values()
     ranges = sorted(
         (
             (topic, float(row.min()), float(row.mean()), float(row.max()))
@@ -369,6 +471,7 @@ def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
         ("Created", about.created),
         ("Goal", about.goal),
         ("Grades", grades),
+        ("Measures", ", ".join(about.measures) or "those of the goal"),
         *((f"Pool {number}", of) for number, of in enumerate(pools, 1)),
         ("Events", f"{last[1]}" + (f", the last at {last[0]}" if last[0] else "")),
         ("Final grades", "adjudicated, else what most people said, of equally many the lower"),

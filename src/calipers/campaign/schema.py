@@ -9,8 +9,10 @@ from __future__ import annotations
 #: What tells a campaign from other databases: "CALP".
 APPLICATION = 0x43414C50
 
-#: Counts changes of the tables below.
-VERSION = 1
+#: Counts changes of what a file may hold. Files of all versions up to this one are opened as they
+#: are. 2: ``about`` may name measures, pools may have
+#: all that runs retrieved, and documents may be XML.
+VERSION = 2
 
 KINDS = ("grade", "preference", "skip", "note", "undo", "adjudication", "import")
 

@@ -12,14 +12,19 @@ from calipers.campaign import events
 from calipers.campaign.adaptive import METHODS, Queue
 from calipers.campaign.agreement import by_assessor
 from calipers.campaign.assignment import Assignment, assign
-from calipers.campaign.goals import goal_of
-from calipers.campaign.pooling import Pool, depth_pool, only_found_by, own_shares
+from calipers.campaign.goals import goal_of, measures_named
+from calipers.campaign.pooling import Depth, Pool, depth_pool, only_found_by, own_shares
 from calipers.campaign.rankings import checked
 from calipers.campaign.records import Event
 from calipers.campaign.sampling import Sample, SampledJudgments
 from calipers.campaign.settled import settled
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, several
+from calipers.measures import Definition, parse
+from calipers.measures.families import TASKS
+
+#: What is measured where the pool is a sample, unless measures of samples are asked for.
+ESTIMATES = "xinfAP", "HT-AP", "infNDCG"
 
 #: Of a topic, what is judged next, from the grades so far and what was put aside.
 Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
@@ -57,9 +62,53 @@ def usual_depth(campaign: Campaign) -> int:
     return goal_of(campaign.about.goal).depth
 
 
-def usual_measures(campaign: Campaign) -> tuple[str, ...]:
-    """Which measures are usual, by the goal."""
-    return goal_of(campaign.about.goal).measures
+@dataclass(frozen=True)
+class Measures:
+    """What is measured by, the one that decides first; and what of the measures that were asked for
+    is left out, with the reason."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def measures_of(
+    campaign: Campaign, asked: Iterable[str] = (), *, sampled: bool = False
+) -> Measures:
+    """The measures of participants: those asked for, else those that were named at the creation of
+    the campaign, else those of its goal.
+
+    Judgments of a sample are measured by estimates from samples, and others by all other measures.
+    """
+    own = measures_named(asked) if asked else campaign.about.measures
+    usual = ESTIMATES if sampled else goal_of(campaign.about.goal).measures
+    fits = [name for name in own if (_definition(name).family == "sampled") == sampled]
+    rest = ", ".join(name for name in own if name not in fits)
+    why = (
+        "would take what was not drawn for not relevant"
+        if sampled
+        else "needs judgments of a sample"
+    )
+    return Measures(tuple(fits) or usual, (f"Left out: {rest}, which {why}.",) if rest else ())
+
+
+def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures:
+    """Those of :func:`measures_of` that say of single topics which system is better, as orders and
+    tests of systems need; those of the goal where none does."""
+    named = measures_of(campaign, asked)
+    fits = [name for name in named.names if _orders(name)]
+    rest = ", ".join(name for name in named.names if name not in fits)
+    why = "no mean over topics in which higher or lower is better"
+    told = (f"Not looked at: {rest}, {why}.",) if rest else ()
+    return Measures(tuple(fits) or goal_of(campaign.about.goal).measures, told)
+
+
+def _orders(name: str) -> bool:
+    definition = _definition(name)
+    return definition.summary == "mean" and definition.higher_is_better is not None
+
+
+def _definition(name: str) -> Definition:
+    return parse(name, TASKS["retrieval"]).definition
 
 
 def add_pool(
@@ -153,9 +202,10 @@ def settings_of(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 def pooled_depth(campaign: Campaign) -> int | None:
-    """The greatest depth that runs were pooled to; None where pools were made otherwise."""
+    """The greatest depth that runs were pooled to; None where they were pooled as a whole, and
+    where pools were made otherwise."""
     depths = [of["depth"] for of in settings_of(campaign) if of.get("depth")]
-    return max(depths, default=None)
+    return None if "all" in depths else max(depths, default=None)
 
 
 def adaptive_order(campaign: Campaign) -> Adaptive | None:
@@ -167,7 +217,7 @@ def adaptive_order(campaign: Campaign) -> Adaptive | None:
     how, pooled = made[-1], dict[str, set[str]]()
     for one in campaign.pool():
         pooled.setdefault(one.topic, set()).add(one.document)
-    rankings, _ = rankings_of(campaign, how.get("depth"))
+    rankings, _ = rankings_of(campaign, None if how.get("depth") == "all" else how.get("depth"))
 
     def upcoming(topic: str, grades: Mapping[str, int], aside: frozenset[str]) -> Iterator[str]:
         own = {
@@ -340,6 +390,6 @@ def decide(
     return number
 
 
-def whole_pool(campaign: Campaign, depth: int) -> Pool:
+def whole_pool(campaign: Campaign, depth: Depth) -> Pool:
     """The pool of a depth, by the runs there are."""
     return depth_pool(rankings_of(campaign)[0], depth)

@@ -15,7 +15,7 @@ from typing import Any
 import calipers
 from calipers.campaign import events
 from calipers.campaign.file import CampaignFile, make
-from calipers.campaign.goals import goal_of
+from calipers.campaign.goals import goal_of, measures_named
 from calipers.campaign.records import (
     GRADES,
     MEDIA,
@@ -64,12 +64,15 @@ class Campaign(CampaignFile):
         name: str | None = None,
         goal: str = "top-10",
         grades: Mapping[int, str] | None = None,
+        measures: str | Iterable[str] | None = None,
     ) -> Campaign:
         """A new campaign; :class:`InputError` where there is a file already.
 
         ``goal`` is what systems are to be good at: ``"top-K"`` (the first K documents) or ``"high
         recall"``; it sets the usual depth of pools and the usual measures. ``grades`` are what
-        assessors choose from: whole numbers, each with what it means.
+        assessors choose from: whole numbers, each with what it means. ``measures`` are what
+        participants are measured by, the one that decides first, and take the place of the usual
+        ones: the names that :func:`calipers.retrieval` knows, decided before there is a result.
         """
         at = Path(path)
         about = {
@@ -79,6 +82,8 @@ class Campaign(CampaignFile):
             "created": events.now(),
             "version": calipers.__version__,
         }
+        if measures is not None:
+            about["measures"] = json.dumps(measures_named(measures))
         make(at, about)
         return cls.open(at)
 
@@ -96,10 +101,13 @@ class Campaign(CampaignFile):
 
     @property
     def about(self) -> About:
-        """Name, goal, grades and where the campaign comes from."""
+        """Name, goal, grades, measures and where the campaign comes from."""
         found = dict(self.read("SELECT key, value FROM about"))
         grades = {int(grade): said for grade, said in json.loads(found["grades"]).items()}
-        return About(found["name"], found["goal"], grades, found["created"], found["version"])
+        measures = tuple(json.loads(found.get("measures", "[]")))  # files of version 1 have none
+        return About(
+            found["name"], found["goal"], grades, found["created"], found["version"], measures
+        )
 
     @property
     def participants(self) -> list[str]:

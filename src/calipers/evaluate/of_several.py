@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from calipers.evaluate.shared import MeasureNames
+
 #: AP comes first, since the first with a better side decides between systems; counts come last.
 DEFAULT_MEASURES = (
     "AP",
@@ -49,3 +54,15 @@ SETS = {
     ),
     "diversity": ("alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10", "P-IA@10", "AP-IA", "StRecall@10"),
 }
+
+
+def spelled_out(measures: MeasureNames | None) -> MeasureNames | None:
+    """The measures asked for, names of several taken apart."""
+    from calipers.measures import Measure
+
+    if measures is None:
+        return None
+    asked = [measures] if isinstance(measures, str | Measure) else measures
+    return [
+        one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
+    ]

@@ -28,7 +28,7 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.judging import judged_runs
 from calipers.evaluate.kept import Baseline, earlier, with_topics
-from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
+from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS, spelled_out
 from calipers.evaluate.run_notes import run_notes
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
@@ -186,7 +186,7 @@ def retrieval(
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection is None else {"collection": collection}
-    chosen = choose_measures(_spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
+    chosen = choose_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
     if collection is not None and not (incomplete or topic_curves):
         _check_used("collection", chosen)
     named = named_runs(runs)
@@ -324,16 +324,6 @@ def _unknown(
     if (unfound, max_grade) != ("open", None):
         raise InputError("unfound and max_grade say something only together with incomplete")
     return None
-
-
-def _spelled_out(measures: MeasureNames | None) -> MeasureNames | None:
-    """The measures asked for, names of several taken apart."""
-    if measures is None:
-        return None
-    asked = [measures] if isinstance(measures, str | Measure) else measures
-    return [
-        one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
-    ]
 
 
 def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:

@@ -74,6 +74,43 @@ function framed(text, terms, title) {
   return frame;
 }
 
+/* The name of an element of XML, with its attributes, as a label beside what it holds. */
+function tagged(element) {
+  const label = made("span", { class: "tag" }, element.tag);
+  for (const [name, value] of Object.entries(element.attributes ?? {})) label.append(made("span", { class: "attribute" }, ` ${name}="${value}"`));
+  return label;
+}
+
+const STRESSED = new Map(Object.entries({ it: "em", i: "em", em: "em", emph: "em", b: "strong", bold: "strong", strong: "strong", sub: "sub", sup: "sup", tt: "code", code: "code" }));
+
+/* What stands amid text: words, what is stressed among them, and whole paragraphs such as lists. */
+function within(content, terms) {
+  return content.map((part) => {
+    if (typeof part === "string") return marked(part, terms);
+    if (part.shape === "group") return structured(part, terms);
+    if (part.shape === "line") return made("span", { title: part.tag }, ...beside(part, terms));
+    if (/^(br|lb)$/i.test(part.tag)) return made("br");
+    if (part.shape === "empty") return part.attributes ? tagged(part) : "";
+    const name = STRESSED.get(part.tag.toLowerCase()) ?? "span";
+    return made(name, { title: part.tag }, ...within(part.content, terms));
+  });
+}
+
+/* Short elements beside each other, such as the parts of a name. */
+function beside(element, terms) {
+  return element.content.flatMap((part) => [made("span", { class: "part" }, tagged(part), " ", ...within(part.content, terms)), " "]);
+}
+
+/* An element of XML: its name, and what it holds, as nothing but text. */
+function structured(element, terms) {
+  const { shape, content } = element;
+  const heading = shape === "heading" ? { role: "heading", "aria-level": "3" } : null;
+  const body = shape === "group" ? content.map((part) => structured(part, terms))
+    : shape === "empty" ? []
+    : [made("div", { class: element.kept ? "kept" : null, ...heading }, ...(shape === "line" ? beside(element, terms) : within(content, terms)))];
+  return made("div", { class: `element ${shape}` }, tagged(element), ...body);
+}
+
 /* A document as it is judged; `side` is what it is called beside another one. */
 function shown(doc, terms, side, note) {
   const title = doc.title || doc.document;
@@ -89,6 +126,8 @@ function shown(doc, terms, side, note) {
   }
   if (doc.media === null) {
     pane.append(made("p", { class: "none" }, "What this document says is not in the campaign. Look it up by its name, and judge it here."));
+  } else if (doc.tree) {
+    pane.append(made("div", { class: "words xml" }, ...doc.tree.map((element) => structured(element, terms))));
   } else if (doc.text !== null) {
     const words = made("div", { class: "words" });
     words.append(marked(doc.text, terms));

@@ -273,6 +273,7 @@
     $("topic-title").textContent = topic.title;
     $("description").hidden = !topic.description || topic.description === topic.title;
     $("more").hidden = !topic.narrative;
+    $("structure").textContent = topic.structure.length ? `Asked for: ${topic.structure.join(" · ")}` : "";
     $("keywords").textContent = topic.keywords ? `Keywords: ${topic.keywords}` : "";
     $("topics").value = topic.topic;
     $("topic").scrollTop = 0;

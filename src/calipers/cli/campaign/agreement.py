@@ -110,7 +110,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             ),
         )
     rankings, _ = steps.rankings_of(campaign)
-    final, measures = steps.final_of(campaign), steps.usual_measures(campaign)
+    final, measures = steps.final_of(campaign), steps.ordering_measures(campaign).names
     each = agreement.by_each(grades, final, rankings, measures=measures, level=level)
     print_below(
         "Order of systems by each assessor",

@@ -8,20 +8,27 @@ from typing import Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, rule_option, table, table_or_json
+from calipers.cli.campaign.shared import (
+    Depth,
+    finish,
+    measure_option,
+    rule_option,
+    table,
+    table_or_json,
+)
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import MOST, SHARE, preset, text, texts
+from calipers.cli.options import SHARE, preset, text
 from calipers.cli.output import format_and_file
 
 
 @click.command("check", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@texts("-m --measure measures", "NAME", "A measure; repeatable.  [default: those of the goal]")
+@measure_option
 @text(
     "--depth",
     "K",
-    "Down to which rank runs were pooled.  [default: as the pools were made]",
-    type=click.IntRange(1, MOST),
+    "Down to which rank runs were pooled, or 'all'.  [default: as the pools were made]",
+    type=Depth(),
 )
 @rule_option
 @preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)

@@ -26,7 +26,15 @@ from calipers.cli.process import say
     "A grade that assessors can give, such as '2=relevant'; repeatable.  [default: 0=not relevant, "
     "1=marginally relevant, 2=relevant, 3=highly relevant]",
 )
-def command(file: str, name: str | None, goal: str, grades: tuple[str, ...]) -> None:
+@texts(
+    "-m --measure measures",
+    "NAME",
+    "What participants are measured by, the one that decides first; repeatable.  [default: those "
+    "of the goal]",
+)
+def command(
+    file: str, name: str | None, goal: str, grades: tuple[str, ...], measures: tuple[str, ...]
+) -> None:
     """Begin a campaign: make FILE.campaign, which has nothing in it yet.
 
     A file that is there already is never written over.
@@ -36,13 +44,19 @@ def command(file: str, name: str | None, goal: str, grades: tuple[str, ...]) -> 
       calipers campaign create digits.campaign
       calipers campaign create patents.campaign --goal 'high recall' \\
         --grade '0=not relevant' --grade '1=relevant'
+      calipers campaign create inex.campaign -m AP -m 'P@recall=0.2' -m F1
     """
+    from calipers.campaign.steps import measures_of
     from calipers.campaign.store import Campaign
 
-    with Campaign.create(file, name=name, goal=goal, grades=_grades(grades)) as campaign:
-        about = campaign.about
-    levels = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
-    say(f"{file}: {about.name}, goal {about.goal}; grades: {levels}")
+    levels = _grades(grades)
+    with Campaign.create(
+        file, name=name, goal=goal, grades=levels, measures=measures or None
+    ) as campaign:
+        about, measured = campaign.about, measures_of(campaign).names
+    told = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
+    say(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
+    say(f"{file}: measured by {', '.join(measured)}")
     say(f"next: calipers campaign topics {file} TOPICS")
 
 

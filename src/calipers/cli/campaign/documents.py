@@ -15,6 +15,7 @@ from calipers.cli.process import say
 @text("--id document", "COL", "Column of the ids.  [default: doc, doc_id, docno, id, …]")
 @text("--text", "COL", "Column of plain texts.  [default: text, body, contents, …]")
 @text("--html", "COL", "Column of HTML.  [default: html]")
+@text("--xml", "COL", "Column of XML.  [default: xml]")
 @text("--image", "COL", "Column of images, or of paths below the table's folder.  [default: image]")
 @text("--title", "COL", "Column of titles.  [default: title, name, headline]")
 @switch("--all every", "Add every document of the sources, not only those that are pooled.")
@@ -26,14 +27,16 @@ def command(
     """Add the content of the pooled documents, so that assessors can read them.
 
     A SOURCE is a folder, in which each file is a document (its id is the name, with or without the
-    extension), or a table with a row a document: JSON Lines, TSV, CSV, Parquet or Feather. Text is
-    UTF-8; HTML is shown without scripts; images are PNG, JPEG, GIF or WebP. Of large collections
-    only what is pooled is kept.
+    extension), a table with a row a document (JSON Lines, TSV, CSV, Parquet or Feather), or any
+    other file, which is one document. Text is UTF-8; HTML is shown without scripts, and XML as text
+    with the names of its elements; images are PNG, JPEG, GIF or WebP. Of large collections only
+    what is pooled is kept.
 
     \b
     Examples:
       calipers campaign documents digits.campaign images/
       calipers campaign documents web.campaign corpus.jsonl.gz --id _id
+      calipers campaign documents inex.campaign articles/ extra/a1032.xml
     """
     from calipers.campaign.documents import Columns, add_documents
     from calipers.campaign.store import Campaign

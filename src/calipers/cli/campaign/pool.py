@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.campaign.shared import Depth, finish, table, table_or_json
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, number, preset, switch, text
 from calipers.cli.output import format_and_file
@@ -31,8 +31,9 @@ ORDERS = (
 @text(
     "--depth",
     "K",
-    "Pool the first K documents of every run.  [default: 10 or 100, by the goal]",
-    type=click.IntRange(1, MOST),
+    "Pool the first K documents of every run, or 'all' that it retrieved.  [default: 10 or 100, by "
+    "the goal]",
+    type=Depth(),
 )
 @text(
     "--take",
@@ -74,6 +75,7 @@ def command(file: str, **options: Any) -> None:
     \b
     Examples:
       calipers campaign pool digits.campaign --depth 10
+      calipers campaign pool digits.campaign --depth all
       calipers campaign pool digits.campaign --take 100 --by rbp
       calipers campaign pool digits.campaign --depth 50 --order max-mean --most 100
     """
@@ -120,10 +122,11 @@ def told(campaign: Campaign, added: Added, settings: dict[str, Any]) -> dict[str
     """What is said of a pool."""
     from calipers.campaign import pooling, steps
 
-    depth = settings.get("depth")
+    depth = None if settings.get("depth") == "all" else settings.get("depth")
     rankings, groups = steps.rankings_of(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=0)
-    depths = sorted({d for d in (*_STEPS, depth or 0) if 0 < d <= longest})
+    deepest = longest if settings.get("depth") == "all" else depth or 0
+    depths = sorted({d for d in (*_STEPS, deepest) if 0 < d <= longest})
     pooled = {t: [one.document for one in campaign.pool(t)] for t in added.documents}
     return {
         "settings": settings,

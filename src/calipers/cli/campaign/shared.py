@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.cli.options import choice
+import click
+
+from calipers.cli.options import MOST, choice, texts
 from calipers.cli.output import format_options, write_out
 
 FORMATS = ("table", "json")
@@ -21,6 +23,32 @@ rule_option = choice(
     "Which grade to take where persons differ and no adjudicator has decided; of equally many the "
     "lower one.",
 )
+
+
+#: What participants are measured by.
+measure_option = texts(
+    "-m --measure measures",
+    "NAME",
+    "A measure; repeatable.  [default: those named by create, else those of the goal]",
+)
+
+
+class Depth(click.ParamType):  # type: ignore[type-arg]
+    """A number of documents from the first on, or ``all``."""
+
+    name = "depth"
+    _number = click.IntRange(1, MOST)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """The number, or the word."""
+        if isinstance(value, str) and value.strip().lower() == "all":
+            return "all"
+        try:
+            return self._number.convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}; or all.", param, ctx)
 
 
 def table_or_json(command: Any) -> Any:
