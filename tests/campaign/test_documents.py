@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
+from calipers.campaign.document_markup import tree_of
 from calipers.campaign.documents import Columns, add_documents, read_documents
 from calipers.campaign.records import Document
 from calipers.campaign.runs import add_runs
@@ -135,8 +136,112 @@ def test_folders_that_are_wrong(tmp_path: Path) -> None:
     (docs / "b").symlink_to("../secret")
     with pytest.raises(cal.InputError, match="b: is a link to a file outside of the folder"):
         list(read_documents(docs))
-    with pytest.raises(cal.InputError, match="expected documents in a folder"):
-        list(read_documents(tmp_path / "secret"))
+
+
+def test_one_file_is_one_document(pooled: cal.Campaign, tmp_path: Path) -> None:
+    files = folder(tmp_path / "docs", a_txt=b"A", b_html=b"<p>B", c_txt=b"C", d_json=b"[1]", e=PNG)
+    assert list(read_documents(files / "a.txt")) == [Document("a", b"A")]
+    assert list(read_documents(files / "a.txt", {"a.txt"})) == [Document("a.txt", b"A")]
+    assert list(read_documents(files / "e")) == [Document("e", PNG, "image/png")]
+    assert add_documents(pooled, [files / "a.txt", files / "b.html"]) == (2, [])
+    assert pooled.document("b") == Document("b", b"<p>B", "text/html")
+    for name, told in (
+        ("c.txt", "c.txt: is not pooled: 'c.txt' and 'c' are in no pool .--all adds it"),
+        ("d.json", "a table of documents is .jsonl"),
+        ("zzz.txt", "no such file"),
+    ):
+        with pytest.raises(cal.InputError, match=told):
+            add_documents(pooled, [files / name])
+    assert pooled.documents() == ["a", "b"]
+    assert add_documents(pooled, [files / "c.txt"], every=True) == (1, [])
+    assert pooled.document("c") == Document("c", b"C")
+    # A name of a column says nothing of what is no table.
+    (tmp_path / "t.jsonl").write_text('{"doc": "a", "words": "A"}\n')
+    with pytest.raises(cal.InputError, match=r"is no table, so that no column can be named .text"):
+        add_documents(pooled, [files / "a.txt", files], columns=Columns(text="words"))
+    add_documents(pooled, [files / "a.txt", tmp_path / "t.jsonl"], columns=Columns(text="words"))
+
+
+ARTICLE = """<?xml version="1.0" encoding="iso-8859-1"?>
+<!DOCTYPE article SYSTEM "http://evil.example/article.dtd">
+<!-- not said -->
+<article xmlns="urn:x" year="1999">
+  <fm><atl>Beliefs &mdash; given up</atl>
+    <au><fnm>Mira</fnm><snm>Café</snm></au></fm>
+  <bdy><sec id="s&eacute;"><st>Costs</st>
+    <p>It is <it>dear</it> &lt; <![CDATA[<b>&mdash;]]>.</p><fig src="x.png"/>
+    <p>Either <list><item>a</item><item>b</item></list> or not.</p>
+    <p xml:space="preserve">n  steps</p></sec></bdy>
+</article>
+"""
+
+
+def test_xml_is_in_utf_8_and_well_formed(tmp_path: Path) -> None:
+    raw = ARTICLE.encode("iso-8859-1")
+    files = folder(tmp_path / "docs", a_xml=raw, b_XML=b"\xef\xbb\xbf<p>x</p>")
+    (files / "c.xml").write_bytes("<p>é</p>".encode("utf-16"))
+    found = {one.document: one for one in read_documents(files)}
+    assert {one.media for one in found.values()} == {"text/xml"}
+    assert found["a"].text == ARTICLE.replace("iso-8859-1", "UTF-8")
+    assert found["b"].body == b"<p>x</p>"
+    assert found["c"].text == "<p>é</p>"
+    (tmp_path / "x.jsonl").write_text(json.dumps({"id": 1, "xml": "<p>x</p>", "text": "no"}))
+    assert list(read_documents(tmp_path / "x.jsonl")) == [Document("1", b"<p>x</p>", "text/xml")]
+    columns = Columns(xml="xml")
+    assert next(read_documents(tmp_path / "x.jsonl", columns=columns)).media == "text/xml"
+
+
+BAD_XML = {
+    "not well-formed": (b"<p>\n<b></p>", "{}:2: is no well-formed XML: mismatched tag"),
+    "no XML": (b"words", "{}:1: is no well-formed XML"),
+    "nothing": (b"", "{}:1: is no well-formed XML: no element found"),
+    "an entity": (b'<!DOCTYPE p [<!ENTITY e "eeee">]><p>&e;</p>', "{}:1: defines the entity 'e'"),
+    "a file": (b'<!DOCTYPE p [<!ENTITY e SYSTEM "/etc/passwd">]>\n<p>&e;</p>', "{}:1: defines the entity 'e'"),
+    "unknown": (b"<p>\n&zzz;</p>", "{}:2: is no well-formed XML: undefined entity"),
+    "unknown with a type": (b'<!DOCTYPE p SYSTEM "p.dtd">\n<p>&zzz;</p>', "{}:2: the entity '&zzz;' is not known"),
+    "unknown in an attribute": (b'<!DOCTYPE p SYSTEM "p.dtd">\n<p a="&zzz;"/>', "{}:2: the entity '&zzz;' is not known"),
+    "deep": (b"<a>" * 200 + b"</a>" * 200, "{}:1: more than 100 elements are open, expected a document"),
+    "not what it says": (b'<?xml version="1.0" encoding="ascii"?>\n<p>\xe9</p>', "{}:2: the byte 0xe9 is not ascii, which the file says that it is"),
+    "not UTF-8": (b"<p>\n\xe9</p>", "{}:2: the byte 0xe9 is not UTF-8, which XML is that declares no other encoding"),
+    "no encoding": (b'<?xml version="1.0" encoding="klingon"?><p/>', "{}:1: the encoding 'klingon' is not known"),
+    "undefined": (b'<?xml version="1.0" encoding="undefined"?><p/>', "{}:1: the encoding 'undefined' is not known"),
+    "a NUL": (b"<p>\n\0</p>", "{}:2: holds a NUL byte, expected XML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_XML)
+def test_what_is_no_xml_is_told_where(case: str, tmp_path: Path) -> None:
+    body, told = BAD_XML[case]
+    path = tmp_path / "a.xml"
+    path.write_bytes(body)
+    with pytest.raises(cal.InputError) as caught:
+        list(read_documents(path))
+    assert told.format(path) in str(caught.value)
+
+
+def test_the_tree_of_an_article() -> None:
+    [article] = tree_of("a", ARTICLE.replace("iso-8859-1", "UTF-8").encode())
+    assert article["attributes"] == {"year": "1999"}  # (without what names only namespaces)
+    fm, bdy = article["content"]
+    title, author = fm["content"]
+    assert title == {"tag": "atl", "shape": "heading", "content": ["Beliefs — given up"]}
+    assert (author["shape"], [one["content"] for one in author["content"]]) == (
+        "line", [["Mira"], ["Café"]],
+    )  # fmt: skip
+    [section] = bdy["content"]
+    assert (section["shape"], section["attributes"]) == ("group", {"id": "sé"})
+    _, dear, figure, either, kept = section["content"]
+    stressed = {"tag": "it", "shape": "paragraph", "content": ["dear"]}
+    assert dear["content"] == ["It is ", stressed, " < <b>&mdash;."]
+    assert figure == {"tag": "fig", "shape": "empty", "content": [], "attributes": {"src": "x.png"}}
+    assert [one if isinstance(one, str) else one["shape"] for one in either["content"]] == [
+        "Either ", "group", " or not.",
+    ]  # fmt: skip
+    assert kept == {"tag": "p", "shape": "paragraph", "content": ["n  steps"], "kept": True}
+    # What HTML has a name for is a character, and never a tag or the end of an attribute.
+    [hostile] = tree_of("a", b"<p a='&QUOT;&apos;&LT;'>&LT;script&GT;&AMP;lt;</p>")
+    assert hostile["content"] == ["<script>&lt;"]
+    assert hostile["attributes"] == {"a": "\"'<"}
 
 
 def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> None:

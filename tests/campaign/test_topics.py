@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
+from calipers.campaign.markup import parsed
 from calipers.campaign.records import Topic
 from calipers.campaign.topic_files import FORMATS, format_of, written
 from calipers.campaign.topics import add_topics, read_topics
@@ -346,3 +347,13 @@ def test_topics_of_a_campaign(campaign: cal.Campaign, tmp_path: Path) -> None:
     with pytest.raises(cal.InputError, match="d:1: topic '9' stands there twice, first in "):
         add_topics(campaign, [tmp_path / "d", tmp_path / "d"])
     assert len(campaign.topics()) == 4
+
+
+def test_elements_know_how_they_stood_there() -> None:
+    for text, sources in (
+        (b"<p/>", ["<p/>"]),
+        (b"<a><b x='/'></b><c /></a>", ["<a><b x='/'></b><c /></a>", "<b x='/'></b>", "<c />"]),
+        (b"<a><b/> > </a>", ["<a><b/> > </a>", "<b/>"]),
+    ):
+        [root] = parsed("x", text)
+        assert [one.source for one in root.walk()] == sources

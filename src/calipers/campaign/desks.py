@@ -247,14 +247,14 @@ class Desks:
                     for document in (task.document, task.other)
                     if document is not None
                 ]
-                characters += sum(d["size"] for d in documents)
+                characters += sum(size for _, size in documents)
                 if made and characters > _TOGETHER:
                     break
                 made.append(
                     {
                         "task": key,
                         "topic": task.topic,
-                        "documents": documents,
+                        "documents": [told for told, _ in documents],
                         "current": current and _judged(current, task),
                         "note": past.note(task),
                         "skipped": past.is_skipped(task),
@@ -262,17 +262,18 @@ class Desks:
                 )
         return made
 
-    def _document(self, name: str) -> dict[str, Any]:
+    def _document(self, name: str) -> tuple[dict[str, Any], int]:
+        """What a page is told of a document, and how many characters of it."""
         found = self._campaign.document(name)
         if found is None:
-            return {"document": name, "media": None, "title": "", "text": None, "size": 0}
+            return {"document": name, "media": None, "title": "", "text": None}, 0
         text = found.body.decode("utf-8", "replace") if found.media.startswith("text/") else None
         told = {"document": name, "media": found.media, "title": found.title, "text": text}
         if found.media == "text/xml":
             # (What was added in another way, and is none, is shown as text.)
             with suppress(InputError):
                 told |= {"text": None, "tree": tree_of(name, found.body)}
-        return told | {"size": 0 if text is None else len(text)}
+        return told, 0 if text is None else len(text)
 
     def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
         """The media and the bytes of the first or the second document of a task, if an image."""

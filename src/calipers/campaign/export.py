@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.settled import settled
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.formats import write_rows
+from calipers.data.formats import check_writable, write_rows
 from calipers.data.tables import BINARIES, TEXTS, extension
 from calipers.data.trec import read_rows
 from calipers.report.numbers import count
@@ -29,12 +30,41 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
+def is_table(path: str) -> bool:
+    """Whether a name means a table: CSV, TSV, JSON, JSON Lines, Parquet or Feather. Else it means
+    TREC's text; :class:`InputError` where its extension means neither."""
+    suffix, _ = extension(path)
+    if suffix in TEXTS or suffix in BINARIES or suffix == ".json":
+        return True
+    if not tidy.is_trec(suffix):
+        raise InputError(
+            f"{path}: {suffix} is no format of this; expected .txt, .trec or none for TREC's text, "
+            "or .csv, .tsv, .json, .jsonl, .parquet or .feather"
+        )
+    return False
+
+
+def compressed(path: str, make: Callable[[str], Exported]) -> Exported:
+    """What is made for a path without the extension of a compression, compressed if it has one."""
+    check_writable(path)
+    _, packed = extension(path)
+    made = make(path[: len(path) - len(packed)])
+    if packed == ".gz":
+        return replace(made, content=gzip.compress(made.content, mtime=0))
+    if packed == ".zst":
+        import pyarrow as pa
+
+        return replace(made, content=pa.compress(made.content, codec="zstd", asbytes=True))
+    return made
+
+
 def qrels(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> Exported:
     """Judgments in the format of ``path`` (TREC's four fields, JSON, a table), one grade a document
     as :func:`~calipers.campaign.settled.settled` takes it; pooled documents without one, those that
     were not drawn among them, have −1."""
+    is_table(path)
     graded, notes = _graded(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
     for topic, own in graded.items():
@@ -58,6 +88,7 @@ def sampled(
     """Judgments of a sampled pool with their strata: as text with the five fields of sample_eval
     (topic, 0, document, stratum, grade), as a table also with the probability of each document to
     be drawn."""
+    as_table = is_table(path)
     graded, notes = _graded(campaign, assessor, rule)
     drawn = {(of.topic, of.stratum): (of.sampled, of.size) for of in campaign.strata()}
     columns: dict[str, list[Any]] = {
@@ -75,8 +106,7 @@ def sampled(
     more = sum(map(len, graded.values())) - pooled
     if more:
         notes.append(f"judged but not pooled, and left out: {count(more, 'documents')}")
-    suffix, _ = extension(path)
-    if suffix in TEXTS or suffix in BINARIES:
+    if as_table:
         import pyarrow as pa
 
         return Exported(tidy.written(pa.table(columns), path, exact=True), tuple(notes))
@@ -112,31 +142,41 @@ def _graded(
     return graded, notes
 
 
-def prefs(campaign: Campaign, *, assessor: str | None = None) -> Exported:
-    """Preferences as TREC writes them: topic, assessor, pair, document, level.
+#: The columns of preferences, in the order of TREC's text.
+PREFERENCES = "topic", "assessor", "part", "doc", "grade"
+
+
+def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> Exported:
+    """Preferences as TREC writes them: topic, assessor, pair, document, level; or as a table of
+    these, by the extension of ``path``.
 
     The preferred document of a pair has level 2, the other one 1, and both 1 where neither is
     preferred. Where the preferences of an assessor go round in a circle, which no such file may
     hold, each pair is a group of its own.
     """
-    known = campaign.assessors()
+    as_table, known = is_table(path), campaign.assessors()
     found: dict[tuple[str, str], list[Preference]] = defaultdict(list)
     for one in campaign.preferences(assessor, again=False):
         if assessor is not None or known[one.assessor].kind == "person":
             found[one.topic, one.assessor].append(one)
     if not found:
         raise InputError(f"{campaign.path}: there are no preferences yet")
-    lines, circles = [], []
+    rows, circles = list[tuple[str, str, str, str, int]](), list[str]()
     for (topic, name), own in found.items():
         apart = _is_circular(own)
         circles += [f"{name} (topic {topic})"] * apart
         for place, one in enumerate(own, 1):
-            group = "_".join(name.split()) + f"-{place}" * apart
+            group = (name if as_table else "_".join(name.split())) + f"-{place}" * apart
             for document, level in ((one.document, one.grade > 0), (one.other, one.grade < 0)):
-                fields = _field(topic), _field(group), str(place), _field(document), str(1 + level)
-                lines.append(" ".join(fields))
+                rows.append((topic, group, str(place), document, 1 + level))
     told = f"preferences go round in a circle, and stand each by itself: {', '.join(circles)}"
-    return Exported(_lines(iter(lines)), (told,) if circles else ())
+    notes = (told,) if circles else ()
+    if as_table:
+        import pyarrow as pa
+
+        columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
+        return Exported(tidy.written(pa.table(columns), path, exact=True), notes)
+    return Exported(_lines(" ".join(_field(str(one)) for one in row) for row in rows), notes)
 
 
 def _is_circular(own: list[Preference]) -> bool:

@@ -14,7 +14,16 @@ from uuid import uuid4
 from calipers.campaign.records import Event
 from calipers.data.errors import InputError, did_you_mean, listed, shown
 from calipers.data.groups import Rows, rows_of_file
-from calipers.data.tables import BINARIES, TEXTS, as_arrow, check_file, extension, read_table
+from calipers.data.tables import (
+    BINARIES,
+    TEXTS,
+    as_arrow,
+    check_file,
+    extension,
+    read_errors,
+    read_json,
+    read_table,
+)
 from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
 
 #: What a file holds: TREC's judgments, TREC's preferences, or a table of either.
@@ -61,6 +70,8 @@ def rows_of(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[Ro
         return _of_table("judgments", as_arrow(source), assessor)
     path = os.fspath(source)
     suffix, _ = extension(path)
+    if kind in (None, "table") and suffix == ".json":
+        return _of_table(path, _as_table(path, read_json(path)), assessor)
     if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
         return _of_file(path, assessor)
     check_file(path, "judgments")
@@ -144,11 +155,35 @@ def _of_file(path: str, assessor: str | None) -> Iterator[Row]:
     return _of_table(path, table, assessor, uncovered if is_csv else str)
 
 
+def _as_table(path: str, rows: Any) -> Any:
+    """A list of objects as a table, and so the grades of an object of topics and documents."""
+    import pyarrow as pa
+
+    if isinstance(rows, dict) and all(isinstance(of, dict) for of in rows.values()):
+        graded = [(topic, d, grade) for topic, of in rows.items() for d, grade in of.items()]
+        rows = [dict(zip(("topic", "document", "grade"), row, strict=True)) for row in graded]
+    if not isinstance(rows, list):
+        raise InputError(
+            f"{path}: expected a list of objects, or grades by topic and document, is {shown(rows)}"
+        )
+    for place, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: row {place}: expected an object, is {shown(row)}")
+    names = dict.fromkeys(name for row in rows for name in row)
+    with read_errors(path, "judgments"):
+        return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
 _NUMBERS = {*GRADE, "seconds", "shown", "again"}
 
 
 def _of_table(path: str, table: Any, assessor: str | None, plain: Any = str) -> Iterator[Row]:
     names = table.column_names
+    if "part" in names and "other" not in names:
+        raise InputError(
+            f"{path}: has a column of parts, as TREC's preferences have; expected their text "
+            "(--kind prefs), or a table with the columns document, other and grade"
+        )
     found = {
         what: next((name for name in accepted if name in names), None)
         for what, accepted in COLUMNS.items()

@@ -187,7 +187,10 @@ class _Tree:
 
     def _end(self, _: str) -> None:
         element, start = self._open.pop()
-        end = self._text.index(b">", self._parser.CurrentByteIndex) + 1
+        end = self._parser.CurrentByteIndex
+        # (Behind an empty element's only tag expat is past its end, else before the closing tag.)
+        if element.content or self._text[end - 2 : end] != b"/>":
+            end = self._text.index(b">", end) + 1
         element.whole, element.span = self._text, (start, end)
 
     def _characters(self, text: str) -> None:

@@ -96,20 +96,22 @@ def _type(column: str) -> Any:
 
 
 def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
-    """A table in the format that the extension of a path means: CSV, TSV, JSON Lines, Parquet or
-    Feather.
+    """A table in the format that the extension of a path means: CSV, TSV, JSON, JSON Lines, Parquet
+    or Feather.
 
     In CSV and TSV text that a spreadsheet would take for a formula gets an apostrophe in front,
     unless it has to be ``exact`` for other tools. Bytes, such as the content of documents, have a
     place in Parquet and Feather only.
     """
     suffix, packed = extension(path)
-    made = _FORMATS.get(BINARIES.get(suffix) or TEXTS.get(suffix, ""))
+    made = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
     if made is None or packed:
-        raise InputError(f"{path}: expected .csv, .tsv, .jsonl, .parquet or .feather")
-    if suffix in TEXTS and "body" in rows.column_names:
+        raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
+    if suffix not in BINARIES and "body" in rows.column_names:
         rows = rows.drop_columns(["body"])
-    return _exact_csv(rows) if exact and made is _csv else made(rows)
+    if exact and TEXTS.get(suffix) in _DELIMITERS:
+        return _exact(rows, _DELIMITERS[TEXTS[suffix]])
+    return made(rows)
 
 
 def _csv(rows: pa.Table) -> bytes:
@@ -118,11 +120,14 @@ def _csv(rows: pa.Table) -> bytes:
     return csv_text(rows.to_pylist(), rows.column_names).encode()
 
 
-def _exact_csv(rows: pa.Table) -> bytes:
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def _exact(rows: pa.Table, delimiter: str) -> bytes:
     from pyarrow import csv
 
     stream = BytesIO()
-    csv.write_csv(rows, stream, csv.WriteOptions(quoting_style="needed"))
+    csv.write_csv(rows, stream, csv.WriteOptions(delimiter=delimiter, quoting_style="needed"))
     return stream.getvalue()
 
 
@@ -145,6 +150,11 @@ def _jsonl(rows: pa.Table) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows.to_pylist()).encode()
 
 
+def _json(rows: pa.Table) -> bytes:
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows.to_pylist()]
+    return ("[" + ",\n ".join(lines) + "]\n").encode()
+
+
 def _parquet(rows: pa.Table) -> bytes:
     from pyarrow import parquet
 
@@ -161,9 +171,20 @@ def _feather(rows: pa.Table) -> bytes:
     return stream.getvalue()
 
 
+#: Extensions of TREC's text.
+_TREC = ("", ".txt", ".text", ".trec", ".qrels", ".qrel", ".prefs", ".sample", ".topics", ".sgml")
+
+
+def is_trec(suffix: str) -> bool:
+    """Whether an extension is one of TREC's text: none, a usual one, or one with a digit, as in
+    NIST's ``topics.51-100``."""
+    return suffix in _TREC or any(sign.isdigit() for sign in suffix)
+
+
 _FORMATS: Mapping[str, Callable[[Any], bytes]] = {
     "csv": _csv,
     "tsv": _tsv,
+    "json": _json,
     "jsonl": _jsonl,
     "parquet": _parquet,
     "feather": _feather,

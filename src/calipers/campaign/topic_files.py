@@ -1,4 +1,4 @@
-"""Topics as text: INEX's XML, TREC's XML and its text of old, TSV, CSV, JSON Lines, Parquet."""
+"""Topics as text: INEX's XML, TREC's XML and its text of old, TSV, CSV, JSON, and Parquet."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from calipers.campaign.records import Topic
+from calipers.campaign.tidy import is_trec
 from calipers.campaign.topic_markup import FIELDS
 from calipers.data.errors import InputError, shown
 from calipers.data.tables import BINARIES, TEXTS, extension
 
 #: Formats of topics.
-FORMATS = ("inex", "trec", "xml", "tsv", "csv", "jsonl", "parquet")
+FORMATS = ("inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet")
 
 _WIDTH = 80
 
@@ -36,13 +37,21 @@ _TREC_MORE = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "
 
 def format_of(path: str, topics: Sequence[Topic]) -> str:
     """The format that the extension of a path means: of ``.xml`` INEX's where all topics are CO or
-    CAS, else TREC's; and TREC's text where it means none."""
-    suffix, _ = extension(path)
-    if suffix == ".xml":
+    CAS, else TREC's; TREC's text where there is none; :class:`InputError` where it means nothing
+    that topics are written as."""
+    suffix, packed = extension(path)
+    if suffix == ".xml" and not packed:
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
+    feather = BINARIES.get(suffix) == "feather"
+    if packed or feather or (suffix not in (*BINARIES, *TEXTS, ".json") and not is_trec(suffix)):
+        raise InputError(
+            f"{path}: topics are not written as {packed or suffix}; expected .xml, .tsv, .csv, "
+            ".json, .jsonl, .parquet, or .txt or none for TREC's text (--topics-format says "
+            "otherwise)"
+        )
     if suffix in TEXTS:
         return TEXTS[suffix]
-    return "parquet" if BINARIES.get(suffix) == "parquet" else "trec"
+    return {".json": "json", **BINARIES}.get(suffix, "trec")
 
 
 def written(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
@@ -55,6 +64,7 @@ def written(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
         "xml": _xml,
         "tsv": _tsv,
         "csv": _csv,
+        "json": _json_array,
         "jsonl": _jsonl,
     }
     left_out: set[str] = set()
@@ -227,9 +237,19 @@ def _json(topic: Topic) -> str | None:
 
 
 def _jsonl(topics: Sequence[Topic], left_out: set[str]) -> str:
-    rows = (_row(topic) | {"details": dict(topic.details)} for topic in topics)
-    kept = ({name: value for name, value in row.items() if value} for row in rows)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+    return "".join(f"{line}\n" for line in _objects(topics))
+
+
+def _json_array(topics: Sequence[Topic], left_out: set[str]) -> str:
+    return "[" + ",\n ".join(_objects(topics)) + "]\n"
+
+
+def _objects(topics: Sequence[Topic]) -> Iterator[str]:
+    """Of each topic a JSON object of what it has."""
+    for topic in topics:
+        row = _row(topic) | {"details": dict(topic.details)}
+        kept = {name: value for name, value in row.items() if value}
+        yield json.dumps(kept, ensure_ascii=False)
 
 
 def _parquet(topics: Sequence[Topic]) -> bytes:

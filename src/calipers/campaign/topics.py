@@ -1,9 +1,10 @@
-"""Topics from files: INEX and TREC markup, TSV, CSV, Parquet and JSON Lines."""
+"""Topics from files: INEX and TREC markup, TSV, CSV, Parquet, JSON and JSON Lines."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,12 +28,14 @@ _NAMES = {name: field for field, names in FIELDS.items() for name in names} | {
     "details": "details",
 }
 #: `query` names a topic where nothing else does, and is its text where something does.
+_APART = re.compile(r"[\s,]*")
 _ALWAYS_IDS = tuple(name for name in _IDS if name != "query")
 
 
 def read_topics(source: str | os.PathLike[str]) -> list[Topic]:
     """The topics in a file: XML of INEX or TREC, TREC's text of old with open tags, TSV (``id``,
-    ``title``, and, under a header, any field), CSV, Parquet, Feather or JSON Lines.
+    ``title``, and, under a header, any field), CSV, Parquet, Feather, JSON (a list of objects) or
+    JSON Lines.
 
     Raises
     ------
@@ -92,6 +95,8 @@ def _topics(path: str) -> Iterator[tuple[int, Topic]]:
     start = text.lstrip()[:1]
     if not start:
         raise InputError(f"{path}: is empty, expected topics")
+    if suffix == ".json" and start in b"[{":
+        return _of_json(path, text)
     if TEXTS.get(suffix) == "jsonl" or start == b"{":
         return _of_json_lines(path, text)
     if start == b"<" and TEXTS.get(suffix) != "tsv":
@@ -109,6 +114,32 @@ def _of_table(path: str) -> Iterator[tuple[int, Topic]]:
         if is_text:
             row = {n: uncovered(v) if isinstance(v, str) else v for n, v in row.items()}  # noqa: PLW2901
         yield number, _of_row(f"{path}:{number}", row)
+
+
+def _of_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+    """The objects of a list, each with the line in which it begins; or an object in each line."""
+    whole = text.decode()
+    if not whole.lstrip().startswith("["):
+        yield from _of_json_lines(path, text)
+        return
+    try:
+        rows = json.loads(whole)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is no JSON: {error.msg}") from None
+    except RecursionError:
+        raise InputError(f"{path}: expected a list of JSON objects, with less in each") from None
+    decoder, at = json.JSONDecoder(), whole.index("[") + 1
+    line = 1 + whole.count("\n", 0, at)
+    for row in rows:
+        before, at = at, _APART.match(whole, at).end()  # type: ignore[union-attr]
+        line += whole.count("\n", before, at)
+        where = f"{path}:{line}"
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: expected a JSON object, is {shown(row)}")
+        yield line, _of_row(where, row)
+        _, end = decoder.raw_decode(whole, at)
+        line += whole.count("\n", at, end)
+        at = end
 
 
 def _of_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @click.command("export", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@text("--qrels", "FILE", "Judgments: TREC text, or by the extension a table.", type=OutFile())
+@text(
+    "--qrels", "FILE", "Judgments: TREC text, or by the extension JSON or a table.", type=OutFile()
+)
 @text(
     "--sampled",
     "FILE",
@@ -29,12 +31,19 @@ if TYPE_CHECKING:
     "with probabilities.",
     type=OutFile(),
 )
-@text("--prefs", "FILE", "Preferences, as TREC writes them.", type=OutFile())
+@text(
+    "--prefs", "FILE", "Preferences, as TREC writes them, or as a table of these.", type=OutFile()
+)
 @text("--judgments", "FILE", "Every judgment with who, when and how long; a table.", type=OutFile())
-@text("--topics", "FILE", "Topics: .xml, .tsv, .csv, .jsonl, .parquet, else TREC.", type=OutFile())
+@text(
+    "--topics",
+    "FILE",
+    "Topics: .xml, .tsv, .csv, .json, .jsonl, .parquet, or TREC's text (.txt, .trec or none).",
+    type=OutFile(),
+)
 @click.option(
     "--topics-format",
-    type=click.Choice(["inex", "trec", "xml", "tsv", "csv", "jsonl", "parquet"]),
+    type=click.Choice(["inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet"]),
     help="Format of the topics.  [default: by the extension; .xml is INEX where all are CO or CAS]",
 )
 @text("--runs", "FOLDER", "The runs, each as a TREC file in this folder.", type=OutFolder())
@@ -56,7 +65,9 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
     judged it. Pooled documents that nobody has judged, or that were not drawn from their stratum,
     have −1. Repeats that were planted do not count, and programs only where --assessor names one.
     In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front (but
-    not in --qrels and --sampled, which other tools read). Files are written whole or not at all.
+    not in --qrels, --sampled and --prefs, which other tools read). Extensions say the format:
+    .json, .csv, .tsv, .jsonl, .parquet or .feather; .txt, .trec, .qrels or none for TREC's text;
+    .gz or .zst behind those of text. Others are refused. Files are written whole or not at all.
 
     \b
     Examples:
@@ -80,22 +91,27 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
     from calipers.campaign.topic_files import format_of, written
 
     assessor, rule = asked["assessor"], asked["rule"]
-    made = {}
-    if (path := asked["qrels"]) is not None:
-        made[path] = "--qrels", export.qrels(campaign, path, assessor=assessor, rule=rule)
-    if (path := asked["sampled"]) is not None:
-        made[path] = "--sampled", export.sampled(campaign, path, assessor=assessor, rule=rule)
-    if (path := asked["prefs"]) is not None:
-        made[path] = "--prefs", export.prefs(campaign, assessor=assessor)
-    if (path := asked["judgments"]) is not None:
-        rows = export.judgments(campaign, assessor)
-        made[path] = "--judgments", export.Exported(tidy.written(rows, path))
-    if (path := asked["topics"]) is not None:
-        topics = campaign.topics()
-        content, left_out = written(topics, asked["topics_format"] or format_of(path, topics))
+
+    def topics(path: str) -> Exported:
+        every = campaign.topics()
+        content, left_out = written(every, asked["topics_format"] or format_of(path, every))
         notes = [f"has no place for {', '.join(left_out)}, which is left out"] if left_out else []
-        made[path] = "--topics", export.Exported(content, tuple(notes))
-    return made
+        return export.Exported(content, tuple(notes))
+
+    makers: dict[str, Callable[[str], Exported]] = {
+        "qrels": lambda path: export.qrels(campaign, path, assessor=assessor, rule=rule),
+        "sampled": lambda path: export.sampled(campaign, path, assessor=assessor, rule=rule),
+        "prefs": lambda path: export.prefs(campaign, path, assessor=assessor),
+        "judgments": lambda path: export.Exported(
+            tidy.written(export.judgments(campaign, assessor), path)
+        ),
+        "topics": topics,
+    }
+    return {
+        asked[what]: (f"--{what}", export.compressed(asked[what], make))
+        for what, make in makers.items()
+        if asked[what] is not None
+    }
 
 
 def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels
+
+#: So many whole numbers all have a tick.
+_MOST_TICKS = 15
 
 #: The rows of a line: its name, x and y.
 Points = Sequence[tuple[str, float, float]]
@@ -27,7 +31,7 @@ def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
         dashes = [list(one) for one in vega.DASHES]
         dash = vega.category("name", scale=vega.scale(shown, dashes), legend=legend)
     exact = {"zero": False, "nice": False}
-    across = vega.quantity("x", title=x, scale=exact, axis={"tickMinStep": 1})
+    across = vega.quantity("x", title=x, scale=exact, axis=_whole_ticks(points))
     up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if share else {"zero": True})
     line = {"type": "line", "strokeWidth": 2, "point": False}
     return vega.whole(
@@ -38,6 +42,14 @@ def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
             vega.layer(rows, vega.dot(size=40), x=across, y=up, color=hue),
         ],
     )
+
+
+def _whole_ticks(points: Points) -> Spec:
+    """Ticks at whole numbers; at each where they are few."""
+    first, last = (f((at for _, at, _ in points), default=0) for f in (min, max))
+    if last - first > _MOST_TICKS:
+        return {"tickMinStep": 1}
+    return {"values": list(range(math.ceil(first), math.floor(last) + 1)), "format": "d"}
 
 
 def bar_chart(bars: Points, x: str) -> Spec:
