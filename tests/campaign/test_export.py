@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -114,6 +115,34 @@ def test_qrels(judged: cal.Campaign) -> None:
     assert b'"=x",-1' in export.qrels(judged, "q.csv").content  # for tools: as it is
 
 
+ENDS = ("", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".feather", ".txt.gz", ".csv.zst", ".json.gz")  # fmt: skip
+
+
+def test_files_are_what_their_names_say(judged: cal.Campaign, tmp_path: Path) -> None:
+    """Whatever the extension, what is read again is the same; what means nothing is refused."""
+    run = {"1": {"b": 3, "a": 2, "c": 1}, "2": {"=x": 1}}
+    judged.record(Event("z", "bob", "2", "=x", grade=2))
+    for what, make, measure in (
+        ("qrels", export.qrels, "nDCG"), ("sampled", export.sampled, "xinfAP"),
+        ("prefs", export.prefs, "prefs_simp"),
+    ):  # fmt: skip
+        found = {}
+        for end in ENDS:
+            path = str(tmp_path / f"{what}{end}")
+            made = export.compressed(path, lambda bare, make=make: make(judged, bare))
+            Path(path).write_bytes(made.content)
+            evaluation = cal.retrieval(path, run, measures=[measure], interval="none")
+            found[end] = evaluation[0].value, evaluation.per_unit.to_csv()
+        assert len(set(found.values())) == 1, (what, found)
+        assert Path(tmp_path / f"{what}.json").read_text().lstrip()[0] in "[{"
+        for wrong in ("xml", "yaml", "html", "foo"):
+            with pytest.raises(cal.InputError, match=f"a.{wrong}: .{wrong} is no format of this"):
+                make(judged, f"a.{wrong}")
+        for wrong in ("a.parquet.gz", "a.txt.bz2"):
+            with pytest.raises(cal.InputError, match="compress"):
+                export.compressed(wrong, lambda bare: pytest.fail("made in vain"))
+
+
 def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_bytes(export.sampled(judged, str(path)).content)
@@ -212,7 +241,7 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
         assert "'=misread" in made[f"events.{kind}"].content.decode()
 
 
-@pytest.mark.parametrize("end", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("end", ["csv", "tsv", "json", "jsonl", "parquet"])
 def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
     path = tmp_path / f"j.{end}"
     path.write_bytes(tidy.written(export.judgments(judged), str(path)))
@@ -222,6 +251,30 @@ def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_pat
         assert [j[:-1] for j in other.judgments()] == [j[:-1] for j in judged.judgments()]
         assert [p[:-1] for p in other.preferences()] == [p[:-1] for p in judged.preferences()]
         assert other.assessors()["gpt"].kind == "program"
+
+
+def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) -> None:
+    path = tmp_path / "q.json"
+    path.write_bytes(export.qrels(judged, str(path)).content)
+    with cal.Campaign.create(tmp_path / "b.campaign") as other:
+        other.add_topics(judged.topics())
+        done = import_judgments(other, path, assessor="ada")
+        assert (done.new, done.unjudged) == (3, 4)
+        assert {(j.document, j.grade) for j in other.judgments()} == {
+            ("a", 1), ("b", 3), ("outside", 0),
+        }  # fmt: skip
+        for text, told in (
+            ("[1]", "row 0: expected an object, is 1"),
+            ('{"1": 3}', "expected a list of objects, or grades by topic and document"),
+            ('{"1": {"a": "x"}}', "row 0: grade is 'x', expected a whole number"),
+        ):
+            path.write_text(text)
+            with pytest.raises(cal.InputError, match=told):
+                import_judgments(other, path, assessor="ada")
+        # Levels of preferences are no grades.
+        path.write_bytes(export.prefs(judged, str(path)).content)
+        with pytest.raises(cal.InputError, match="has a column of parts, as TREC's preferences"):
+            import_judgments(other, path, assessor="ada")
 
 
 def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
@@ -296,6 +349,13 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "runs/a.run exists; --force writes over it" in told
     assert not (tmp_path / "t.xml").exists()
     run("export", "c", "--topics", "t.xml", "--runs", "runs", "--force")
+    run("export", "c", "--topics", "t.json", "--qrels", "q.json.gz")
+    assert [one["topic"] for one in json.loads((tmp_path / "t.json").read_text())] == ["1", "2"]
+    assert json.loads(gzip.decompress((tmp_path / "q.json.gz").read_bytes())) == {"1": {"x": 1}}
+    assert "topics are not written as .yaml" in run("export", "c", "--topics", "t.yaml", code=3)
+    assert "no format of this" in run("export", "c", "--qrels", "q", "--prefs", "p.xml", code=3)
+    run("export", "c", "--topics", "t.yaml", "--topics-format", "tsv")
+    assert (tmp_path / "t.yaml").read_text().startswith("topic\t")
     assert run("export", "c", "--qrels", "-").stdout == "1 0 x 1\n"
     assert "say what to write" in run("export", "c", code=2).stderr
     assert "import" in run("log", "c").stdout

@@ -516,6 +516,53 @@ def test_nothing_in_a_document_runs_loads_or_leads_away(browser: Any, serve: Ser
     assert server.judged() == {"1-000": 1}
 
 
+XML = """<article year="1999" onclick="alert(1)" xmlns="http://www.w3.org/1999/xhtml">
+  <fm><atl>A lamp</atl><au><fnm>Mira</fnm><snm>Wick</snm></au></fm>
+  <bdy><sec id="s1"><st>Oil</st><p>The <it>lamp</it> burns <script>document.title = "ran"</script>
+    &lt;img src="http://evil.example/x"&gt;.</p>
+    <img src="http://evil.example/y.png" onerror="document.title = 'ran'"/>
+    <p>It needs <list><item>oil</item><item>a wick</item></list> every day.</p>
+    <constructor>odd <__proto__>names</__proto__></constructor>
+    <a href="javascript:document.title = 'ran'">go</a></sec></bdy>
+</article>"""
+
+
+def test_xml_is_shown_with_its_structure_and_does_nothing(
+    browser: Any, serve: Serve, evil: Site
+) -> None:
+    contents = (Document("", XML.encode(), "text/xml"), Document("", b"<p>torn", "text/xml"))
+    server = serve(3, "--order", "pool", contents=contents)
+    page = opened(browser, server.links["ann"], viewport={"width": 1280, "height": 1200})
+    words = page.locator(".words.xml")
+    look(page, "xml")
+    assert words.locator("h1, img, script, a, article, iframe, [onclick], [src]").count() == 0
+    assert words.get_by_role("heading", level=3).all_inner_texts() == ["A lamp", "Oil"]
+    assert words.locator("mark").all_inner_texts() == ["lamp", "lamp"]
+    labels = words.locator(".tag").all_inner_texts()
+    assert labels == [
+        'article year="1999" onclick="alert(1)"', "fm", "atl", "au", "fnm", "snm", "bdy",
+        'sec id="s1"', "st", "p", 'img src="http://evil.example/y.png" onerror="document.title = '
+        "'ran'\"", "p", "list", "item", "item", "constructor",
+        "a href=\"javascript:document.title = 'ran'\"",
+    ]  # fmt: skip
+    paragraphs = words.locator(".element.paragraph").all_inner_texts()
+    assert " ".join(paragraphs[0].split()) == (
+        'p The lamp burns document.title = "ran" <img src="http://evil.example/x">.'
+    )
+    assert "odd names" in " ".join(paragraphs[-2].split())
+    assert words.locator("em").inner_text() == "lamp"
+    words.get_by_text("go", exact=True).click()
+    page.wait_for_timeout(300)
+    assert page.title() == "Lighthouses: judging"
+    assert evil.requests == []
+    press(page, "2")
+    # What is no XML, and came in another way, is text.
+    sync_api.expect(page.locator(".words")).to_have_text("<p>torn")
+    assert page.locator(".words.xml").count() == 0
+    saved(page)
+    assert server.judged() == {"1-000": 2}
+
+
 def test_the_frame_alone_is_safe(browser: Any, serve: Serve, evil: Site) -> None:
     """Had the page not cleaned a document, its frame would still run and load nothing."""
     server = serve(2)
@@ -663,6 +710,18 @@ def test_axe_finds_nothing_beside_each_other(
         color_scheme=scheme, bypass_csp=True,
     )  # fmt: skip
     look(page, f"{width}-{scheme}-pair")
+    assert problems(page) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_axe_finds_nothing_in_xml(browser: Any, serve: Serve, width: int, scheme: str) -> None:
+    server = serve(2, "--order", "pool", contents=(Document("", XML.encode(), "text/xml"),))
+    page = opened(
+        browser, server.links["ann"], viewport={"width": width, "height": 800},
+        color_scheme=scheme, bypass_csp=True,
+    )  # fmt: skip
+    look(page, f"{width}-{scheme}-xml")
     assert problems(page) == []
     page.context.close()
 

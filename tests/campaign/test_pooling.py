@@ -101,6 +101,10 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
         ),
         (lambda: pooling.weights(RANKINGS, "1", "rrf", -1), "parameter of rrf is -1"),
         (lambda: pooling.depth_pool(RANKINGS, 0), "depth is 0"),
+        (
+            lambda: pooling.depth_pool(RANKINGS, "every"),
+            "depth is 'every', expected a whole number",
+        ),
         (lambda: pooling.take(RANKINGS, True), "number is True"),
         (lambda: adaptive.Queue(RUNS, "best"), "method is 'best'"),
         (lambda: adaptive.Queue({}), "there is no run"),

@@ -76,13 +76,13 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
         page = report.page(campaign, draws=2)
         again = report.page(campaign, draws=2)
     assert headings(page) == [
-        "Systems", "Topics", "Pool", "Progress", "Agreement", "Is it good enough?",
-        "What the topics tell apart", "Provenance",
+        "Participants", "Systems", "Topics", "Pool", "Progress", "Agreement",
+        "Is it good enough?", "What the topics tell apart", "Provenance",
     ]  # fmt: skip
     assert page == again
     assert "12 of 12 documents judged" in page
     assert "4 documents are disputed, and 0 decided." in page
-    assert len(pictures) == 2 * 5
+    assert len(pictures) == 2 * 7
     # It asks for nothing, and what came with the data is text.
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -81,6 +81,37 @@ def test_a_pool_and_a_further_one(path: Path) -> None:
     assert "documents are judged already" in str(refused.exception)
 
 
+def test_a_pool_of_all_that_runs_retrieved(path: Path) -> None:
+    every = {d for _, ranking in RUNS.values() for d in ranking}
+    longest = max(len(ranking) for _, ranking in RUNS.values())
+    said = json.loads(run("pool", path, "--depth", "ALL", "--format", "json").stdout)
+    assert said["settings"] == {"method": "depth", "depth": "all"}
+    assert [one["pooled"] for one in said["topics"]][:3] == [len(every)] * 3
+    assert said["growth"][-1]["depth"] == longest
+    assert said["growth"][-1]["documents"] == 3 * len(every)
+    with cal.Campaign.open(path, readonly=True) as campaign:
+        assert {one.document for one in campaign.pool("1")} == {f"1{d}" for d in every}
+        assert steps.pooled_depth(campaign) is None
+        assert steps.whole_pool(campaign, "all") == steps.whole_pool(campaign, longest)
+        assert steps.adaptive_order(campaign) is None
+    # A pool of all is as deep as they get, whatever follows.
+    run("pool", path, "--depth", "2")
+    with cal.Campaign.open(path, readonly=True) as campaign:
+        assert steps.pooled_depth(campaign) is None
+    run("pool", path, "--depth", "all", "--order", "move-to-front", "--burn-in", 0, "--replace")
+    with cal.Campaign.open(path) as campaign:
+        upcoming = steps.adaptive_order(campaign)
+        assert upcoming is not None
+        assert set(upcoming("1", {}, frozenset())) == {f"1{d}" for d in every}
+    judged(path, [("ann", "1", "1a", 1), ("ann", "2", "2b", 1)])
+    deep = json.loads(run("check", path, "--depth", "all", "--format", "json").stdout)
+    assert deep["left_out"] == json.loads(run("check", path, "--format", "json").stdout)["left_out"]
+    for wrong in ("none", "0", "-1", "1.5"):
+        refused = CliRunner().invoke(cli, ["campaign", "pool", str(path), "--depth", wrong])
+        assert refused.exit_code != 0
+        assert "or all" in str(refused.exception) + refused.output, wrong
+
+
 def test_nothing_is_written_by_a_dry_run(path: Path) -> None:
     before = path.read_bytes()
     run("pool", path, "--take", 3, "--by", "rbp", "--dry-run")

@@ -306,22 +306,46 @@ def test_what_a_format_has_no_place_for_is_told(tmp_path: Path) -> None:
     topics = read(tmp_path, CO + CAS) + read(tmp_path, WEB.encode("latin1")) + read(tmp_path, OLD)
     assert written(topics, "trec")[1] == ["ct-no", "kind", "parts", "subtopic", "type"]
     assert written(topics, "inex")[1] == ["con", "dom", "head", "subtopic", "type"]
-    for kind in ("xml", "csv", "jsonl", "parquet"):
+    for kind in ("xml", "csv", "json", "jsonl", "parquet"):
         text, left_out = written(topics, kind)
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{kind}")) == bare(topics)
     authored = [Topic("1", "a", author="A & B"), Topic("2", "b", kind="CAS")]
-    for kind in ("inex", "xml", "tsv", "csv", "jsonl", "parquet"):
+    for kind in ("inex", "xml", "tsv", "csv", "json", "jsonl", "parquet"):
         text, left_out = written(authored, kind)
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{EXT.get(kind, kind)}")) == authored
     assert written(authored, "trec")[1] == ["author", "kind"]
     with pytest.raises(cal.InputError, match="holds the character"):
         written([Topic("1", "a\x01")], "xml")
-    assert [format_of(name, topics[:2]) for name in ("a.xml", "a.txt", "a.tsv.gz")] == [
-        "inex", "trec", "tsv",
-    ]  # fmt: skip
+    kinds = {
+        "a.xml": "inex", "a.txt": "trec", "a.tsv.gz": "tsv", "a.json": "json", "a.NDJSON": "jsonl",
+        "topics.51-100": "trec", "topics": "trec", "-": "trec", "a.trec": "trec",
+    }  # fmt: skip
+    assert {name: format_of(name, topics[:2]) for name in kinds} == kinds
+    for name in ("a.yaml", "a.feather", "a.html", "a.foo"):
+        with pytest.raises(cal.InputError, match=f"{name}: topics are not written as .{name[2:]}"):
+            format_of(name, topics)
     assert format_of("a.xml", topics) == "xml"
+
+
+def test_a_list_of_json_objects(tmp_path: Path) -> None:
+    text = '[{"id": 1, "title": "a"},\n\n {"id": "2",\n "query": "b", "x": [1]} ]\n'
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    first, second = read_topics(path)
+    assert (first.title, second.title, second.details) == ("a", "b", {"x": [1]})
+    path.write_text('{"id": 1, "title": "a"}\n{"id": 2, "title": "b"}\n')
+    assert [topic.title for topic in read_topics(path)] == ["a", "b"]
+    for wrong, told in (
+        ('[{"id": 1, "title": "a"},\n {"id": 2]', "t.json:2: is no JSON: "),
+        ('[{"id": 1, "title": "a"},\n 3]', "t.json:2: expected a JSON object, is 3"),
+        ('[\n{"id": 1, "title": "a"},\n{"id": 1, "title": "b"}]', "t.json:3: topic '1' stands there twice, first in .*t.json:2"),
+        ("[" * 100_000, "with less in each"),
+    ):  # fmt: skip
+        path.write_text(wrong)
+        with pytest.raises(cal.InputError, match=told):
+            read_topics(path)
 
 
 def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from calipers.data.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def goal_of(name: str) -> Goal:
     raise InputError(f"goal {shown(name)}, expected top-K, such as top-10, or high recall")
 
 
-def measures_named(names: str | Iterable[str]) -> tuple[str, ...]:
+def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     """The measures of these names, each by its own; names of several are taken apart, as
     :func:`calipers.retrieval` does.
 
@@ -56,14 +60,14 @@ def measures_named(names: str | Iterable[str]) -> tuple[str, ...]:
     ('AP', 'nDCG@10')
     """
     from calipers.evaluate.of_several import spelled_out
-    from calipers.measures import parse
+    from calipers.measures import Measure, parse
     from calipers.measures.families import TASKS
 
     if not isinstance(names, str | Iterable):
         raise InputError(f"measures are {shown(names)}, expected names such as nDCG@10")
     made = list[str]()
     for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
-        measure = parse(name, TASKS["retrieval"])
+        measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
         if measure.definition.family not in ("retrieval", "sampled"):
             raise InputError(
                 f"{measure} is of documents judged in groups or two by two; expected a measure of "

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import calipers
 from calipers.campaign import events
@@ -33,6 +33,9 @@ from calipers.campaign.records import (
     Topic,
 )
 from calipers.data.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
 
 
 class Campaign(CampaignFile):
@@ -64,7 +67,7 @@ class Campaign(CampaignFile):
         name: str | None = None,
         goal: str = "top-10",
         grades: Mapping[int, str] | None = None,
-        measures: str | Iterable[str] | None = None,
+        measures: str | Iterable[str | Measure] | None = None,
     ) -> Campaign:
         """A new campaign; :class:`InputError` where there is a file already.
 

@@ -39,19 +39,16 @@ def format_of(path: str, topics: Sequence[Topic]) -> str:
     """The format that the extension of a path means: of ``.xml`` INEX's where all topics are CO or
     CAS, else TREC's; TREC's text where there is none; :class:`InputError` where it means nothing
     that topics are written as."""
-    suffix, packed = extension(path)
-    if suffix == ".xml" and not packed:
+    suffix, _ = extension(path)
+    if suffix == ".xml":
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
-    feather = BINARIES.get(suffix) == "feather"
-    if packed or feather or (suffix not in (*BINARIES, *TEXTS, ".json") and not is_trec(suffix)):
+    kind = {".json": "json", **TEXTS, **BINARIES}.get(suffix, "trec")
+    if kind not in FORMATS or (kind == "trec" and not is_trec(suffix)):
         raise InputError(
-            f"{path}: topics are not written as {packed or suffix}; expected .xml, .tsv, .csv, "
-            ".json, .jsonl, .parquet, or .txt or none for TREC's text (--topics-format says "
-            "otherwise)"
+            f"{path}: topics are not written as {suffix}; expected .xml, .tsv, .csv, .json, "
+            ".jsonl, .parquet, or .txt or none for TREC's text (--topics-format says otherwise)"
         )
-    if suffix in TEXTS:
-        return TEXTS[suffix]
-    return {".json": "json", **BINARIES}.get(suffix, "trec")
+    return kind
 
 
 def written(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:

@@ -1,0 +1,277 @@
+"""The measures of a campaign: named at its creation, kept, and shown for each participant."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import sys
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import calipers as cal
+from calipers.campaign import report, steps
+from calipers.campaign.checking import checked_campaign
+from calipers.campaign.exchange import import_judgments
+from calipers.campaign.pooling import depth_pool
+from calipers.campaign.records import Topic
+from calipers.campaign.schema import VERSION
+from calipers.measures import parse
+from calipers.measures.errors import UnknownMeasureError
+from calipers.report.figures import figure
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from in_process import invoke
+
+#: Two runs of ants, one of bees and one of cats, on two topics; documents that are relevant are in
+#: capitals.
+RUNS = {
+    "a1": ("ants", "AbCde", "fGhIJ"),
+    "a2": ("ants", "bdeAC", "hfJGI"),
+    "b1": ("bees", "ACbde", "GIJhf"),
+    "c1": ("cats", "bAdeC", "GfhIJ"),
+}
+
+
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charts take their time."""
+    drawn = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
+    monkeypatch.setattr(figure, "picture", lambda spec: drawn)
+
+
+def made(path: Path, **about: Any) -> cal.Campaign:
+    """A campaign in which one person has judged everything."""
+    campaign = cal.Campaign.create(path, **about)
+    with campaign.write():
+        campaign.add_topics([Topic("1", "one"), Topic("2", "two")])
+        for name, (participant, *rankings) in RUNS.items():
+            run = {
+                topic: {d.lower(): -float(k) for k, d in enumerate(documents)}
+                for topic, documents in zip("12", rankings, strict=True)
+            }
+            campaign.add_run(name, run, participant)
+        steps.add_pool(
+            campaign, depth_pool(steps.rankings_of(campaign)[0], "all"), {"depth": "all"}
+        )
+        rows = [
+            (t, d.lower(), int(d.isupper()))
+            for t, of in zip("12", RUNS["b1"][1:], strict=True)
+            for d in of
+        ]
+        topic, document, grade = map(list, zip(*rows, strict=True))
+        import_judgments(
+            campaign, {"topic": topic, "document": document, "grade": grade}, assessor="ada"
+        )
+    return campaign
+
+
+def average_precision(documents: str) -> float:
+    """By the formula of the lectures: Σ p_k (r_k − r_(k−1))."""
+    relevant, found, total = sum(map(str.isupper, documents)), 0, 0.0
+    for k, document in enumerate(documents, 1):
+        found += document.isupper()
+        total += found / k / relevant if document.isupper() else 0
+    return total
+
+
+def interpolated(documents: str, recall: float) -> float:
+    """The highest precision at this recall or further down."""
+    relevant = sum(map(str.isupper, documents))
+    points = [
+        (sum(map(str.isupper, documents[:k])) / relevant, sum(map(str.isupper, documents[:k])) / k)
+        for k in range(1, len(documents) + 1)
+    ]
+    return max(p for r, p in points if r >= recall - 1e-12)
+
+
+def fallout_at_3(documents: str) -> float:
+    """The share that is retrieved of what is not relevant, of nine documents."""
+    return sum(map(str.islower, documents[:3])) / (9 - sum(map(str.isupper, documents)))
+
+
+def mean(of: Any, run: str, *more: float) -> float:
+    return sum(of(documents, *more) for documents in RUNS[run][1:]) / 2
+
+
+def tables(page: str, section: str) -> list[list[list[str]]]:
+    """The cells of the tables of a section, the heading first."""
+    [own] = re.findall(rf'<h2 id="{section}">.*?</section>', page, re.DOTALL)
+    return [
+        [
+            [
+                unescape(re.sub("<[^>]+>", "", cell))
+                for cell in re.findall(r"<t[hd].*?</t[hd]>", row)
+            ]
+            for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
+        ]
+        for table in re.findall(r"<table>.*?</table>", own, re.DOTALL)
+    ]
+
+
+# ------------------------------------------------------------------------------------------ the file
+
+
+def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
+    path = tmp_path / "c.campaign"
+    with cal.Campaign.create(path, measures=["map", "ndcg_cut_10", "P(rel=2)@5"]) as campaign:
+        assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
+    with cal.Campaign.open(path, readonly=True) as campaign:
+        assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
+        assert steps.measures_of(campaign).names == campaign.about.measures
+        assert dict(campaign.read("SELECT * FROM about"))["measures"] == json.dumps(
+            ["AP", "nDCG@10", "P(rel=2)@5"]
+        )
+    with cal.Campaign.create(tmp_path / "own", measures=[parse("AP", "retrieval")]) as campaign:
+        assert campaign.about.measures == ("AP",)
+    with cal.Campaign.create(tmp_path / "one", measures="set") as campaign:
+        assert campaign.about.measures[-1] == "SetAP"  # a name of several
+    with cal.Campaign.create(tmp_path / "none", goal="top-3") as campaign:
+        assert campaign.about.measures == ()
+        assert steps.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert steps.measures_of(campaign, ["AP"]).names == ("AP",)
+
+
+@pytest.mark.parametrize(
+    ("measures", "told"),
+    [
+        (["AP", "map"], "measures: AP is named twice"),
+        ([], "measures: there is none"),
+        (5, "measures are 5, expected names"),
+        ([5], "the name of a measure is of type int"),
+        (["nDGC@10"], "did you mean nDCG"),
+        (["AUC"], "AUC of classification"),
+        (["alpha-nDCG@10"], "alpha-nDCG@10 is of documents judged in groups"),
+        (["prefs_simp"], "prefs-simp is of documents judged in groups or two by two"),
+        (["fallout"], "fallout needs collection"),
+    ],
+)
+def test_measures_that_no_campaign_has(measures: Any, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.campaign"
+    with pytest.raises((cal.InputError, UnknownMeasureError), match=re.escape(told)):
+        cal.Campaign.create(path, measures=measures)
+    assert not path.exists()
+
+
+def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "c.campaign"
+    made(path, goal="top-3", measures=["AP"]).close()
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (VERSION,) == (2,)
+        file.execute("DELETE FROM about WHERE key = 'measures'")
+        file.execute("PRAGMA user_version = 1")
+    file.close()
+    with cal.Campaign.open(path) as campaign:
+        assert campaign.about.measures == ()
+        assert steps.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        campaign.add_topics([Topic("3", "three")])
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (1,)
+    file.close()
+
+
+def test_the_command_says_what_is_measured(tmp_path: Path) -> None:
+    path = str(tmp_path / "c.campaign")
+    done = invoke(["campaign", "create", path, "-m", "map", "--measure", "P@recall=0.2"])
+    assert "c.campaign: measured by AP, P@recall=0.2\n" in done.stderr
+    with cal.Campaign.open(path) as campaign:
+        assert campaign.about.measures == ("AP", "P@recall=0.2")
+    done = invoke(["campaign", "create", f"{path}2"])
+    assert "measured by nDCG@10, RR@10, P@10\n" in done.stderr
+    assert invoke(["campaign", "create", f"{path}3", "-m", "nDGC@10"]).exit_code != 0
+    assert not Path(f"{path}3").exists()
+
+
+# -------------------------------------------------------------------------------- complete or sampled
+
+
+def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
+    with made(tmp_path / "c", measures=["xinfAP", "AP", "micro-SetP", "NumRelRet"]) as campaign:
+        whole = steps.measures_of(campaign)
+        assert whole.names == ("AP", "micro-SetP", "NumRelRet")
+        assert whole.left_out == ("Left out: xinfAP, which needs judgments of a sample.",)
+        sampled = steps.measures_of(campaign, sampled=True)
+        assert sampled.names == ("xinfAP",)
+        assert (
+            "AP, micro-SetP, NumRelRet, which would take what was not drawn" in sampled.left_out[0]
+        )
+        order = steps.ordering_measures(campaign)
+        assert order.names == ("AP",)
+        assert "micro-SetP, NumRelRet, no mean over topics" in order.left_out[0]
+        check = checked_campaign(campaign, draws=1)
+        assert {one.measure for one in check.separation} == {"AP"}
+        assert order.left_out[0] in check.warnings
+        assert order.left_out[0] not in checked_campaign(
+            campaign, measures=["RR"], draws=1
+        ).warnings  # fmt: skip
+    with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:
+        assert steps.measures_of(campaign).names == ("NumRel",)
+        assert steps.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert steps.measures_of(campaign, sampled=True).names == steps.ESTIMATES
+
+
+# ------------------------------------------------------------------------------------------ the page
+
+
+@pytest.mark.usefixtures("pictures")
+def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
+    with made(tmp_path / "c", measures=["AP", "fallout(collection=9)@3"]) as campaign:
+        page = report.page(campaign, draws=1)
+        other = report.page(campaign, measures=["fallout(collection=9)@3", "P@1"], draws=1)
+    ap = {run: mean(average_precision, run) for run in RUNS}
+    best, *graphs = tables(page, "participants")
+    assert best[0] == ["participant", "runs", "best run", "AP", "fallout(collection=9)@3"]
+    assert [row[:3] for row in best[1:]] == [
+        ["bees", "1", "b1"], ["ants", "2", "a1"], ["cats", "1", "c1"],
+    ]  # fmt: skip
+    assert [float(row[3].split()[0]) for row in best[1:]] == pytest.approx(
+        [ap["b1"], ap["a1"], ap["c1"]], abs=0.0051
+    )
+    [systems] = tables(page, "systems")
+    assert [row[:2] for row in systems[1:]] == [
+        [run, RUNS[run][0]] for run in sorted(RUNS, key=lambda run: -ap[run])
+    ]
+    # The graphs: best runs at recalls and at ranks, and the two runs of ants.
+    recalls, ranks, ants = graphs
+    for table, runs in ((recalls, ["b1", "a1", "c1"]), (ants, ["a1", "a2"])):
+        expected = [
+            (run, r / 10, mean(interpolated, run, r / 10)) for run in runs for r in range(11)
+        ]
+        assert [(row[0], float(row[1]), float(row[2])) for row in table[1:]] == [
+            (run, r, pytest.approx(p, abs=5e-5)) for run, r, p in expected
+        ]
+    assert ranks[1:] == [[run, "1.0000", "0.5000", "5"] for run in ("b1", "a1", "c1")]
+    assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in page
+    # Of fall-out less is better; and what the page is asked for is not kept.
+    best, *_ = tables(other, "participants")
+    assert best[0][3:] == ["fallout(collection=9)@3", "P@1"]
+    [systems] = tables(other, "systems")
+    fallout = {run: mean(fallout_at_3, run) for run in RUNS}
+    assert [row[0] for row in systems[1:]] == sorted(RUNS, key=lambda run: (fallout[run], run))
+    assert [row[0] for row in best[1:]] == ["bees", "ants", "cats"]
+    assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in other
+
+
+@pytest.mark.usefixtures("pictures")
+def test_one_participant_and_topics_without_relevant_documents(tmp_path: Path) -> None:
+    with cal.Campaign.create(tmp_path / "c", measures=["AP"]) as campaign:
+        campaign.add_topics([Topic("1", "one")])
+        campaign.add_run("a", {"1": {"x": 2, "y": 1}}, "ants")
+        import_judgments(
+            campaign, {"topic": ["1"], "document": ["x"], "grade": [0]}, assessor="ada"
+        )
+        page = report.page(campaign)
+    [best] = tables(page, "participants")
+    assert best == [["participant", "runs", "run", "AP"], ["ants", "1", "a", "–"]]
+    with cal.Campaign.open(tmp_path / "c") as campaign:
+        import_judgments(
+            campaign, {"topic": ["1"], "document": ["y"], "grade": [1]}, assessor="ada"
+        )
+        page = report.page(campaign)
+    best, graph = tables(page, "participants")
+    assert best[1][3].startswith("0.5")
+    assert {row[2] for row in graph[1:]} == {"0.5000"}
+    assert "Recall and precision: ants" in page
