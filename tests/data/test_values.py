@@ -44,6 +44,26 @@ def test_a_tidy_table_in_any_order(as_frame: Any) -> None:
     assert columns(as_frame(TIDY)) == EXPECTED
 
 
+def test_a_column_called_as_the_units_are(tmp_path: Path) -> None:
+    of_topics = {**TIDY, "Utterance": ["u2", "u1", "u1", "u2"]}
+    assert read_values(of_topics).units == ("q1", "q2")
+    assert read_values(of_topics, unit="utterances").units == ("u2", "u1")  # asked for
+    plural = {"utterances" if name == "topic" else name: of for name, of in TIDY.items()}
+    assert columns(plural, unit="utterances") == EXPECTED
+    with pytest.raises(InputError, match="no column for the unit; .* expected one of topic, unit"):
+        read_values(plural)
+    with pytest.raises(InputError, match="no column for the unit; .* expected one of row, rows, to"):
+        read_values(plural, unit="rows")
+    # What a column of something else is called is no name of units.
+    assert columns(TIDY, unit="values") == columns(TIDY, unit="systems") == EXPECTED
+    # What an evaluation writes can be read again, whatever its units are called.
+    path = tmp_path / "v.csv"
+    made = cal.from_values(EXPECTED, measure="WER", lower_is_better="WER", unit="utterances")
+    path.write_text(made.per_unit.to_csv())
+    again = cal.from_values(path, lower_is_better="WER", unit="utterances")
+    assert again.per_unit.to_csv() == made.per_unit.to_csv()
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl", ".feather"])
 def test_a_file_of_a_table(tmp_path: Path, suffix: str) -> None:
     path, frame = tmp_path / f"scores{suffix}", pd.DataFrame(TIDY)

@@ -58,7 +58,9 @@ class Row(NamedTuple):
     repetition: str = ""
 
 
-def read_values(given: Any, measure: str = "value", *, repeated: Sequence[str] = ()) -> Values:
+def read_values(
+    given: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
+) -> Values:
     """Values from whatever holds them.
 
     A tidy table (a data frame, a dict of columns, or a path) has a row a value, with columns for
@@ -66,14 +68,16 @@ def read_values(given: Any, measure: str = "value", *, repeated: Sequence[str] =
     that may be repeated, a column by one of the names in ``repeated`` counts too. A dict from
     systems holds for each either values in the order of the units, a dict from units to values, or
     a path: a tidy table of its own, or what trec_eval -q printed. A list of paths is named by the
-    files.
+    files. The column of units may be called as they are: of ``unit`` "utterances", "utterance".
     """
+    units = _unit_names(unit)
     if isinstance(given, str | os.PathLike):
         given = [given]
     if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
         given = _by_file_name(given)
     if not isinstance(given, Mapping) or _is_tidy(given):
-        return _collected(_rows("values", _table(given), None, measure, repeated=repeated))
+        table = _table(given)
+        return _collected(_rows("values", table, None, measure, units, repeated=repeated))
     if not given:
         raise InputError("values: an empty dict, expected at least one system")
     systems = {str(name): of for name, of in given.items()}
@@ -86,7 +90,7 @@ def read_values(given: Any, measure: str = "value", *, repeated: Sequence[str] =
         rows = [
             row
             for name, path in systems.items()
-            for row in _of_file(name, path, measure, repeated=repeated)
+            for row in _of_file(name, path, measure, units, repeated=repeated)
         ]
         return _collected(rows, tuple(_origin(path) for path in systems.values()))
     if kinds == {"dicts"}:
@@ -96,6 +100,14 @@ def read_values(given: Any, measure: str = "value", *, repeated: Sequence[str] =
             for unit, value in of.items()
         )
     return _in_order(systems, measure)
+
+
+def _unit_names(unit: str) -> tuple[str, ...]:
+    """What the column of the units may be called."""
+    own = unit.lower().removesuffix("s"), unit.lower()
+    if not own[0] or own[0] in (*UNIT, *SYSTEM, *MEASURE, *VALUE, *REPETITION):
+        return UNIT
+    return (*dict.fromkeys(own), *UNIT)
 
 
 def _by_file_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
@@ -147,17 +159,29 @@ def _in_order(systems: Mapping[str, Any], measure: str) -> Values:
 
 
 def _of_file(
-    system: str, path: str | os.PathLike[str], measure: str, *, repeated: Sequence[str]
+    system: str,
+    path: str | os.PathLike[str],
+    measure: str,
+    units: Sequence[str],
+    *,
+    repeated: Sequence[str],
 ) -> list[Row]:
     """The rows of a file."""
     kind = tables.extension(path)[0]
     if kind in tables.BINARIES or kind in tables.TEXTS:
-        return _rows(os.fspath(path), tables.read_table(path), system, measure, repeated=repeated)
+        table = tables.read_table(path)
+        return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
     return _printed(os.fspath(path), system)
 
 
 def _rows(
-    where: str, table: Any, system: str | None, measure: str, *, repeated: Sequence[str]
+    where: str,
+    table: Any,
+    system: str | None,
+    measure: str,
+    units: Sequence[str],
+    *,
+    repeated: Sequence[str],
 ) -> list[Row]:
     """The rows of a tidy table; ``system`` is the name of the file, if its rows name none."""
     places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
@@ -185,7 +209,7 @@ def _rows(
             Row,
             places,
             labels(SYSTEM, system),
-            labels(UNIT, None),
+            labels(units, None),
             labels(MEASURE, measure),
             values,
             labels(repeated, unless),
@@ -196,7 +220,7 @@ def _rows(
 def _column_name(names: Sequence[str], kinds: Sequence[str], where: str) -> str | None:
     """The column that is called by one of the names of its kind."""
     found = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
-    if len(found) > 1 and kinds is not UNIT:
+    if len(found) > 1 and UNIT[0] not in kinds:
         raise InputError(
             f"{where}: the columns {' and '.join(found)} may both be the {kinds[0]}; leave one out"
         )
@@ -204,7 +228,7 @@ def _column_name(names: Sequence[str], kinds: Sequence[str], where: str) -> str 
 
 
 def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
-    what = "unit" if kinds is UNIT else kinds[0]
+    what = "unit" if UNIT[0] in kinds else kinds[0]
     return InputError(
         f"{where}: no column for the {what}; the table has {', '.join(table.column_names)}, "
         f"expected one of {', '.join(kinds)}"

@@ -50,10 +50,10 @@ def from_values(
     ----------
     values
         A table (data frame, dict of columns, or path) with a row a value: columns for ``system``,
-        unit (``topic``, ``query``, ``unit``, ``dataset``, …), ``value`` and perhaps ``measure``. Or
-        a dict from systems to arrays in one order of units, to dicts from units to values, or to
-        files; or a list of files: such tables, or what ``trec_eval -q`` printed. An empty value, or
-        NaN, says that there is none on this unit.
+        unit (``topic``, ``query``, ``dataset``, …, or what ``unit`` calls them), ``value`` and
+        perhaps ``measure``. Or a dict from systems to arrays in one order of units, to dicts from
+        units to values, or to files; or a list of files: such tables, or what ``trec_eval -q``
+        printed. An empty value, or NaN, says that there is none on this unit.
     measure
         What the values are, where they do not say.
     lower_is_better
@@ -91,7 +91,7 @@ def from_values(
     (0.4667, 2, 1)
     """
     settings = make_settings(interval, level, resamples, seed)
-    read = read_values(values, measure)
+    read = read_values(values, measure, unit=unit)
     better, notes = directions(read.measures, lower_is_better)
     tables = {s: np.column_stack(list(of.values())) for s, of in read.values.items()}
     whole = np.concatenate(list(tables.values()))
