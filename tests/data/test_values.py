@@ -52,7 +52,9 @@ def test_a_column_called_as_the_units_are(tmp_path: Path) -> None:
     assert columns(plural, unit="utterances") == EXPECTED
     with pytest.raises(InputError, match="no column for the unit; .* expected one of topic, unit"):
         read_values(plural)
-    with pytest.raises(InputError, match="no column for the unit; .* expected one of row, rows, to"):
+    with pytest.raises(
+        InputError, match="no column for the unit; .* expected one of row, rows, to"
+    ):
         read_values(plural, unit="rows")
     # What a column of something else is called is no name of units.
     assert columns(TIDY, unit="values") == columns(TIDY, unit="systems") == EXPECTED

@@ -268,7 +268,9 @@ class Desks:
         if found is None:
             return {"document": name, "media": None, "title": "", "text": None}, 0
         text = found.body.decode("utf-8", "replace") if found.media.startswith("text/") else None
-        told = {"document": name, "media": found.media, "title": found.title, "text": text}
+        told: dict[str, Any] = {
+            "document": name, "media": found.media, "title": found.title, "text": text,
+        }  # fmt: skip
         if found.media == "text/xml":
             # (What was added in another way, and is none, is shown as text.)
             with suppress(InputError):

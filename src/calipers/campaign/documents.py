@@ -123,17 +123,17 @@ def add_documents(
             "or take all documents (--all)"
         )
     wanted = None if every else pooled.keys()
-    sources = [os.fspath(source) for source in sources]
+    paths = [os.fspath(source) for source in sources]
     named = [name for name, column in vars(columns or Columns()).items() if column is not None]
-    if named and not any(map(_is_table, sources)):
+    if named and not any(map(_is_table, paths)):
         raise InputError(
-            f"{sources[0] if sources else 'documents'}: is no table, so that no column can be "
+            f"{paths[0] if paths else 'documents'}: is no table, so that no column can be "
             f"named ({', '.join(named)})"
         )
     with campaign.write():
         new = 0
-        for source in sources:
-            documents = read_documents(source, wanted, columns)
+        for path in paths:
+            documents = read_documents(path, wanted, columns)
             new += campaign.add_documents(documents, replace=replace)
         there = set(campaign.documents())
         missing = [(topic, name) for name, topic in pooled.items() if name not in there]

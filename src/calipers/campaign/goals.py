@@ -62,13 +62,14 @@ def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     from calipers.evaluate.of_several import spelled_out
     from calipers.measures import Measure, parse
     from calipers.measures.families import TASKS
+    from calipers.statistics import JudgedRankings, SampledRankings
 
     if not isinstance(names, str | Iterable):
         raise InputError(f"measures are {shown(names)}, expected names such as nDCG@10")
     made = list[str]()
-    for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
+    for name in spelled_out(names if isinstance(names, str) else list(names)):
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
-        if measure.definition.family not in ("retrieval", "sampled"):
+        if measure.definition.on not in (JudgedRankings, SampledRankings):
             raise InputError(
                 f"{measure} is of documents judged in groups or two by two; expected a measure of "
                 "one grade a document, such as nDCG@10"

@@ -22,6 +22,7 @@ from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, several
 from calipers.measures import Definition, parse
 from calipers.measures.families import TASKS
+from calipers.statistics import SampledRankings
 
 #: What is measured where the pool is a sample, unless measures of samples are asked for.
 ESTIMATES = "xinfAP", "HT-AP", "infNDCG"
@@ -81,13 +82,9 @@ def measures_of(
     """
     own = measures_named(asked) if asked else campaign.about.measures
     usual = ESTIMATES if sampled else goal_of(campaign.about.goal).measures
-    fits = [name for name in own if (_definition(name).family == "sampled") == sampled]
+    fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
     rest = ", ".join(name for name in own if name not in fits)
-    why = (
-        "would take what was not drawn for not relevant"
-        if sampled
-        else "needs judgments of a sample"
-    )
+    why = "would take what was not drawn for not relevant" if sampled else "estimates from a sample"
     return Measures(tuple(fits) or usual, (f"Left out: {rest}, which {why}.",) if rest else ())
 
 
@@ -99,7 +96,8 @@ def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures
     rest = ", ".join(name for name in named.names if name not in fits)
     why = "no mean over topics in which higher or lower is better"
     told = (f"Not looked at: {rest}, {why}.",) if rest else ()
-    return Measures(tuple(fits) or goal_of(campaign.about.goal).measures, told)
+    usual = goal_of(campaign.about.goal).measures
+    return Measures(tuple(fits) or usual, (*named.left_out, *told))
 
 
 def _orders(name: str) -> bool:

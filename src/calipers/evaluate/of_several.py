@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from calipers.evaluate.shared import MeasureNames
+    from calipers.measures import Measure
 
 #: AP comes first, since the first with a better side decides between systems; counts come last.
 DEFAULT_MEASURES = (
@@ -56,12 +57,10 @@ SETS = {
 }
 
 
-def spelled_out(measures: MeasureNames | None) -> MeasureNames | None:
+def spelled_out(measures: MeasureNames) -> list[str | Measure]:
     """The measures asked for, names of several taken apart."""
     from calipers.measures import Measure
 
-    if measures is None:
-        return None
     asked = [measures] if isinstance(measures, str | Measure) else measures
     return [
         one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
