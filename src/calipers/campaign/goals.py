@@ -67,7 +67,7 @@ def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     if not isinstance(names, str | Iterable):
         raise InputError(f"measures are {shown(names)}, expected names such as nDCG@10")
     made = list[str]()
-    for name in spelled_out(names if isinstance(names, str) else list(names)):
+    for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])
         if measure.definition.on not in (JudgedRankings, SampledRankings):
             raise InputError(

@@ -57,10 +57,12 @@ SETS = {
 }
 
 
-def spelled_out(measures: MeasureNames) -> list[str | Measure]:
+def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
     """The measures asked for, names of several taken apart."""
     from calipers.measures import Measure
 
+    if measures is None:
+        return None
     asked = [measures] if isinstance(measures, str | Measure) else measures
     return [
         one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))

@@ -186,8 +186,7 @@ def retrieval(
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection is None else {"collection": collection}
-    asked = None if measures is None else spelled_out(measures)
-    chosen = choose_measures(asked, DEFAULT_MEASURES, "retrieval", parameters)
+    chosen = choose_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
     if collection is not None and not (incomplete or topic_curves):
         _check_used("collection", chosen)
     named = named_runs(runs)
