@@ -175,10 +175,10 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
 
 def test_the_command_says_what_is_measured(tmp_path: Path) -> None:
     path = str(tmp_path / "c.campaign")
-    done = invoke(["campaign", "create", path, "-m", "map", "--measure", "P@recall=0.2"])
-    assert "c.campaign: measured by AP, P@recall=0.2\n" in done.stderr
+    done = invoke(["campaign", "create", path, "-m", "map", "--measure", "xinfAP"])
+    assert "c.campaign: measured by AP, xinfAP\n" in done.stderr
     with cal.Campaign.open(path) as campaign:
-        assert campaign.about.measures == ("AP", "P@recall=0.2")
+        assert campaign.about.measures == ("AP", "xinfAP")
     done = invoke(["campaign", "create", f"{path}2"])
     assert "measured by nDCG@10, RR@10, P@10\n" in done.stderr
     assert invoke(["campaign", "create", f"{path}3", "-m", "nDGC@10"]).exit_code != 0
@@ -254,6 +254,31 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
     assert [row[0] for row in systems[1:]] == sorted(RUNS, key=lambda run: (fallout[run], run))
     assert [row[0] for row in best[1:]] == ["bees", "ants", "cats"]
     assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in other
+
+
+@pytest.mark.usefixtures("pictures")
+def test_who_is_first_is_said_by_a_measure_that_has_a_better_side(tmp_path: Path) -> None:
+    with made(tmp_path / "c", measures=["NumRel", "P@1"]) as campaign:
+        page = report.page(campaign, draws=1)
+        alone = report.page(campaign, measures=["NumRel"], draws=1)
+    assert "By P@1, best first" in page
+    assert "By NumRel, highest first" in alone
+
+
+@pytest.mark.usefixtures("pictures")
+def test_more_participants_than_graphs_can_tell_apart(tmp_path: Path) -> None:
+    with made(tmp_path / "c", measures=["AP"]) as campaign:
+        for k in range(30):
+            for name in ("x", "y"):
+                run = {"1": {"a": 1, f"z{k}{name}": 3, "c": 1}}
+                campaign.add_run(f"{name}{k:02}", run, f"group {k:02}")
+        section, _ = report._scores(campaign, steps.final_of(campaign), (), 0.95)
+    assert len(section["tables"][0]["rows"]) == 33
+    recalls, ranks, *own = section["figures"]
+    for graph in (recalls, ranks):
+        assert len({row[0] for row in graph.rows}) == 12
+        assert graph.caption.startswith("The first 12 of 33 participants. The best run of each")
+    assert len(own) == 24  # of the first with several runs
 
 
 @pytest.mark.usefixtures("pictures")

@@ -142,16 +142,19 @@ def _scores(
     sources = {name: {t: dict(d) for t, d in one.scores.items()} for name, one in runs.items()}
     evaluation = retrieval(sampled or final, sources, measures=list(measures.names), level=level)
     names = evaluation.measures
-    ranked = sorted(runs, key=partial(_place, evaluation, names[0]))
+    sides = zip(names, (d.higher_is_better for d in evaluation.definitions), strict=True)
+    main, higher = next((one for one in sides if one[1] is not None), (names[0], None))
+    ranked = sorted(runs, key=partial(_place, evaluation, main, higher))
     own = grouped(ranked, lambda run: runs[run].participant)
-    said = f"By {names[0]}, best first, with intervals at {level:.0%} for topics like these."
+    first = "highest" if higher is None else "best"
+    said = f"By {main}, {first} first, with intervals at {level:.0%} for topics like these."
     if sampled is not None:
         said += " Estimates from a sample of the pool: ratios, none of which is unbiased."
     values = _values(evaluation, ranked)
     best = [[who, len(of), of[0], *values[of[0]]] for who, of in own.items()]
     many = any(len(of) > 1 for of in own.values())
     of_best = (
-        f" Of each participant the run with the best {names[0]}: of several, the best looks a "
+        f" Of each participant the run with the {first} {main}: of several, the best looks a "
         "little better than it is."
     )
     yield _section(
@@ -172,12 +175,12 @@ def _scores(
     yield _section("systems", "Systems", tables=[table])
 
 
-def _place(evaluation: Evaluation, measure: str, run: str) -> tuple[bool, float, str]:
+def _place(
+    evaluation: Evaluation, measure: str, higher: bool | None, run: str
+) -> tuple[bool, float, str]:
     """Where a run stands: the best first, and last what has no value."""
     value = evaluation[run, measure].value
-    definition = evaluation.definitions[evaluation.measures.index(measure)]
-    lower = definition.higher_is_better is False
-    return math.isnan(value), value if lower else -value, run
+    return math.isnan(value), value if higher is False else -value, run
 
 
 def _values(evaluation: Evaluation, runs: Sequence[str]) -> dict[str, list[str]]:

@@ -53,7 +53,8 @@ def command(
     with Campaign.create(
         file, name=name, goal=goal, grades=levels, measures=measures or None
     ) as campaign:
-        about, measured = campaign.about, measures_of(campaign).names
+        about = campaign.about
+        measured = about.measures or measures_of(campaign).names
     told = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
     say(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
     say(f"{file}: measured by {', '.join(measured)}")
