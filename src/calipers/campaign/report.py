@@ -139,18 +139,27 @@ def _scores(
     """What participants score by the measures of the campaign, and each of their systems."""
     runs, sampled = campaign.runs(), steps.sampled_of(campaign, final)
     measures = steps.measures_of(campaign, asked, sampled=sampled is not None)
-    sources = {name: {t: dict(d) for t, d in one.scores.items()} for name, one in runs.items()}
-    evaluation = retrieval(sampled or final, sources, measures=list(measures.names), level=level)
-    names = evaluation.measures
-    sides = zip(names, (d.higher_is_better for d in evaluation.definitions), strict=True)
+    # (Each by itself: nothing here compares them, and pairs of many runs take their time.)
+    found = {
+        name: retrieval(
+            sampled or final,
+            {name: {t: dict(d) for t, d in one.scores.items()}},
+            measures=list(measures.names),
+            level=level,
+        )
+        for name, one in runs.items()
+    }
+    first_of = next(iter(found.values()))
+    names = first_of.measures
+    sides = zip(names, (d.higher_is_better for d in first_of.definitions), strict=True)
     main, higher = next((one for one in sides if one[1] is not None), (names[0], None))
-    ranked = sorted(runs, key=partial(_place, evaluation, main, higher))
+    ranked = sorted(runs, key=partial(_place, found, main, higher))
     own = grouped(ranked, lambda run: runs[run].participant)
     first = "highest" if higher is None else "best"
     said = f"By {main}, {first} first, with intervals at {level:.0%} for topics like these."
     if sampled is not None:
         said += " Estimates from a sample of the pool: ratios, none of which is unbiased."
-    values = _values(evaluation, ranked)
+    values = _values(found, names)
     best = [[who, len(of), of[0], *values[of[0]]] for who, of in own.items()]
     many = any(len(of) > 1 for of in own.values())
     of_best = (
@@ -168,7 +177,7 @@ def _scores(
                 said=said + of_best * many,
             )
         ],
-        figures=[] if sampled is not None else list(_graphs(evaluation, own)),
+        figures=[] if sampled is not None else list(_graphs(found, own)),
     )
     rows = [[run, runs[run].participant, *values[run]] for run in ranked]
     table = _table(("run", "participant", *names), rows, said=said)
@@ -176,44 +185,45 @@ def _scores(
 
 
 def _place(
-    evaluation: Evaluation, measure: str, higher: bool | None, run: str
+    found: Mapping[str, Evaluation], measure: str, higher: bool | None, run: str
 ) -> tuple[bool, float, str]:
     """Where a run stands: the best first, and last what has no value."""
-    value = evaluation[run, measure].value
+    value = found[run][run, measure].value
     return math.isnan(value), value if higher is False else -value, run
 
 
-def _values(evaluation: Evaluation, runs: Sequence[str]) -> dict[str, list[str]]:
+def _values(found: Mapping[str, Evaluation], measures: Iterable[str]) -> dict[str, list[str]]:
     """Of each run its value and interval by each measure, rounded alike."""
-    made: dict[str, list[str]] = {run: [] for run in runs}
-    for name in evaluation.measures:
-        found = [(e.value, e.low, e.high) for e in (evaluation[run, name] for run in runs)]
-        rounded = rounding(found)
-        for run, triple in zip(runs, found, strict=True):
+    made: dict[str, list[str]] = {run: [] for run in found}
+    for name in measures:
+        estimates = [evaluation[run, name] for run, evaluation in found.items()]
+        triples = [(e.value, e.low, e.high) for e in estimates]
+        rounded = rounding(triples)
+        for run, triple in zip(found, triples, strict=True):
             # (Lines are not broken within an interval.)
             said = rounded.triple(*triple).replace(", ", ",\N{NO-BREAK SPACE}")
             made[run].append("–" if math.isnan(triple[0]) else said)
     return made
 
 
-def _graphs(evaluation: Evaluation, own: Mapping[str, Sequence[str]]) -> Iterator[Figure]:
+def _graphs(found: Mapping[str, Evaluation], own: Mapping[str, Sequence[str]]) -> Iterator[Figure]:
     """Recall-precision graphs: of the best run of each participant, at recall levels and at ranks,
     and of all runs of each."""
-    curves = {
-        at: {curve.system: curve for curve in averaged_curves(evaluation, at)}
-        for at in ("recalls", "ranks")
-    }
+
+    def curves(at: str, runs: Iterable[str]) -> list[Curve]:
+        return [curve for run in runs for curve in averaged_curves(found[run], at)]
+
     best = [of[0] for of in own.values()][:MOST_CURVES]
     first = f"The first {MOST_CURVES} of {len(own)} participants. " if len(own) > len(best) else ""
     if len(own) > 1:
         each = f"{first}The best run of each participant. "
-        yield from _graph("Recall and precision", each, [curves["recalls"][run] for run in best])
+        yield from _graph("Recall and precision", each, curves("recalls", best))
         title = "Recall and precision of the first documents"
-        yield from _graph(title, each, [curves["ranks"][run] for run in best])
+        yield from _graph(title, each, curves("ranks", best))
     several = {who: of for who, of in own.items() if len(of) > 1 or len(own) == 1}
     for who, of in list(several.items())[:_GRAPHS]:
         told = f"The first {MOST_CURVES} of {len(of)} runs. " if len(of) > MOST_CURVES else ""
-        shown = [curves["recalls"][run] for run in of[:MOST_CURVES]]
+        shown = curves("recalls", of[:MOST_CURVES])
         yield from _graph(f"Recall and precision: {short(who)}", told, shown)
 
 
