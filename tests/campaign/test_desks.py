@@ -11,9 +11,9 @@ import pytest
 
 import calipers as cal
 from calipers.campaign.desks import BusyError, Desks
-from calipers.campaign.judging import Settings
+from calipers.campaign.judging import Settings, structure_of
 from calipers.campaign.links import keep_settings, new_token, settings_of, slug_of
-from calipers.campaign.records import Assessor, Conflict, Document, Event
+from calipers.campaign.records import Assessor, Conflict, Document, Event, Topic
 from calipers.data.errors import InputError
 
 NONE = Settings(repeats=0)
@@ -219,6 +219,17 @@ def test_a_file_that_cannot_be_written_now_is_no_fault_of_the_page(
         desks.record("ada", told(task))
     other.close()
     desks.record("ada", told(task))
+
+
+def test_what_a_topic_on_structure_asks_for() -> None:
+    for details, told in (
+        ({}, []),
+        ({"parts": [{"te": "article"}, {"cw": "oil", "ce": "bdy/sec"}, {"cw": "-gas"}, {"ce": "yr"}]},
+         ["article", "oil in bdy/sec", "-gas", "yr"]),
+        # (Details may be anything that came with a topic.)
+        ({"parts": "oil"}, []), ({"parts": ["oil", 3, {}, {"cw": 7}]}, ["7"]),
+    ):  # fmt: skip
+        assert structure_of(Topic("1", kind="CAS", details=details)) == told
 
 
 def test_documents_are_sent_with_what_they_are(pooled: cal.Campaign) -> None:
