@@ -11,7 +11,7 @@ from calipers.curves.access import ScoreCurves
 from calipers.data.class_columns import is_distribution
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
-from calipers.data.confusions import of_cells
+from calipers.data.confusions import Systems, of_cells
 from calipers.data.counts import About, Repeats
 from calipers.data.errors import InputError
 from calipers.data.two_classes import (
@@ -19,8 +19,9 @@ from calipers.data.two_classes import (
     names_two,
     two_classes,
 )
+from calipers.evaluate.apart import split
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.confusions import confusions
+from calipers.evaluate.confusions import confusions, opened
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.estimators import said_of_classes
@@ -64,6 +65,7 @@ def classification(
     y: Any = None,
     *,
     confusion: Any = None,
+    rows: str | None = None,
     score: Any = None,
     probability: Any = None,
     positive: Any = None,
@@ -83,6 +85,7 @@ def classification(
     undefined: str = "nan",
     baseline: Baseline = None,
     primary: str | None = None,
+    compare: bool = True,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -108,11 +111,19 @@ def classification(
         features and the truth: whatever has ``predict_proba``, ``decision_function`` or
         ``predict``, asked in this order, and ``classes_``, as the estimators of scikit-learn have.
     confusion
-        In place of rows a confusion matrix of a system, with a row for each true class and a column
-        for each predicted one: an array in the order of ``labels`` (without them 0, 1, …), or a
-        data frame or a dict of columns, named by the predicted classes. Rows are of the classes
-        that the index of a pandas frame or ``truth`` names, else in the order of the columns. Under
-        the name of the system, as ``{"old": matrix}``, or without.
+        In place of rows a confusion matrix: an array in the order of ``labels`` (without them
+        0, 1, …), a data frame or a dict of columns by class, a matrix of another evaluation, or the
+        path of a table or of a result. Rows are called as the index of a pandas frame, a column of
+        text, or ``truth`` says (or ``predicted``, of predicted classes), else as the columns, in
+        their order. As ``{"old": matrix}`` under the name of its system. Several systems are
+        evaluated side by side, ``{"old": …, "new": …}``, or those of a table whose first column has
+        their names, and compared as independent samples, as matrices do not say on which rows one
+        is right and the other wrong.
+    rows
+        What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn's ``confusion_matrix``,
+        or ``"predicted"``, as many textbooks print them. It may be left out where the matrix says
+        it, as a header ``"predicted\\truth"``, the names of the axes of a cross table, or ``truth``
+        do, and where rows and columns are the same either way.
     score
         Scores, higher for the positive class; a column or a dict of columns. Measures of counts
         need a ``threshold`` besides; the accuracy alone is that of the best one without, and a note
@@ -185,6 +196,9 @@ def classification(
         such as MCC it is 0 or nothing. A value by agreement has no interval.
     curves
         Whether the evaluation has curves, each of which is computed when it is first looked at.
+    compare
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` does it
+        later, too.
     inputs
         Where the columns came from, for the provenance.
     engine
@@ -216,21 +230,23 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "id": id, "y": y, "cost": cost, "time": time}
+        refused = {"confusion": confusion, "rows": rows}
+        refused |= {"id": id, "y": y, "cost": cost, "time": time}
         cut = slice_columns(slices), slice_bins, count
         return _in_batches(
             Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
             settings, positive, labels, threshold, measures, undefined, baseline, primary,
-            curves=curves, memory=memory,
+            compare=compare, curves=curves, memory=memory,
         )  # fmt: skip
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
     said_of = {"predicted": predicted, "score": score, "probability": probability}
     parts = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+    confusion = None if confusion is None else opened(confusion, data)
     gathered = {"confusion": confusion, "truth": truth, **said_of, **parts}
     gathered["slices"] = slice_columns(slices)
-    rows = gather(gathered, data=data, by=id, missing=missing, cost=cost)
-    given = of_cells(rows.columns, labels)
+    found = gather(gathered, data=data, by=id, missing=missing, cost=cost)
+    given, of_systems, about_matrix = of_cells(found.columns, labels, rows, positive)
     truth, predicted, score, probability, weight, count, cluster, time, cut_by = given.values()
     if is_distribution(truth):
         odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
@@ -238,7 +254,7 @@ def classification(
             truth, probability, labels, odd,
             weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
             settings=settings, measures=measures, baseline=baseline, primary=primary,
-            notes=rows.notes, inputs=inputs, rows=rows, time=time,
+            compare=compare, notes=found.notes, inputs=inputs, rows=found, time=time,
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes), weight)
@@ -258,11 +274,14 @@ def classification(
         "undefined": undefined,
         "baseline": baseline,
         "primary": primary,
-        "notes": rows.notes,
-        "about": repeats.about(rows),
+        "compare": compare,
+        "notes": (*found.notes, *about_matrix),
+        "about": repeats.about(found),
         "order": as_order(time, repeats),
         "curves": curves,
         "inputs": inputs,
+        "apart": confusion is not None,
+        "of_systems": of_systems,
     }
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
         return _of_two(truth, predicted, positive, labels, threshold, **columns, **shared)
@@ -298,11 +317,14 @@ def _of_two(
     undefined: str,
     baseline: Baseline,
     primary: str | None,
+    compare: bool,
     notes: Sequence[str],
     about: About,
     order: TimeOrder | None,
     curves: bool,
     inputs: Sequence[Any],
+    apart: bool,
+    of_systems: Systems | None,
 ) -> Evaluation:
     """How well systems tell a positive class from a negative one."""
     said = _said(predicted) if labels is None and len(truth.labels) == 1 else ()
@@ -311,6 +333,7 @@ def _of_two(
     all_rows = replace(classes, positive=repeats(classes.positive))
     plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
     given = systems_of_two(plain, classes, predicted, score, probability, threshold, repeats)
+    given = given if of_systems is None else split(given, of_systems, repeats)
     chosen = choose_measures(
         measures,
         usual_measures(given),
@@ -327,6 +350,8 @@ def _of_two(
         chosen,
         baseline=baseline,
         primary=primary,
+        compare=compare,
+        apart=apart,
         slices=slices,
         slice_bins=slice_bins,
         conventions={

@@ -1,16 +1,24 @@
-"""The confusion matrix as a result: its cells, their intervals, and a row for each class."""
+"""The confusion matrix as a result: its cells, their intervals, and a row for each class; and such
+results, and files, as input."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from calipers.data.errors import FileError, InputError
+from calipers.data.orientation import TRUTH, Axis, Square
+
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.results import AnyConfusion, Confusion, OccupiedConfusion
+from calipers.results import AnyConfusion, Confusion, Confusions, Evaluation, OccupiedConfusion
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
 #: What the table of classes holds of each.
@@ -55,3 +63,70 @@ def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyCo
         level=settings.level,
         per_class=per_class,
     )
+
+
+# --- As input -------------------------------------------------------------------------------------
+
+
+def opened(given: Any, data: Any = None) -> Any:
+    """What stands for confusion matrices, as tables: results as they are and those of files. Texts
+    are columns of ``data`` where there is such."""
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
+        return opened(_of_file(os.fspath(given)))
+    if isinstance(given, Evaluation):
+        if not given.confusions:
+            raise InputError(
+                "confusion: this evaluation holds no confusion matrix; a file has them where it was "
+                "written with to_json(details=True)"
+            )
+        given = given.confusion
+    if isinstance(given, AnyConfusion):
+        return {given.system: _square(given)} if given.system != UNNAMED else _square(given)
+    if isinstance(given, Confusions):
+        return {one.system: _square(one) for one in given}
+    if isinstance(given, Mapping):
+        odd = Confusions | Evaluation | os.PathLike | AnyConfusion
+        named = {
+            name: opened(one, data) if isinstance(one, odd) or _is_file(one, data) else one
+            for name, one in given.items()
+        }
+        return {name: _only(name, one) for name, one in named.items()}
+    return given
+
+
+def _is_file(given: Any, data: Any) -> bool:
+    return isinstance(given, str) and data is None
+
+
+def _only(name: Any, given: Any) -> Any:
+    """The matrix of one system, which it may have under a name of its own."""
+    if isinstance(given, Mapping) and given and all(isinstance(x, Square) for x in given.values()):
+        if len(given) > 1:
+            raise InputError(f"confusion {str(name)!r}: has several matrices, {', '.join(given)}")
+        return next(iter(given.values()))
+    return given
+
+
+def _square(of: AnyConfusion) -> Square:
+    return Square(of.counts, Axis(of.labels, TRUTH), Axis(of.labels))
+
+
+def _of_file(path: str) -> Any:
+    """What a file holds: a table, a result, or arrays and dicts as JSON."""
+    from calipers.data.tables import check_file, read_table
+
+    if not path.lower().endswith(".json"):
+        return read_table(path)
+    from calipers.results import from_json
+
+    check_file(path, "a confusion matrix")
+    try:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot be read as JSON: {error}") from None
+    if isinstance(held, Mapping) and "calipers" in held:
+        found = from_json(Path(path))
+        if not isinstance(found, Evaluation | AnyConfusion):
+            raise FileError(f"{path}: holds no confusion matrix")
+        return found
+    return held

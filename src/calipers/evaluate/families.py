@@ -22,6 +22,7 @@ from calipers.inference.limits import (
 )
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure, Wald, tail_level
+from calipers.inference.two_samples import INDEPENDENT
 from calipers.once import cached_property
 from calipers.report.verdict import most
 from calipers.results import Difference
@@ -178,7 +179,7 @@ class Family:
         return [
             Together(
                 value=own.value,
-                method=BY_INFLUENCE if maxima.normal else BY_DEALS,
+                method=_apart(BY_INFLUENCE if maxima.normal else BY_DEALS, own),
                 name=own.name,
                 bounds=own.bounds,
                 error=own.error,
@@ -263,7 +264,7 @@ class Family:
                 together = own.interval(1 - 2 * least)
                 found = _step(found, together) if row.alternative == "two-sided" else together
             if not found.reason:
-                found = replace(found, method=BY_STEP[way] if family_wise else BY_RATE)
+                found = replace(found, method=_apart(BY_STEP[way] if family_wise else BY_RATE, own))
             made.append(self._with_limits(replace(row, detectable=size), found))
         return made
 
@@ -327,6 +328,11 @@ class Family:
                 for row, own, is_mean in zip(rows, part._own, same, strict=True)
             ]
         return made
+
+
+def _apart(method: str, own: Procedure) -> str:
+    """What an interval beside others is called: that of independent samples says so."""
+    return f"{method}, {INDEPENDENT}" if own.method.endswith(INDEPENDENT) else method
 
 
 def _standard_error(of: Procedure) -> float:

@@ -70,7 +70,13 @@ def keep(evaluation: Evaluation) -> Evaluation:
         read = evaluation.sources is None and evaluation.task != TASK
         raise InputError(
             "there is nothing to keep: this evaluation "
-            + ("was read from a file" if read else "has no rows or topics")
+            + (
+                "was read from a file"
+                if read
+                else "has no rows or topics"
+                if evaluation.task == TASK
+                else "has counts that stand for rows, or matrices whose rows weigh differently"
+            )
         )
     return replace(evaluation, kept=made)
 

@@ -12,8 +12,10 @@ from calipers.curves.rates import roc_points
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
+from calipers.data.confusions import Systems
 from calipers.data.counts import NOTHING, About, Repeats
 from calipers.data.errors import InputError
+from calipers.evaluate.apart import split
 from calipers.evaluate.by_class import class_tables
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
@@ -62,11 +64,14 @@ def multiclass(
     undefined: str = "nan",
     baseline: Baseline = None,
     primary: str | None = None,
+    compare: bool = True,
     notes: Sequence[str] = (),
     about: About = NOTHING,
     order: TimeOrder | None = None,
     curves: bool = True,
     inputs: Sequence[Any] = (),
+    apart: bool = False,
+    of_systems: Systems | None = None,
     stated: bool,
 ) -> Evaluation:
     """How well systems tell K classes apart; :func:`calipers.classification` calls it.
@@ -83,6 +88,9 @@ def multiclass(
         are predicted too, the class of the highest value is; of several, the first in order.
     labels
         The classes in order; else those that occur, sorted.
+    apart, of_systems
+        Whether the rows are those of confusion matrices; the system of each, where there are
+        several.
     stated
         Whether somebody put the classes in order.
     """
@@ -97,6 +105,7 @@ def multiclass(
     weights, clusters = weights_and_clusters(weight, cluster, len(found.codes), repeats)
     rows = Problem(replace(found, codes=repeats(found.codes)), weights, clusters, settings)
     given = systems_of_classes(rows, found, predicted, score, probability, repeats)
+    given = given if of_systems is None else split(given, of_systems, repeats)
     chosen = choose_measures(
         measures,
         default_measures(given),
@@ -111,6 +120,8 @@ def multiclass(
         chosen,
         baseline=baseline,
         primary=primary,
+        compare=compare,
+        apart=apart,
         slices=slices,
         slice_bins=slice_bins,
         conventions={

@@ -13,14 +13,25 @@ if TYPE_CHECKING:
 
 
 def comparison_if_several(
-    source: Source, baseline: str | None, settings: Settings, primary: str | None = None
+    source: Source,
+    baseline: str | None,
+    settings: Settings,
+    primary: str | None = None,
+    *,
+    compare: bool = True,
 ) -> Comparison | None:
-    """The comparison that an evaluation of several systems carries; none without intervals."""
+    """The comparison that an evaluation of several systems carries; none without intervals, or
+    where none is wanted."""
     if baseline is not None and baseline not in source.systems:
         raise InputError(
             f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
         )
-    if len(source.systems) < 2 or settings.interval == "none":
+    if baseline is not None and not compare:
+        raise InputError(
+            "baseline= says what systems are compared with, and compare=False that they are not: "
+            "leave out one of them"
+        )
+    if not compare or len(source.systems) < 2 or settings.interval == "none":
         return None
     from calipers.evaluate.compare import paired_comparison
 

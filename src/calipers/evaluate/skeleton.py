@@ -4,10 +4,12 @@ findings, and where it all came from."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.counts import NOTHING, About, Repeats
+from calipers.evaluate.apart import NOTE, Apart, with_matrix
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
 from calipers.evaluate.rows import Rows
@@ -57,6 +59,8 @@ def evaluated(
     *,
     baseline: Baseline = None,
     primary: str | None = None,
+    compare: bool = True,
+    apart: bool = False,
     slices: Any = None,
     slice_bins: Bins | None = None,
     about: About = NOTHING,
@@ -75,16 +79,23 @@ def evaluated(
     the evaluation that have something of every system. ``first`` are estimates that come before all
     others, ``of_slices`` notes where there are slices; ``findings`` are made of the task, the
     systems, and all estimates, the comparison and the slices; ``order`` is that of the rows in
-    time; ``parts`` are what else the evaluation has."""
+    time; ``parts`` are what else the evaluation has. Without ``compare`` several systems are not
+    compared; systems ``apart`` have rows of their own each."""
     here = tuple(systems)
     systems = {name: system.in_order(order) for name, system in systems.items()}
-    systems, against = with_baseline(systems, baseline, task, about.ids)
+    if apart:
+        systems, against = with_matrix(systems, baseline, task)
+        about = replace(about, ids=None)
+    else:
+        systems, against = with_baseline(systems, baseline, task, about.ids)
     all_systems = list(systems.values())
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
-    source = Rows(systems, measures, settings, ids=about.ids)
+    several = (NOTE,) if apart and len(systems) > 1 and compare else ()
+    kind = Apart if apart else Rows
+    source = kind(systems, measures, settings, ids=about.ids)
     found = (*first, *source.estimates())
-    comparison = comparison_if_several(source, against, settings, primary)
+    comparison = comparison_if_several(source, against, settings, primary, compare=compare)
     by_slice = sliced(source, made, comparison)
     weight, clusters = all_systems[0].weight, all_systems[0].clusters
     told = {
@@ -104,6 +115,7 @@ def evaluated(
         notes=(
             *notes_on_names(measures),
             *notes,
+            *several,
             *at_thresholds(systems, baseline, against),
             *(() if clusters is None else clusters.notes(FEW_DEGREES)),
             *source.serial_notes(),

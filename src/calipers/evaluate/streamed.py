@@ -219,6 +219,7 @@ def evaluated(
     baseline: Baseline,
     primary: str | None,
     conventions: Mapping[str, Any],
+    compare: bool = True,
     notes: Sequence[str] = (),
     shown: Callable[[Passes], Mapping[str, Any]] = itself,
 ) -> Evaluation:
@@ -239,7 +240,9 @@ def evaluated(
         raise InputError(f"{source.columns.stream.name}: weight: all weights are 0")
     found = tuple(source.estimates())
     again = source.columns.stream.again
-    comparison = comparison_if_several(source, baseline, settings, primary) if again else None
+    comparison = None
+    if again or not compare:
+        comparison = comparison_if_several(source, baseline, settings, primary, compare=compare)
     several = len(source.systems) > 1
     cut = of_slices(source.group)
     told = {

@@ -52,6 +52,7 @@ def of_classes(
     baseline: Baseline,
     primary: str | None,
     *,
+    compare: bool = True,
     curves: bool,
     memory: int | str | None,
 ) -> Evaluation:
@@ -73,7 +74,7 @@ def of_classes(
     if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
         return of_two(
             columns, settings, Known.of(found, positive, labels), threshold, *shared,
-            curves=curves, memory=most,
+            compare=compare, curves=curves, memory=most,
         )  # fmt: skip
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
@@ -81,7 +82,9 @@ def of_classes(
 
     names = names_of_classes(columns, found, labels)
     stated = labels is not None or found.ordered
-    return of_many_classes(columns, settings, names, *shared, memory=most, stated=stated)
+    return of_many_classes(
+        columns, settings, names, *shared, compare=compare, memory=most, stated=stated
+    )
 
 
 def of_two(
@@ -94,6 +97,7 @@ def of_two(
     baseline: Baseline,
     primary: str | None,
     *,
+    compare: bool = True,
     curves: bool,
     memory: int,
 ) -> Evaluation:
@@ -142,6 +146,7 @@ def of_two(
         source,
         baseline=baseline,
         primary=primary,
+        compare=compare,
         conventions={
             "positive": names[1],
             "negative": names[0],

@@ -43,6 +43,7 @@ def of_many_classes(
     baseline: Baseline,
     primary: str | None,
     *,
+    compare: bool = True,
     memory: int,
     stated: bool,
 ) -> Evaluation:
@@ -69,6 +70,7 @@ def of_many_classes(
         source,
         baseline=baseline,
         primary=primary,
+        compare=compare,
         conventions={
             "classes": list(names),
             "several_highest": "the first class",

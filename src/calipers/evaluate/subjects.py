@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers import findings
+from calipers.evaluate.apart import Apart
 from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject, Valued
@@ -72,6 +73,8 @@ def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
         assert table is not None
         matrix = replace(table.at(math.inf), labels=s.labels.names)
         cells = TwoCells(matrix, 0 if s.clusters is None else s.clusters.number)
+    if _is_apart(source):
+        return _of(task, source, has, _classes([cells for cells, *_ in has.values()]), told)
     said = {n: _present(one.score, one.predicted) for n, one in source.by_name.items()}
     wrong = {
         n: one.predicted != one.labels.positive
@@ -87,6 +90,21 @@ def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     )
 
 
+def _is_apart(source: Rows) -> bool:
+    """Whether there are several systems, each on rows of its own."""
+    return isinstance(source, Apart) and len(source.by_name) > 1
+
+
+def _classes(cells: Sequence[Cells | None]) -> tuple[Classes, ...]:
+    """The classes of the rows, where they are as many in the matrices of all systems."""
+    first, *others = cells
+    if first is None or any(of is None for of in others):
+        return ()
+    sizes = first.matrix.truth
+    alike = all(np.array_equal(of.matrix.truth, sizes) for of in others if of is not None)
+    return (Classes(first),) if alike else ()
+
+
 def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
@@ -95,6 +113,8 @@ def of_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell K classes apart."""
     has = {name: (_cells(s, s.problem.truth),) for name, s in source.by_name.items()}
     first = next((cells for (cells,) in has.values() if cells is not None), None)
+    if _is_apart(source):
+        return _of(task, source, has, _classes([cells for (cells,) in has.values()]), told)
     said, truth = {}, next(iter(source.by_name.values())).problem.truth
     for name, s in source.by_name.items():
         said[name] = _present(s.score, s.predicted)

@@ -249,6 +249,8 @@ Makes = Callable[[Reading], "Procedure | None"]
 
 def procedure_by_name(reading: Reading, name: str) -> Procedure | None:
     """The procedure of a difference by what it goes by; None where it does not apply."""
+    if reading.apart is not None:
+        return reading.apart(name)
     return _PROCEDURES[name](reading) if name in _PROCEDURES else None
 
 

@@ -378,6 +378,7 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "average of scores": (Row("units", _has_spread, tries=True), *_PAIRED_SCORES),
     "median": (Row("percentile"),),
     "quantile": (Row("percentile"),),
+    "independent samples": (Row("two samples"),),
     "average over labels": (
         Row("units", lambda reading: reading.few(), tries=True),
         Row("by error", _clusters_with_error, tries=True),
@@ -668,6 +669,8 @@ def rows(reading: Reading) -> Sequence[Row]:
     """What is tried for its interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
     known = _known(reading)
+    if reading.apart is not None:
+        return known  # what the settings ask for is asked of both samples
     # Where rows are gone, nothing can be drawn anew.
     gone = reading.reduced and (paired or reading.clusters is not None)
     first = () if reading.clusters is None else CLUSTERED[paired]

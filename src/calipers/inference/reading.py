@@ -31,6 +31,7 @@ from calipers.statistics import Moments
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.paired import Test
+    from calipers.inference.procedures import Procedure
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray
@@ -188,6 +189,9 @@ class Reading:
     shares: bool = False
     #: Of a difference: first and second.
     operands: tuple[Reading, Reading] | None = None
+    #: Of a difference of independent samples: what a method makes of it, None where that does not
+    #: apply.
+    apart: Callable[[str], Procedure | None] | None = None
 
     def __sub__(self, other: Reading) -> Reading:
         """The difference on the same units."""
@@ -222,7 +226,7 @@ class Reading:
         """The standard error, or the absent interval that says why there is none. That of a
         difference is called as that of its operands is, and paired."""
         found = self._by_influence if self.error is None else self.error()
-        if isinstance(found, Error) and self.operands is not None:
+        if isinstance(found, Error) and self.operands is not None and self.apart is None:
             se = 0.0 if found.se <= self.hair else found.se
             return replace(found, se=se, name=f"{found.name}, paired")
         return found

@@ -4,8 +4,9 @@ neither shares with the other, but for clusters that may have rows in both."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -15,8 +16,9 @@ from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_DEALT, FEW_DEGREES, FEW_POSITIVES_OF_PARTS, most_dealt
 from calipers.inference.paired import Test
+from calipers.inference.procedures import ByLimits, Procedure, Wald
 from calipers.inference.reading import Reading, difference_of
-from calipers.inference.spaces import Error
+from calipers.inference.spaces import NAN, Error, Influence, Space
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -288,6 +290,127 @@ def _from_limits(first: Reading, second: Reading, alone: Reading, level: float) 
     if _share_clusters(first, second):
         return intervals.missing("none", "no_analytic_interval")
     return intervals.difference(first.value, own, second.value, other)
+
+
+# --- Systems that were measured on other units ----------------------------------------------------
+
+#: What the procedures of such differences are called by.
+INDEPENDENT = "independent samples"
+
+
+def independent(
+    first: Reading, second: Reading, sizes: Sequence[int] = (), places: tuple[int, int] = (0, 1)
+) -> Reading:
+    """First minus second of two systems that share no units, such as two confusion matrices. With
+    the ``sizes`` of all systems' samples, of which the two are in these ``places``, differences
+    know how they vary together."""
+
+    def error() -> Error:
+        found = _errors(first, second)
+        return Error(NAN if found is None else math.hypot(*found), f"delta, {INDEPENDENT}")
+
+    return first.difference(
+        second,
+        kind=INDEPENDENT,
+        n=first.n + second.n,
+        weight=None,
+        clusters=None,
+        sizes=lambda: (),
+        error=error,
+        influence=lambda: _side_by_side(first, second, sizes, places),
+        apart=lambda name: _apart(first, second, name),
+    )
+
+
+def _side_by_side(
+    first: Reading, second: Reading, sizes: Sequence[int], places: tuple[int, int]
+) -> Influence | None:
+    """The influence of both in a space that has the units of all systems one after the other; None
+    where either is not known."""
+    if not sizes or first.influence is None or second.influence is None:
+        return None
+    made = [np.zeros(size) for size in sizes]
+    for sign, place, influence in zip((1, -1), places, (first, second), strict=True):
+        found = influence.influence() if influence.influence is not None else None
+        if found is None:
+            return None
+        made[place] = sign * found.space.vector(found.column)
+    if any(len(own) != size for own, size in zip(made, sizes, strict=True)):
+        return None
+    return Influence(np.concatenate(made), Space())
+
+
+def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
+    """What a method makes of it; None where it does not apply."""
+    value, (low, high), (least, most) = first.value - second.value, first.bounds, second.bounds
+    shared = {"value": value, "bounds": (low - most, high - least)}
+    errors = _errors(first, second)
+    error = Error(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
+    if name == "delta":
+        if errors is None or not error.se > 0:
+            return None
+        return Wald(**shared, method=error.name, name=f"normal, {INDEPENDENT}", t=error, error=error)
+    if name == "percentile":
+        drawn = replace(first.settings, interval="bootstrap")
+        first, second = replace(first, settings=drawn), replace(second, settings=drawn)
+    elif name != "two samples":
+        return None
+
+    @cache
+    def at(level: float) -> tuple[Interval, Test]:
+        own, other = (replace(r, settings=replace(r.settings, level=level)) for r in (first, second))
+        made, test = compared(own, other, lambda: other)
+        return made.around(value), test
+
+    made, test = at(first.settings.level)
+    return TwoSamples(
+        **shared,
+        method=f"{made.method}, {INDEPENDENT}",
+        name=f"{test.name}, {INDEPENDENT}",
+        error=error,
+        reason=made.reason,
+        limits=lambda level: at(level)[0],
+        p_of_none=test.p,
+        drawn=any(word in made.method for word in ("[B]", "of the cells")),
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoSamples(ByLimits):
+    """Limits at any level, and a test of no difference that is a formula of its own and says the
+    same of 0 as they do; tests of other differences go by the limits."""
+
+    p_of_none: float
+    #: Whether limits and test are of draws, which say nothing of small levels.
+    drawn: bool = False
+
+    @property
+    def beside_others(self) -> Procedure:
+        """Of draws by the standard error; else itself."""
+        if not self.drawn or not self.error.se > 0:
+            return self
+        return Wald(
+            value=self.value,
+            bounds=self.bounds,
+            method=self.method,
+            name=self.name,
+            error=self.error,
+            reason=self.reason,
+            t=self.error,
+        )
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """As of any procedure; of nothing that varies the test itself."""
+        of_none = at == 0 and math.isfinite(self.p_of_none)
+        if of_none and (alternative == "two-sided" or self.reason is not None):
+            return self.p_of_none
+        return super().p(at, alternative)
+
+    def _beyond(self, at: float, side: int) -> float:
+        if at != 0 or not math.isfinite(self.p_of_none):
+            return super()._beyond(at, side)
+        half = self.p_of_none / 2
+        return half if self.value * side > 0 else 1 - half
 
 
 def _share_clusters(first: Reading, second: Reading) -> bool:

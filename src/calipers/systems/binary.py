@@ -84,6 +84,15 @@ class System(base.System):
         base.named_classes(measure, self.labels.names)
         super().check_one(measure)
 
+    def of_answers(
+        self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
+    ) -> System:
+        """A system of another name that predicts labels of other rows, 1 of the positive class."""
+        labels, said = replace(self.labels, positive=truth == 1), predicted == 1
+        rows: dict[str, Any] = {"weight": None, "clusters": None, "order": None}
+        scores: dict[str, Any] = {"score": None, "probability": None, "threshold": None}
+        return replace(self, name=name, labels=labels, predicted=said, rule=None, **rows, **scores)
+
     def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows; the threshold was chosen on all of them."""
         labels = replace(self.labels, positive=self.labels.positive[rows])

@@ -177,6 +177,17 @@ class ClassSystem(base.System):
             return self
         return replace(self, problem=replace(self.problem, settings=settings))
 
+    def of_answers(
+        self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
+    ) -> ClassSystem:
+        """A system of another name that predicts classes of other rows."""
+        p = self.problem
+        problem = replace(p, classes=replace(p.classes, codes=truth), weight=None, clusters=None)
+        return replace(
+            self, name=name, problem=problem, predicted=predicted, rows=None,
+            is_probability=False, order=None,
+        )  # fmt: skip
+
     def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
         """Some of the rows; the classes stay."""
         p = self.problem
