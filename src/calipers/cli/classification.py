@@ -11,6 +11,8 @@ import click
 from calipers.cli.common import Output, measure_options, output_options, undefined_option
 from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile, asked
+from calipers.cli.matrices import cells as matrices
+from calipers.cli.matrices import matrix_options, row_classes, whole
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options, time_option
@@ -34,7 +36,7 @@ NORMALISED = ("truth", "prediction", "all")
 
 @click.command("classification", cls=Command)
 @click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of the true classes.", required=True)
+@text("--truth", "COL", "Column of the true classes; needed unless TABLE is a confusion matrix.")
 @texts("--score", "[NAME=]COL", "Column of scores of a system; repeatable.")
 @texts(
     "--probability",
@@ -70,12 +72,7 @@ NORMALISED = ("truth", "prediction", "all")
 )
 @row_options
 @cost_option
-@texts(
-    "--cells",
-    "[NAME=]COLS",
-    "In place of a system, a confusion matrix: a column of counts for each predicted class, as "
-    "'n_*' with the class for *, or ill,well; --truth is the class of each row.",
-)
+@matrix_options
 @part_options
 @time_option
 @click.option(
@@ -96,13 +93,15 @@ NORMALISED = ("truth", "prediction", "all")
 @output_options
 def command(
     table: str,
-    truth: str,
+    truth: str | None,
     labels: str | None,
     threshold: tuple[str, ...],
     costs: str | None,
     prevalence: float | None,
     cutoffs: str | None,
     cells: tuple[str, ...],
+    rows: str | None,
+    no_compare: bool,
     confusion: str | None,
     orientation: str,
     by_class: bool,
@@ -130,13 +129,40 @@ def command(
       calipers classification lab.csv --truth sick --score marker --cutoffs 2,4,8
       calipers classification screening.csv --truth cancer --predicted blood --count people \\
         --positive yes
+      calipers classification matrix.csv --rows predicted --positive yes
     """
     output = Output.take(options)
     _check_look(output, confusion, by_class=by_class)
-    for name in ("score", "probability", "predicted", "count") if cells else ():
+    for name in ("score", "probability", "count") if cells else ():
         if options[name]:
             raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
     kinds = "score", "probability", "predicted"
+    of_rows = row_classes(options["predicted"], truth) if cells else None
+    if cells:
+        options["predicted"] = ()
+    elif truth is None:
+        named = {kind: options[kind] for kind in kinds}
+        found = whole(table, rows, options, named)
+        if found is None:
+            raise click.MissingParameter(param_hint="'--truth'", param_type="option")
+        if threshold or costs is not None:
+            raise click.UsageError("--threshold and --costs are about --score and --probability")
+        for kind in kinds:
+            del options[kind]
+        del options["missing"]
+        classes = None if labels is None else labels.split(",")
+        evaluation = _of_matrices(
+            table, found, classes, rows=rows, compare=not no_compare, measures=measures or None,
+            curves=output.page.wanted, prevalence=prevalence, **options,
+        )  # fmt: skip
+        if cutoffs is not None:
+            evaluation = _with_cutoffs(evaluation, cutoffs, measures, prevalence)
+        _finish(evaluation, output, confusion, orientation, by_class=by_class)
+        return
+    elif rows is not None:
+        raise click.UsageError(
+            "--rows is about a confusion matrix: with --cells, or without --truth where TABLE is one"
+        )
     systems = Systems.take(options, kinds, needed=not cells)
     states = States.take(options)
     if threshold and not (systems.columns["score"] or systems.columns["probability"]):
@@ -150,7 +176,7 @@ def command(
     others = systems.columns["probability"] or systems.columns["predicted"]
     alone = cutoffs is not None and not threshold and not others
     measures = _measured(measures, prevalence, alone=alone)
-    if is_stream(table, truth, systems, options):
+    if is_stream(table, truth or of_rows or "", systems, options):
         evaluation = states.of(
             classification,
             truth,
@@ -158,27 +184,32 @@ def command(
             labels=names if options["positive"] is None or len(names or ()) == 2 else None,
             threshold=_thresholds(threshold, systems, costs, prevalence),
             measures=measures or None,
+            compare=not no_compare,
             curves=output.page.wanted,
             **options,
         )
         _finish(evaluation, output, confusion, orientation, by_class=by_class)
         return
-    rows = read(table).rows
-    columns = systems.read(rows, table, lambda text, of, at: _columns(text, of, at, names))
+    read_rows = read(table).rows
+    columns = systems.read(read_rows, table, lambda text, of, at: _columns(text, of, at, names))
+    if of_rows is not None:
+        columns["predicted"] = by_name(read_rows, of_rows, table)
     # Beside a positive class, the names of more than two serve to find columns only.
     classes = names if options["positive"] is None or len(names or ()) == 2 else None
     with systems.located(table):
         evaluation = classification(
-            by_name(rows, truth, table),
+            None if truth is None else by_name(read_rows, truth, table),
             **columns,
-            confusion=dict(_cells(spec, rows, table) for spec in cells) or None,
+            confusion=matrices(cells, read_rows, table, labelled=bool(truth or of_rows)) or None,
+            rows=rows,
             labels=classes,
             threshold=_thresholds(threshold, systems, costs, prevalence),
-            **row_columns(rows, table, options, systems),
-            **part_columns(rows, table, options),
-            data=rows,
+            **row_columns(read_rows, table, options, systems),
+            **part_columns(read_rows, table, options),
+            data=read_rows,
             id=systems.by,
             measures=measures or None,
+            compare=not no_compare,
             curves=output.page.wanted,
             inputs=systems.origins(table),
             **options,
@@ -186,6 +217,33 @@ def command(
     if cutoffs is not None:
         evaluation = _with_cutoffs(evaluation, cutoffs, asked_for, prevalence)
     _finish(evaluation, output, confusion, orientation, by_class=by_class)
+
+
+def _of_matrices(
+    table: str,
+    found: tuple[Any, list[Any]],
+    labels: list[str] | None,
+    *,
+    prevalence: float | None,
+    measures: tuple[str, ...] | None,
+    **options: Any,
+) -> Evaluation:
+    """The evaluation of a table that is a confusion matrix, or has several."""
+    from calipers.data.tables import located
+    from calipers.evaluate.classification import classification
+
+    given, inputs = found
+    positive = options.pop("positive")
+    measured = _measured(measures or (), prevalence, alone=False) or None
+    with located(table):
+        return classification(
+            confusion=given,
+            labels=labels if positive is None or len(labels or ()) == 2 else None,
+            positive=positive,
+            measures=measured,
+            inputs=inputs,
+            **options,
+        )
 
 
 def _measured(
@@ -349,19 +407,6 @@ def _threshold(
             raise
         said = f"{error}. Of one system it is NAME=X; there are {listed(systems)}"
         raise InputError(said) from None
-
-
-def _cells(text: str, rows: pa.Table, where: str) -> tuple[str, dict[str, Any]]:
-    """The name of a system, and a column of counts for each class that it predicts."""
-    from calipers.data.columns import by_name
-    from calipers.results.estimate import UNNAMED
-
-    name, _, columns = text.rpartition("=")
-    parts = columns.split(",")
-    found = by_name(rows, columns, where) if len(parts) == 1 else None
-    if not isinstance(found, dict):
-        found = {part: by_name(rows, part, where) for part in parts}
-    return name or UNNAMED, found
 
 
 def _columns(text: str, rows: pa.Table, where: str, labels: Sequence[str] | None) -> Any:

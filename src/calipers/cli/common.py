@@ -145,6 +145,7 @@ _OF_OUTPUT = frozenset(
     | {"topic_curves"}
     | {"per_point", "by_label", "by_class", "by_cluster"}
     | {
+        "no_compare",
         "confusion",
         "cutoffs",
         "orientation",

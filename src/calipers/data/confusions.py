@@ -248,6 +248,16 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
     return label, before[0] if before else None
 
 
+def is_matrix_table(table: Any) -> bool:
+    r"""Whether a table says that it is a matrix: by a header such as ``predicted\truth``, or one
+    such as ``actual`` beside columns of nothing but counts."""
+    columns = {name: table[name] for name in column_names(table)}
+    if any(map(names_both, columns)):
+        return True
+    texts = [name for name in columns if not _is_numeric(columns[name])]
+    return bool(texts) and len(texts) <= 2 and of_header(texts[-1]) is not None and len(columns) > 2
+
+
 def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
     """Whether a column of numbers names others, which then are classes."""
     called = set(map(name_of, as_array(columns[label], "confusion").tolist()))
