@@ -144,7 +144,10 @@ def command(
         named = {kind: options[kind] for kind in kinds}
         found = whole(table, rows, options, named)
         if found is None:
-            raise click.MissingParameter(param_hint="'--truth'", param_type="option")
+            raise click.UsageError(
+                "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
+                "rows are.)"
+            )
         if threshold or costs is not None:
             raise click.UsageError("--threshold and --costs are about --score and --probability")
         for kind in kinds:
@@ -161,7 +164,7 @@ def command(
         return
     elif rows is not None:
         raise click.UsageError(
-            "--rows is about a confusion matrix: with --cells, or without --truth where TABLE is one"
+            "--rows is about confusion matrices: with --cells, or without --truth where TABLE is one"
         )
     systems = Systems.take(options, kinds, needed=not cells)
     states = States.take(options)

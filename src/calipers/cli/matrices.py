@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -36,9 +35,9 @@ matrix_options = stacked(
     texts(
         "--cells",
         "[NAME=]COLS",
-        "In place of a system, a confusion matrix: a column of counts for each class, as 'n_*' with "
-        "the class for *, or ill,well. --truth is the true class of each row, or --predicted the "
-        "predicted one. Repeatable: several systems are compared as independent samples.",
+        "In place of a system, a confusion matrix: a column of counts for each class, as 'n_*' "
+        "with the class for *, or ill,well. --truth is the true class of each row, or --predicted "
+        "the predicted one. Repeatable: several systems are compared as independent samples.",
     ),
     click.option(
         "--rows",
@@ -118,7 +117,7 @@ def _says_so(table: str) -> bool:
     if _is_json(table):
         return True
     with suppress(OSError):
-        if table != DASH and os.path.getsize(table) > _LARGEST:
+        if table != DASH and Path(table).stat().st_size > _LARGEST:
             return False
     from calipers.data.confusions import is_matrix_table
 

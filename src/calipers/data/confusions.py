@@ -418,8 +418,8 @@ def _matched(square: Square, what: str | None) -> tuple[Square, bool]:
     if not contained or all(place is None for place in found):
         raise InputError(
             f"{square.where}: its rows are called {listed(rows)}, its columns {listed(names)}; "
-            "expected the same classes, or truth= with the class of each row; or rows= (--rows), by "
-            "which as many of either belong together in their order"
+            "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
+            "by which as many of either belong together in their order"
         )
     extra = [name for name, place in zip(rows, found, strict=True) if place is None]
     names += extra

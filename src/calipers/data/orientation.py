@@ -185,7 +185,8 @@ def either_way(names: Sequence[str], counts: Any, positive: Any, where: str) -> 
         f"{where}: nothing says whether its rows are the predictions or the truth. Of "
         f"{names[at]!r} rows='predicted' makes PPV {first} and TPR {second}; rows='truth', as "
         f"scikit-learn's confusion_matrix has it, makes PPV {second} and TPR {first}. Say which "
-        "(--rows in the command), or call the rows so: a header predicted\\truth or truth\\predicted"
+        "(--rows in the command), or call the rows so: a header predicted\\truth, or the other way "
+        "round"
     )
 
 

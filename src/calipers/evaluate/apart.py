@@ -1,4 +1,4 @@
-"""Systems of which each was measured on rows of its own, as confusion matrices are: evaluated side by
+"""Systems that were measured on rows of their own each, as confusion matrices are: evaluated side by
 side, and compared as independent samples."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from calipers.data.counts import Repeats
 from calipers.data.errors import FileError
+from calipers.evaluate.kept import MATRICES, Recalled
 from calipers.evaluate.rows import Rows
 from calipers.inference.two_samples import INDEPENDENT, independent
 from calipers.results import Kept
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", Binary, ClassSystem)
 
-#: What is kept of matrices, and what they are kept by.
-UNIT, COUNTS = "matrices", "counts"
+#: What the counts of a matrix are kept as.
+COUNTS = "counts"
 
 NOTE = (
     "Each system has a confusion matrix of its own, which does not say on which rows it is right: "
-    f"systems are compared as {INDEPENDENT}. Where they are of the same rows, the intervals are too "
-    "long as a rule; counts of the answers of all systems together are compared row by row. "
+    f"systems are compared as {INDEPENDENT}. Where they are of the same rows, intervals are too long "
+    "as a rule; counts of the answers of all systems together are compared row by row. "
     "compare=False (--no-compare) leaves the comparison out."
 )
 
@@ -68,7 +69,7 @@ class Apart(Rows):
         if any(s.weight is not None or s.clusters is not None for s in systems):
             return None
         return Kept(
-            UNIT,
+            MATRICES,
             len(systems),
             {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
             common=_common(systems[0]),
@@ -93,15 +94,13 @@ def _common(like: Any) -> dict[str, Any]:
 
 def is_of_matrices(kept: Kept | None) -> bool:
     """Whether an evaluation kept matrices, and not rows."""
-    return kept is not None and kept.unit == UNIT
+    return kept is not None and kept.unit == MATRICES
 
 
 def with_matrix(
     systems: Mapping[str, S], baseline: Baseline, task: str
 ) -> tuple[dict[str, S], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
-    from calipers.evaluate.kept import Recalled
-
     found = Recalled.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
@@ -129,7 +128,6 @@ def recalled(name: str, said: Mapping[str, Any], kept: Kept, like: S) -> S:
     cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
     truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
     return like.of_answers(name, truth, predicted)
-
 
 
 def of_kept(

@@ -6,6 +6,7 @@ import os
 
 from calipers.data.counts import About
 from calipers.data.errors import InputError
+from calipers.evaluate.apart import Apart
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.skeleton import evaluated
 from calipers.results import Evaluation
@@ -32,5 +33,10 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
     return evaluated(
-        new.task, dict(source.by_name), measures, baseline=base, about=About(source.ids)
+        new.task,
+        dict(source.by_name),
+        measures,
+        baseline=base,
+        about=About(source.ids),
+        apart=isinstance(source, Apart),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.apart import Apart
 from calipers.evaluate.arguments import verb
 from calipers.inference.selection import left_out
 from calipers.results import Estimate, Evaluation
@@ -92,6 +93,11 @@ def best_of(
         raise InputError("there is one system, expected two or more to choose from")
     higher = bool(by_name[name].definition.higher_is_better)
     sign = 1 if higher else -1
+    if isinstance(evaluation.sources, Apart):
+        raise InputError(
+            "the best is chosen anew among the rows of all systems, and confusion matrices have no "
+            "rows in common; give counts of the answers of all systems together"
+        )
     units, values = _drawn_from(evaluation, by_name[name], list(shown))
     if units < 3:
         raise InputError(f"there are {units} units, expected three or more")

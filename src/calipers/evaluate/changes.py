@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
+from calipers.evaluate.apart import Apart, is_of_matrices, of_kept
+from calipers.inference.two_samples import INDEPENDENT
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
@@ -69,7 +71,8 @@ def changes(before: Evaluation, after: Evaluation) -> tuple[list[Change], list[s
 
     Systems of one name belong together; so do the only ones that are left. Where both evaluations
     kept their topics or groups, and these are the same, each change is tested as
-    :func:`calipers.compare` does it.
+    :func:`calipers.compare` does it. Where they kept confusion matrices, these are taken for
+    independent samples.
 
     Raises
     ------
@@ -123,6 +126,15 @@ def _tested(
             name for name, of in (("the first", then), ("the second", now)) if of is None
         )
         return {}, [f"No test: {where} kept nothing to compare by (-o FILE.json --keep does)."]
+    if is_of_matrices(then) and is_of_matrices(now):
+        try:
+            return {
+                (new, d.measure): d
+                for old, new in pairs.items()
+                for d in _apart(before, after, old, new)
+            }, [f"Changes are tested as of {INDEPENDENT}: matrices were kept, and no rows."]
+        except InputError as error:
+            return {}, [f"No test: {error}."]
     if now.truth is not None or then.truth is not None:
         return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
     if any(of.provenance.get("conventions", {}).get("weighted") for of in (before, after)):
@@ -167,6 +179,30 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
         unit=after.kept.unit,
     )
     return paired_comparison(scores, _THEN, settings).differences
+
+
+def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
+    """A system now against then, by the matrices that both evaluations kept."""
+    from calipers.evaluate.compare import paired_comparison
+    from calipers.evaluate.shared import make_settings
+    from calipers.measures import TASKS, parse
+
+    assert before.kept is not None
+    assert after.kept is not None
+    both = [m for m, *_ in _estimates(before, after, old, new)]
+    if not both:
+        return ()
+    measures = [parse(name, TASKS[after.task]) for name in both]
+    said = after.provenance
+    settings = make_settings(said["interval"], after.level, said["resamples"], said["seed"])
+    then, now = before.kept.systems[old], after.kept.systems[new]
+    systems = of_kept(
+        ((_NOW, now, after.kept), (_THEN, then, before.kept)),
+        said["conventions"].get("positive"),
+        settings,
+    )
+    source = Apart({name: s.serving(measures) for name, s in systems.items()}, measures, settings)
+    return paired_comparison(source, _THEN, settings).differences
 
 
 def _otherwise(before: Evaluation, after: Evaluation, pairs: Mapping[str, str]) -> Iterator[str]:

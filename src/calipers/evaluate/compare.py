@@ -265,13 +265,14 @@ class Asked:
     ) -> dict[Measure, list[Found]]:
         """What is known of each difference, by measure."""
         of: dict[Measure, list[Found]] = {}
-        applies, weighted = False, False
+        applies, weighted, apart = False, False, False
         # One after another: what a difference has drawn goes with it.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, reading in over(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test, asked.horizon)
+            apart = apart or reading.apart is not None
             weighted = weighted or (reading.units is not None and not reading.units.plain)
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
@@ -281,7 +282,9 @@ class Asked:
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
-            if self.question.test == DIEBOLD_MARIANO:
+            if apart:
+                why = "; independent samples have 'auto', 'bootstrap' and 'normal'"
+            elif self.question.test == DIEBOLD_MARIANO:
                 why = (
                     "; it takes means of one loss a row (MSE, MAE), of rows that count alike, and "
                 )

@@ -13,7 +13,6 @@ import numpy as np
 
 from calipers.data.errors import FileError, InputError
 from calipers.data.orientation import TRUTH, Axis, Square
-
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
@@ -76,7 +75,7 @@ def opened(given: Any, data: Any = None) -> Any:
     if isinstance(given, Evaluation):
         if not given.confusions:
             raise InputError(
-                "confusion: this evaluation holds no confusion matrix; a file has them where it was "
+                "confusion: this evaluation holds no confusion matrix; files hold them that were "
                 "written with to_json(details=True)"
             )
         given = given.confusion

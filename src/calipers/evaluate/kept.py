@@ -34,6 +34,9 @@ Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
 #: digests take a while.
 Common: TypeAlias = Callable[[], Mapping[str, "str | None"]]
 
+#: What is kept of confusion matrices, which have no rows.
+MATRICES = "matrices"
+
 #: Of what there are digests, where there are; measures against a truth need no points.
 DIGESTS = ("points", "judgments")
 
@@ -73,9 +76,7 @@ def keep(evaluation: Evaluation) -> Evaluation:
             + (
                 "was read from a file"
                 if read
-                else "has no rows or topics"
-                if evaluation.task == TASK
-                else "has counts that stand for rows, or matrices whose rows weigh differently"
+                else "has no rows or topics, or rows that weigh differently"
             )
         )
     return replace(evaluation, kept=made)
@@ -188,6 +189,11 @@ class Recalled:
         """The system, on the rows of another."""
         if self.kept.ids and len(set(self.kept.ids)) != self.kept.number:
             raise self._damaged("its ids are not one a row")
+        if self.kept.unit == MATRICES:
+            raise FileError(
+                f"{self.where}: keeps confusion matrices, which have no rows to compare these "
+                "with; evaluate the rows of both, or the matrices"
+            )
         if set(self.said) != set(like.own):
             has, here = ", ".join(self.said), ", ".join(like.own)
             raise FileError(f"{self.where}: has {has} of each system, here are {here}")

@@ -91,9 +91,11 @@ def evaluated(
     all_systems = list(systems.values())
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
-    several = (NOTE,) if apart and len(systems) > 1 and compare else ()
-    kind = Apart if apart else Rows
-    source = kind(systems, measures, settings, ids=about.ids)
+    source: Rows = (
+        Apart(systems, measures, settings, (NOTE,), ids=None)
+        if apart
+        else Rows(systems, measures, settings, ids=about.ids)
+    )
     found = (*first, *source.estimates())
     comparison = comparison_if_several(source, against, settings, primary, compare=compare)
     by_slice = sliced(source, made, comparison)
@@ -115,7 +117,7 @@ def evaluated(
         notes=(
             *notes_on_names(measures),
             *notes,
-            *several,
+            *(source.notes if comparison is not None else ()),
             *at_thresholds(systems, baseline, against),
             *(() if clusters is None else clusters.notes(FEW_DEGREES)),
             *source.serial_notes(),

@@ -349,7 +349,9 @@ def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
     if name == "delta":
         if errors is None or not error.se > 0:
             return None
-        return Wald(**shared, method=error.name, name=f"normal, {INDEPENDENT}", t=error, error=error)
+        return Wald(
+            **shared, method=error.name, name=f"normal, {INDEPENDENT}", t=error, error=error
+        )
     if name == "percentile":
         drawn = replace(first.settings, interval="bootstrap")
         first, second = replace(first, settings=drawn), replace(second, settings=drawn)
@@ -358,7 +360,9 @@ def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
 
     @cache
     def at(level: float) -> tuple[Interval, Test]:
-        own, other = (replace(r, settings=replace(r.settings, level=level)) for r in (first, second))
+        own, other = (
+            replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
+        )
         made, test = compared(own, other, lambda: other)
         return made.around(value), test
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from calipers.lazily import numpy as np
 from calipers.measures.counts import (
     BOTH_CLASSES,
+    agreement,
     error,
     false_negative_rate,
     false_positive_rate,
+    informedness,
     rate,
     ratio,
     recall,
@@ -89,6 +91,20 @@ def expected_cost(
 def roc_distance(c: ConfusionMatrix) -> FloatArray:
     """Distance of the point (FPR, recall) from the ideal (0, 1): √(FPR² + FNR²)."""
     return np.hypot(false_positive_rate(c), false_negative_rate(c))
+
+
+@agreement(
+    "diagonal-distance",
+    aliases=("distance-to-diagonal", "distance_to_diagonal"),
+    range=(-(0.5**0.5), 0.5**0.5),
+    perfect=0.5**0.5,
+    undefined=BOTH_CLASSES,
+)
+def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
+    """Distance of the point (FPR, recall) from the diagonal of the ROC plane, where answers are
+    chance: (recall − FPR)/√2, Youden's J over √2. Below 0 it lies under the diagonal, and the
+    opposite answers would do better than chance."""
+    return informedness(c) / np.sqrt(2.0)
 
 
 @rate("sens-spec", aliases=("sensitivity-specificity", "sens_spec"), undefined=BOTH_CLASSES)

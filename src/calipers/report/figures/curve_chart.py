@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from statistics import NormalDist
 
-from calipers.report.figures import vega
+from calipers.report.figures import plane, vega
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, visible
 from calipers.results import Curve, FloatArray
+
+#: Pixels of the drawing.
+_WIDTH, _HEIGHT = 400, 360
 
 #: Precision of rankings that stays below this is drawn larger.
 _LOW = 0.5
@@ -30,9 +33,11 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
     if sum(map(len, shown)) > vega.LEGEND_LINE:
         legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
-    hue = vega.category("system", scale=vega.scale(shown, vega.PALETTE), legend=legend)
+    by_name = plane.is_plane(curves) and len(curves) <= plane.MOST_NAMED
+    told = None if by_name else legend  # whose names stand beside them
+    hue = vega.category("system", scale=vega.scale(shown, vega.PALETTE), legend=told)
     dashes = [list(dash) for dash in vega.DASHES]
-    dash = vega.category("system", scale=vega.scale(shown, dashes), legend=legend)
+    dash = vega.category("system", scale=vega.scale(shown, dashes), legend=told)
     if len(shown) == 1:
         hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
     if all(map(is_point, curves)):
@@ -51,8 +56,10 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
             layers.append(vega.layer(band, area, x=x, **limits, color=hue))
     layers.append(_line_layer(x, y, hue, dash, curves))
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
+    if plane.is_plane(curves):
+        layers += plane.layers(curves, lambda c: names[by(c)], x, y, hue, (_WIDTH, _HEIGHT))
     layers.append(_hover_layer(x, y, hue, curves[0]))
-    return vega.whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
+    return vega.whole(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
 
 
 def is_point(curve: Curve) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calipers.report import numbers
-from calipers.report.figures import calibration, clusters, histograms, residuals, vega
+from calipers.report.figures import calibration, clusters, histograms, plane, residuals, vega
 from calipers.report.figures.corners import MOST, at_corners
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
@@ -165,6 +165,7 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
             "promises at least that much."
         )
     parts += _points_said([c for c in curves if is_point(c)], len(curves), level)
+    parts += plane.caption(curves) if plane.is_plane(curves) else []
     if has_chance(curves):
         parts.append("Dashed: chance.")
     if any(math.isfinite(c.cut) for c in curves):
@@ -221,6 +222,9 @@ def _curve_table(curves: Sequence[Curve]) -> Numbers:
     name, of = ("measure", "value") if first.kind == "threshold" else ("system", first.y_label)
     if first.series:
         name = "interval" if first.kind.startswith("coverage") else "class"
+    if plane.is_plane(curves):
+        points = tuple(map(tuple, plane.rows(curves, lambda c: _written(c, 0))))
+        return (name, first.x_label, of, plane.DISTANCE), points
     against = first.at.lower() == first.x_label.lower() or first.kind == "net benefit"
     at = "" if against else first.at
     rows = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calipers.report import fronts, numbers
-from calipers.report.figures import vega
+from calipers.report.figures import named, vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
@@ -18,8 +18,6 @@ DECADES = 2
 #: More systems are told by the pointer and the table alone.
 MOST_NAMED = 25
 _WIDTH, _HEIGHT = 400, 320
-#: Pixels of a letter, and of a line of text.
-_LETTER, _LINE = 6.2, 13
 
 
 def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
@@ -159,33 +157,13 @@ def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
 
 
 def _named(rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec) -> list[Spec]:
-    """The names beside the points, each on the side where there is most room."""
+    """The names beside the points."""
     at = [
         (_place(row["cost"], x_scale) * _WIDTH, (1 - _place(row["quality"], y_scale)) * _HEIGHT)
         for row in rows
     ]
-    taken = [(left - 5, left + 5, top - 5, top + 5) for left, top in at]
-    by_side: dict[tuple[int, int], list[Spec]] = {}
-    for row, (left, top) in zip(rows, at, strict=True):
-        boxes = {side: _box(left, top, row["system"], side) for side in _SIDES}
-        best = min(boxes, key=lambda side: _crowded(boxes[side], taken))
-        taken.append(boxes[best])
-        by_side.setdefault(best, []).append(row)
-    return [
-        vega.layer(
-            own,
-            {"type": "text", "align": "left" if right > 0 else "right", "baseline": "middle",
-             "dx": 7 * right, "dy": 10 * down, "fontSize": 12, "color": "currentColor"},
-            x=x, y=y, text=vega.nominal("system"),
-            opacity={"condition": {"test": "datum.front", "value": 1}, "value": 0.65},
-        )
-        for (right, down), own in by_side.items()
-    ]  # fmt: skip
-
-
-#: To the right or the left of a point, and above or below it.
-_SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1))
-_Box = tuple[float, float, float, float]
+    pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.65}
+    return named.layers(rows, at, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
 
 
 def _place(value: float, scale: Spec) -> float:
@@ -194,22 +172,3 @@ def _place(value: float, scale: Spec) -> float:
     if scale.get("type") == "log":
         value, low, high = math.log10(value), math.log10(low), math.log10(high)
     return float((value - low) / (high - low))
-
-
-def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
-    right, down = side
-    begin, middle = left + 7 * right, top + 10 * down
-    end = begin + right * _LETTER * len(name)
-    return min(begin, end), max(begin, end), middle - _LINE / 2, middle + _LINE / 2
-
-
-def _crowded(box: _Box, taken: Sequence[_Box]) -> float:
-    """How much of a box is taken, or outside of the drawing."""
-    left, right, top, bottom = box
-    outside = (
-        max(0.0, -left) + max(0.0, right - _WIDTH) + max(0.0, -top) + max(0.0, bottom - _HEIGHT)
-    )
-    return _LINE * outside + sum(
-        max(0.0, min(right, b) - max(left, a)) * max(0.0, min(bottom, d) - max(top, c))
-        for a, b, c, d in taken
-    )

@@ -1,0 +1,119 @@
+"""Points in the ROC plane: their names, how far they are from the diagonal, and where the opposite
+answers would be of what lies below it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from calipers.report.figures import named, vega
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.names import short
+from calipers.results import Curve
+
+#: Of more points the names would lie one over the other.
+MOST_NAMED = 12
+#: What the column of the distance is called.
+DISTANCE = "distance to the diagonal"
+
+
+def is_plane(curves: Sequence[Curve]) -> bool:
+    """Whether these are points in the ROC plane alone."""
+    return all(c.shape == "point" and c.kind == "ROC" for c in curves)
+
+
+def distance(x: float, y: float) -> float:
+    """How far above the diagonal a point is; below 0 how far below it."""
+    return (y - x) / math.sqrt(2)
+
+
+def lies_below(curve: Curve) -> bool:
+    """Whether it is a point below the diagonal."""
+    return bool(len(curve) and curve.y[0] < curve.x[0])
+
+
+def opposite(name: str) -> str:
+    """What the opposite answers of a system are called.
+
+    >>> opposite("B")
+    'B′'
+    """
+    return f"{name}′"
+
+
+def caption(curves: Sequence[Curve]) -> list[str]:
+    """What has to be known of what is drawn beside the points."""
+    if len(curves) > MOST_NAMED:
+        return []
+    said = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
+    below = [short(c.series or c.system) for c in curves if lies_below(c)]
+    if below:
+        said.append(
+            f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies below "
+            "the diagonal."
+        )
+    return said
+
+
+def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -> list[list[str]]:
+    """The points in numbers, each with its distance, and the opposite of those below the
+    diagonal."""
+    made = []
+    for c in (c for c in curves if len(c)):
+        name, x, y = short(c.series or c.system), float(c.x[0]), float(c.y[0])
+        made.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
+        if lies_below(c):
+            turned = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
+            made.append([f"{opposite(name)}: the opposite of {name}", *turned])
+    return made
+
+
+def layers(
+    curves: Sequence[Curve],
+    name_of: Callable[[Curve], str],
+    x: Spec,
+    y: Spec,
+    hue: Spec,
+    size: tuple[int, int],
+) -> list[Spec]:
+    """What is drawn beside few points."""
+    there = [c for c in curves if len(c)]
+    if not there or len(there) > MOST_NAMED:
+        return []
+    points = [
+        {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}
+        for c in there
+    ]
+    feet = [
+        {
+            "x": finite(at["x"], 4), "y": finite(at["y"], 4), "system": at["system"],
+            "x2": finite((at["x"] + at["y"]) / 2, 4), "y2": finite((at["x"] + at["y"]) / 2, 4),
+        }
+        for at in points
+    ]  # fmt: skip
+    dotted = {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "opacity": 0.8}
+    made = [vega.layer(feet, dotted, x=x, y=y, **vega.to("x2", "y2"), color=hue)]
+    turned = [
+        {"x": 1 - at["x"], "y": 1 - at["y"], "system": at["system"], "name": opposite(at["name"])}
+        for at in points
+        if at["y"] < at["x"]
+    ]
+    if turned:
+        ways = [
+            {
+                "x": at["x"],
+                "y": at["y"],
+                "x2": 1 - at["x"],
+                "y2": 1 - at["y"],
+                "system": at["system"],
+            }
+            for at in turned
+        ]
+        way = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "opacity": 0.45}
+        made.append(vega.layer(ways, way, x=x, y=y, **vega.to("x2", "y2"), color=hue))
+        ring = {"type": "point", "filled": False, "size": 80, "strokeWidth": 2, "opacity": 1}
+        made.append(vega.layer(turned, ring, x=x, y=y, color=hue))
+    all_points = [*points, *turned]
+    width, height = size
+    places = [(float(at["x"]) * width, (1 - float(at["y"])) * height) for at in all_points]
+    return made + named.layers(all_points, places, "name", size, x=x, y=y)
