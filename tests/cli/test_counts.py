@@ -34,7 +34,7 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
     long.write_text(LONG.replace("1820", "1820.5"))
     wide.write_text(WIDE)
     of_long = ["--predicted", "blood", "--count", "people"]
-    two = ["--cells", "a=n_*", "--cells", "b=n_*"]
+    twice = ["--cells", "a=n_*", "--cells", "a=n_*"]
     for table, asked, message in (
         (long, of_long, "long.csv: count: is 1820.5 in row 3, expected a whole number"),
         (
@@ -44,7 +44,8 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
         ),
         (wide, ["--cells", "n_*", "--count", "n_no"], "--cells says what is predicted"),
         (wide, ["--cells", "no,yes"], "no column 'no'"),
-        (wide, two, "which do not say on which rows one is right"),
+        (wide, twice, "--cells: the system 'a' is there twice"),
+        (wide, ["--cells", "n_*", "--rows", "predicted"], "rows='predicted', and truth= names"),
     ):
         done = invoke(["classification", str(table), *asked, *ASKED])
         assert done.exit_code

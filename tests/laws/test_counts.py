@@ -296,12 +296,15 @@ def _matrices() -> dict[str, dict[str, Any]]:
     columns = {"0": [1820, 10], "1": [180, 20]}
     turned = [[20, 10], [180, 1820]]
     return {
-        "lists": {"confusion": MATRIX},
-        "array": {"confusion": np.array(MATRIX, float)},
-        "columns": {"confusion": columns},
-        "pandas": {"confusion": pd.DataFrame(turned, index=[1, 0], columns=[1, 0])},
-        "polars": {"confusion": pl.DataFrame(columns)},
-        "arrow": {"confusion": pa.table(columns)},
+        "lists": {"confusion": MATRIX, "rows": "truth"},
+        "array": {"confusion": np.array(MATRIX, float), "rows": "truth"},
+        "columns": {"confusion": columns, "rows": "truth"},
+        "pandas": {
+            "confusion": pd.DataFrame(turned, index=[1, 0], columns=[1, 0]),
+            "rows": "truth",
+        },
+        "polars": {"confusion": pl.DataFrame(columns), "rows": "truth"},
+        "arrow": {"confusion": pa.table(columns), "rows": "truth"},
         "rows by name": {"truth": [1, 0], "confusion": {"1": [20, 180], "0": [10, 1820]}},
         "by prefix": {
             "truth": "y",
@@ -333,7 +336,7 @@ def test_a_confusion_matrix_of_several_classes() -> None:
         np.repeat(names[said], np.ravel(matrix)),
         labels=list("cab"),
     )
-    found = cal.classification(confusion=matrix, labels=list("cab"))
+    found = cal.classification(confusion=matrix, rows="truth", labels=list("cab"))
     assert found.to_json(details=True) == written.to_json(details=True)
     assert found.confusion.labels == ("c", "a", "b")
 
@@ -349,14 +352,15 @@ def test_slices_of_a_confusion_matrix() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"confusion": {"a": MATRIX, "b": MATRIX}}, "do not say on which rows one is right"),
         ({"confusion": {}}, "confusion: an empty dict, expected a matrix"),
         ({"confusion": [1, 2]}, "confusion: is no table"),
         ({"confusion": [[1, 2, 3], [1, 2, 3]]}, "confusion: has 2 rows and 3 columns"),
         ({"confusion": [[1, 2], [1.5, 3]]}, "confusion: the column of '0': is 1.5 in row 1"),
         ({"confusion": [["a", "b"], ["c", "d"]]}, "confusion: holds 'a'"),
         ({"confusion": MATRIX, "labels": list("abc")}, "has 2 columns, labels= names 3 classes"),
-        ({"confusion": MATRIX, "predicted": [1, 2]}, "leave out predicted="),
+        ({"confusion": MATRIX, "predicted": [2, 3]}, "its columns are called 0, 1, and predicted"),
+        ({"confusion": MATRIX, "predicted": {"a": [1, 0]}}, "leave out predicted="),
+        ({"confusion": MATRIX, "truth": [1, 0], "predicted": [1, 0]}, "leave out predicted="),
         ({"confusion": MATRIX, "truth": [1, 0, 1]}, "confusion: has 2 rows, truth has 3"),
         ({"confusion": [[0, 0], [0, 0]]}, "all counts are 0"),
         ({}, "truth= is missing"),

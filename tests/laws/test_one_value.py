@@ -150,7 +150,7 @@ def test_two_classes(case: str, tmp_path: Path) -> None:
                 [sum(pair == (a, b) for pair in zip(truth, said, strict=True)) for b in (0, 1)]
                 for a in (0, 1)
             ]
-            ways["confusion"] = by_name(cal.classification(confusion=cells, **of))
+            ways["confusion"] = by_name(cal.classification(confusion=cells, rows="truth", **of))
         agree(ways)
 
 

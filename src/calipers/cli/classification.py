@@ -145,8 +145,8 @@ def command(
         found = whole(table, rows, options, named)
         if found is None:
             raise click.UsageError(
-                "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
-                "rows are.)"
+                "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what "
+                "its rows are.)"
             )
         if threshold or costs is not None:
             raise click.UsageError("--threshold and --costs are about --score and --probability")
@@ -164,7 +164,8 @@ def command(
         return
     elif rows is not None:
         raise click.UsageError(
-            "--rows is about confusion matrices: with --cells, or without --truth where TABLE is one"
+            "--rows is about confusion matrices: with --cells, or without --truth where TABLE is "
+            "one"
         )
     systems = Systems.take(options, kinds, needed=not cells)
     states = States.take(options)

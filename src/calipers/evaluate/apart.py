@@ -1,5 +1,5 @@
-"""Systems that were measured on rows of their own each, as confusion matrices are: evaluated side by
-side, and compared as independent samples."""
+"""Systems that have rows of their own each, as confusion matrices have: evaluated side by side, and
+compared as independent samples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COUNTS = "counts"
 
 NOTE = (
     "Each system has a confusion matrix of its own, which does not say on which rows it is right: "
-    f"systems are compared as {INDEPENDENT}. Where they are of the same rows, intervals are too long "
+    f"systems are compared as {INDEPENDENT}. Where their rows are the same, intervals are too long "
     "as a rule; counts of the answers of all systems together are compared row by row. "
     "compare=False (--no-compare) leaves the comparison out."
 )

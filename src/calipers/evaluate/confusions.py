@@ -13,6 +13,7 @@ import numpy as np
 
 from calipers.data.errors import FileError, InputError
 from calipers.data.orientation import TRUTH, Axis, Square
+from calipers.evaluate.apart import COUNTS, is_of_matrices
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
@@ -73,6 +74,15 @@ def opened(given: Any, data: Any = None) -> Any:
     if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
         return opened(_of_file(os.fspath(given)))
     if isinstance(given, Evaluation):
+        kept = given.kept
+        if not given.confusions and kept is not None and is_of_matrices(kept):
+            classes = tuple(map(str, kept.common.get("classes", ())))
+            return {
+                name: Square(
+                    np.asarray(said[COUNTS], np.float64), Axis(classes, TRUTH), Axis(classes)
+                )
+                for name, said in kept.systems.items()
+            }
         if not given.confusions:
             raise InputError(
                 "confusion: this evaluation holds no confusion matrix; files hold them that were "
@@ -123,9 +133,16 @@ def _of_file(path: str) -> Any:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: cannot be read as JSON: {error}") from None
-    if isinstance(held, Mapping) and "calipers" in held:
+    if isinstance(held, Mapping) and isinstance(held.get("result"), str):
         found = from_json(Path(path))
         if not isinstance(found, Evaluation | AnyConfusion):
             raise FileError(f"{path}: holds no confusion matrix")
         return found
+    if isinstance(held, list) and held and all(isinstance(row, Mapping) for row in held):
+        names = list(held[0])
+        if any(list(row) != names for row in held):
+            raise FileError(f"{path}: its rows have different columns")
+        return {name: [row[name] for row in held] for name in names}
+    if not isinstance(held, Mapping | list):
+        raise FileError(f"{path}: holds no confusion matrix")
     return held

@@ -49,8 +49,8 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     below = [short(c.series or c.system) for c in curves if lies_below(c)]
     if below:
         said.append(
-            f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies below "
-            "the diagonal."
+            f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies "
+            "below the diagonal."
         )
     return said
 
