@@ -65,3 +65,107 @@ def test_splits_of_counted_rows(tmp_path: Path) -> None:
         done = invoke(["compare", "classification", str(table), *asked, *count, *splits])
         found.append(json.loads(done.stdout)["differences"])
     assert found[0] == found[1]
+
+
+# --- A table that is a confusion matrix -----------------------------------------------------------
+
+#: As textbooks print it: a row for each predicted class, with other names than the true ones.
+PRINTED = "predicted\\truth,Positive,Negative\nTrue,20,180\nFalse,10,1820\n"
+FOUR = {
+    "A": (95, 30, 5, 70),
+    "B": (40, 80, 60, 20),
+    "C": (90, 70, 10, 30),
+    "D": (60, 5, 40, 95),
+}
+SIDE_BY_SIDE = "method,predicted\\truth,yes,no\n" + "".join(
+    f"{name},yes,{tp},{fp}\n{name},no,{fn},{tn}\n" for name, (tp, fp, fn, tn) in FOUR.items()
+)
+RATES = ["-m", "PPV", "-m", "TPR", "--format", "json"]
+
+
+def rates(*asked: str) -> dict[str, list[float]]:
+    done = invoke(["classification", *asked, *RATES])
+    assert not done.exit_code, f"{done.stderr} {done.exception}"
+    return {
+        of["name"]: [round(e["value"], 3) for e in of["estimates"]]
+        for of in json.loads(done.stdout)["systems"]
+    }
+
+
+def test_a_table_that_is_a_matrix(tmp_path: Path) -> None:
+    plain = "x,yes,no\nyes,20,180\nno,10,1820\n"
+    files = {
+        "printed.csv": (PRINTED, ["--positive", "Positive"]),
+        "printed.tsv": (PRINTED.replace(",", "\t"), ["--positive", "Positive"]),
+        "turned.csv": (
+            "truth \\ predicted,no,yes\nno,1820,180\nyes,10,20\n",
+            ["--positive", "yes"],
+        ),
+        "word.csv": ("predicted,yes,no\nyes,20,180\nno,10,1820\n", ["--positive", "yes"]),
+        "plain.csv": (plain, ["--rows", "predicted", "--positive", "yes"]),
+        "cells.csv": (plain, ["--predicted", "x", "--cells", "yes,no", "--positive", "yes"]),
+        "beside.csv": (
+            "predicted\\truth,n_yes,n_no\nyes,20,180\nno,10,1820\n",
+            ["--cells", "n_*", "--positive", "yes"],
+        ),
+        "rows.json": ("[[20, 180], [10, 1820]]", ["--rows", "predicted", "--positive", "0"]),
+    }
+    for name, (body, asked) in files.items():
+        path = tmp_path / name
+        path.write_text(body)
+        assert rates(str(path), *asked) == {"system": [0.1, 0.667]}, name
+
+
+def test_a_table_of_several_matrices(tmp_path: Path) -> None:
+    table, first, second = (tmp_path / f"{name}.csv" for name in ("four", "old", "new"))
+    table.write_text(SIDE_BY_SIDE)
+    asked = [str(table), "--positive", "yes"]
+    found = {"A": [0.76, 0.95], "B": [0.333, 0.4], "C": [0.562, 0.9], "D": [0.923, 0.6]}
+    assert rates(*asked) == found
+    done = invoke(["classification", *asked, "-m", "accuracy"])
+    assert "Fisher, exact, independent samples" in done.stdout
+    done = invoke(["classification", *asked, "-m", "accuracy", "--no-compare"])
+    assert "independent samples" not in done.stdout
+    done = invoke(["compare", "classification", *asked, "-m", "accuracy", "--baseline", "A"])
+    assert "D - A" in done.stdout
+    assert "independent samples" in done.stdout
+    first.write_text(PRINTED)
+    second.write_text(PRINTED.replace("180", "80"))
+    both = rates(str(first), "--system", f"new={second}", "--positive", "Positive")
+    assert both == {"old": [0.1, 0.667], "new": [0.2, 0.667]}
+
+
+def test_matrices_are_kept_shown_and_told_apart(tmp_path: Path) -> None:
+    table, old, new = tmp_path / "four.csv", tmp_path / "old.json", tmp_path / "new.json"
+    asked = [str(table), "--positive", "yes", "-m", "accuracy", "--keep", "-o"]
+    table.write_text(SIDE_BY_SIDE)
+    assert not invoke(["classification", *asked, str(old)]).exit_code
+    table.write_text(SIDE_BY_SIDE.replace("C,yes,90,70\nC,no,10,30", "C,yes,90,10\nC,no,10,90"))
+    assert not invoke(["classification", *asked, str(new)]).exit_code
+    assert "independent samples" in invoke(["show", str(old)]).stdout
+    done = invoke(["diff", str(old), str(new), "--format", "json"])
+    [change] = json.loads(done.stdout)["changes"]
+    assert (change["system"], round(change["change"], 2)) == ("C", 0.3)
+    assert change["test"] == "Fisher, exact, independent samples"
+    assert change["low"] > 0.15
+    later = invoke(["classification", *asked[:-2], "--baseline", f"{old}:C"])
+    assert "C - old:C" in later.stdout
+
+
+def test_what_is_wrong_with_a_table_that_is_a_matrix(tmp_path: Path) -> None:
+    plain, printed = tmp_path / "plain.csv", tmp_path / "printed.csv"
+    plain.write_text("x,yes,no\nyes,20,180\nno,10,1820\n")
+    printed.write_text(PRINTED)
+    cells = ["--cells", "yes,no"]
+    for asked, message in (
+        ([str(plain)], "Missing option '--truth'"),
+        ([str(plain), *cells], "Of 'yes' rows='predicted' makes PPV 10% and TPR 67%"),
+        ([str(plain), "--truth", "x", "--predicted", "x", *cells], "no --predicted, but as"),
+        ([str(plain), "--truth", "x", "--predicted", "yes", "--rows", "truth"], "--rows is about"),
+        ([str(printed), "--rows", "truth"], "rows='truth' contradicts"),
+        ([str(printed), "--weight", "Positive"], "--weight is about rows"),
+        ([str(printed), "--engine", "stream"], "--engine is about rows"),
+    ):
+        done = invoke(["classification", *asked, "--positive", "yes"])
+        assert done.exit_code
+        assert message in f"{done.stderr} {done.exception}", asked
