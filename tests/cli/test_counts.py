@@ -161,7 +161,7 @@ def test_what_is_wrong_with_a_table_that_is_a_matrix(tmp_path: Path) -> None:
         ([str(plain)], "Missing option '--truth'"),
         ([str(plain), *cells], "Of 'yes' rows='predicted' makes PPV 10% and TPR 67%"),
         ([str(plain), "--truth", "x", "--predicted", "x", *cells], "no --predicted, but as"),
-        ([str(plain), "--truth", "x", "--predicted", "yes", "--rows", "truth"], "--rows is about"),
+        ([str(plain), "--truth", "x", "--predicted", "yes", "--rows", "truth"], "--rows goes with"),
         ([str(printed), "--rows", "truth"], "rows='truth' contradicts"),
         ([str(printed), "--weight", "Positive"], "--weight is about rows"),
         ([str(printed), "--engine", "stream"], "--engine is about rows"),

@@ -133,121 +133,117 @@ def command(
     """
     output = Output.take(options)
     _check_look(output, confusion, by_class=by_class)
-    for name in ("score", "probability", "count") if cells else ():
-        if options[name]:
-            raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
-    kinds = "score", "probability", "predicted"
-    of_rows = row_classes(options["predicted"], truth) if cells else None
-    if cells:
-        options["predicted"] = ()
-    elif truth is None:
-        named = {kind: options[kind] for kind in kinds}
-        found = whole(table, rows, options, named)
-        if found is None:
-            raise click.UsageError(
-                "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what "
-                "its rows are.)"
-            )
+    given: dict[str, Any] = {
+        "labels": labels,
+        "rows": rows,
+        "compare": not no_compare,
+        "prevalence": prevalence,
+        "measures": measures,
+        "curves": output.page.wanted,
+        **options,
+    }
+    if truth is None and not cells:
         if threshold or costs is not None:
             raise click.UsageError("--threshold and --costs are about --score and --probability")
-        for kind in kinds:
-            del options[kind]
-        del options["missing"]
-        classes = None if labels is None else labels.split(",")
-        evaluation = _of_matrices(
-            table, found, classes, rows=rows, compare=not no_compare, measures=measures or None,
-            curves=output.page.wanted, prevalence=prevalence, **options,
-        )  # fmt: skip
-        if cutoffs is not None:
-            evaluation = _with_cutoffs(evaluation, cutoffs, measures, prevalence)
-        _finish(evaluation, output, confusion, orientation, by_class=by_class)
-        return
-    elif rows is not None:
-        raise click.UsageError(
-            "--rows is about confusion matrices: with --cells, or without --truth where TABLE is "
-            "one"
-        )
-    systems = Systems.take(options, kinds, needed=not cells)
-    states = States.take(options)
-    if threshold and not (systems.columns["score"] or systems.columns["probability"]):
-        raise click.UsageError("--threshold is about --score and --probability")
-    names = None if labels is None else labels.split(",")
-    _check_classes(names, options["positive"], systems)
+        evaluation = _of_matrices(table, **given)
+    elif rows is not None and not cells:
+        raise click.UsageError("--rows goes with --cells, or without --truth")
+    else:
+        evaluation = _of_rows(table, truth, cells, cutoffs, threshold, costs, **given)
+    if cutoffs is not None:
+        evaluation = _with_cutoffs(evaluation, cutoffs, measures, prevalence)
+    _finish(evaluation, output, confusion, orientation, by_class=by_class)
+
+
+#: What a system says of rows.
+KINDS = ("score", "probability", "predicted")
+
+
+def _of_rows(
+    table: str,
+    truth: str | None,
+    cells: tuple[str, ...],
+    cutoffs: str | None,
+    threshold: tuple[str, ...],
+    costs: str | None,
+    *,
+    labels: str | None,
+    rows: str | None,
+    prevalence: float | None,
+    measures: tuple[str, ...],
+    **options: Any,
+) -> Evaluation:
+    """The evaluation of systems on the rows of a table, or of matrices among its columns."""
     from calipers.data.columns import by_name
     from calipers.evaluate.classification import classification
 
-    asked_for = measures
+    of_rows = row_classes(options, truth) if cells else None
+    systems = Systems.take(options, KINDS, needed=not cells)
+    states = States.take(options)
     others = systems.columns["probability"] or systems.columns["predicted"]
+    if threshold and not (systems.columns["score"] or systems.columns["probability"]):
+        raise click.UsageError("--threshold is about --score and --probability")
+    names, positive = None if labels is None else labels.split(","), options["positive"]
+    _check_classes(names, positive, systems)
     alone = cutoffs is not None and not threshold and not others
-    measures = _measured(measures, prevalence, alone=alone)
+    shared = {
+        "labels": _classes(labels, positive),
+        "threshold": _thresholds(threshold, systems, costs, prevalence),
+        "measures": _measured(measures, prevalence, alone=alone) or None,
+    }
     if is_stream(table, truth or of_rows or "", systems, options):
-        evaluation = states.of(
-            classification,
-            truth,
-            **columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs),
-            labels=names if options["positive"] is None or len(names or ()) == 2 else None,
-            threshold=_thresholds(threshold, systems, costs, prevalence),
-            measures=measures or None,
-            compare=not no_compare,
-            curves=output.page.wanted,
-            **options,
-        )
-        _finish(evaluation, output, confusion, orientation, by_class=by_class)
-        return
-    read_rows = read(table).rows
-    columns = systems.read(read_rows, table, lambda text, of, at: _columns(text, of, at, names))
+        columns = columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs)
+        return states.of(classification, truth, **columns, **shared, **options)
+    there = read(table).rows
+    columns = systems.read(there, table, lambda text, of, at: _columns(text, of, at, names))
     if of_rows is not None:
-        columns["predicted"] = by_name(read_rows, of_rows, table)
-    # Beside a positive class, the names of more than two serve to find columns only.
-    classes = names if options["positive"] is None or len(names or ()) == 2 else None
+        columns["predicted"] = by_name(there, of_rows, table)
     with systems.located(table):
-        evaluation = classification(
-            None if truth is None else by_name(read_rows, truth, table),
+        return classification(
+            None if truth is None else by_name(there, truth, table),
             **columns,
-            confusion=matrices(cells, read_rows, table, labelled=bool(truth or of_rows)) or None,
+            confusion=matrices(cells, there, table, labelled=bool(truth or of_rows)) or None,
             rows=rows,
-            labels=classes,
-            threshold=_thresholds(threshold, systems, costs, prevalence),
-            **row_columns(read_rows, table, options, systems),
-            **part_columns(read_rows, table, options),
-            data=read_rows,
+            **shared,
+            **row_columns(there, table, options, systems),
+            **part_columns(there, table, options),
+            data=there,
             id=systems.by,
-            measures=measures or None,
-            compare=not no_compare,
-            curves=output.page.wanted,
             inputs=systems.origins(table),
             **options,
         )
-    if cutoffs is not None:
-        evaluation = _with_cutoffs(evaluation, cutoffs, asked_for, prevalence)
-    _finish(evaluation, output, confusion, orientation, by_class=by_class)
 
 
 def _of_matrices(
     table: str,
-    found: tuple[Any, list[Any]],
-    labels: list[str] | None,
     *,
+    labels: str | None,
+    rows: str | None,
     prevalence: float | None,
-    measures: tuple[str, ...] | None,
+    measures: tuple[str, ...],
     **options: Any,
 ) -> Evaluation:
     """The evaluation of a table that is a confusion matrix, or has several."""
     from calipers.data.tables import located
     from calipers.evaluate.classification import classification
 
-    given, inputs = found
-    positive = options.pop("positive")
-    measured = _measured(measures or (), prevalence, alone=False) or None
+    confusion, inputs = whole(table, rows, options, KINDS)
     with located(table):
         return classification(
-            confusion=given,
-            labels=labels if positive is None or len(labels or ()) == 2 else None,
-            positive=positive,
-            measures=measured,
+            confusion=confusion,
+            rows=rows,
+            labels=_classes(labels, options["positive"]),
+            measures=_measured(measures, prevalence, alone=False) or None,
             inputs=inputs,
             **options,
         )
+
+
+def _classes(labels: str | None, positive: str | None) -> list[str] | None:
+    """The classes that --labels names. Beside a positive one, the names of more than two serve to
+    find columns only."""
+    names = None if labels is None else labels.split(",")
+    return names if positive is None or len(names or ()) == 2 else None
 
 
 def _measured(

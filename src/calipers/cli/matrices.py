@@ -73,8 +73,13 @@ def cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) -
     return made
 
 
-def row_classes(predicted: Sequence[str], truth: str | None) -> str | None:
-    """The column that --predicted names beside --cells: the predicted class of each row."""
+def row_classes(options: dict[str, Any], truth: str | None) -> str | None:
+    """The column that --predicted names beside --cells, the predicted class of each row, which is
+    taken out of the options; what only systems of rows have is refused."""
+    for name in ("score", "probability", "count"):
+        if options[name]:
+            raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
+    predicted, options["predicted"] = options["predicted"], ()
     if not predicted:
         return None
     if truth is not None or len(predicted) > 1:
@@ -82,22 +87,33 @@ def row_classes(predicted: Sequence[str], truth: str | None) -> str | None:
             "--cells says what is predicted, and how often: no --predicted, but as the predicted "
             "class of each row, in place of --truth"
         )
-    return predicted[0]
+    return str(predicted[0])
 
 
 def whole(
-    table: str, rows: str | None, options: dict[str, Any], columns: dict[str, Any]
-) -> tuple[Any, list[Origin]] | None:
-    """The confusion matrices that a table is, or those of several files; None where it is none.
-    What only rows have is refused, and taken out of the options."""
-    if any(columns.values()) or not (rows is not None or _says_so(table)):
-        return None
+    table: str, rows: str | None, options: dict[str, Any], kinds: Sequence[str]
+) -> tuple[Any, list[Origin]]:
+    """The confusion matrices that a table is, or those of several files; what only rows have is
+    refused, and taken out of the options.
+
+    Raises
+    ------
+    UsageError
+        Where it is none.
+    """
+    if any(options[kind] for kind in kinds) or not (rows is not None or _says_so(table)):
+        raise click.UsageError(
+            "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
+            "rows are.)"
+        )
     for key, option in _OF_ROWS.items():
         if options.pop(key, None):
             raise click.UsageError(f"{option} is about rows, and {table} is a confusion matrix")
     if options.pop("engine", None) not in (None, "memory"):
         raise click.UsageError(f"--engine is about rows, and {table} is a confusion matrix")
     others = dict(options.pop("tables"))
+    for name in (*kinds, "missing"):
+        del options[name]
     found = {path: _opened(path) for path in (table, *others.values())}
     if not others:
         return found[table], [_origin(table)]

@@ -37,8 +37,8 @@ from calipers.data.orientation import (
 
 
 class Given(NamedTuple):
-    """The columns of an evaluation; where they are the cells of matrices of several systems, the
-    system of each row, and what a reader has to know of the matrices."""
+    """The columns of an evaluation; where they are the cells of matrices, the system of each row,
+    and what a reader has to know of the matrices."""
 
     columns: dict[str, Any]
     systems: Systems | None = None
@@ -160,8 +160,6 @@ def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: 
         "count": np.concatenate(counts),
     }
     notes = tuple(dict.fromkeys(one.note for one in found.values() if one.note))
-    if not many:
-        return Given(made, None, notes)
     return Given(made, Systems(tuple(map(str, found)), np.concatenate(systems)), notes)
 
 

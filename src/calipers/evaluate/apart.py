@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ _APART = 0x9E3779B97F4A7C15
 class Apart(Rows):
     """Systems on rows of their own."""
 
+    apart: ClassVar[bool] = True
+
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
@@ -78,6 +80,8 @@ class Apart(Rows):
 
 def split(systems: Mapping[str, S], of: Systems, repeats: Repeats) -> dict[str, S]:
     """The one system on the rows of all matrices as one for each matrix."""
+    if len(of.names) == 1:
+        return dict(systems)
     [whole] = systems.values()
     codes = repeats(of.codes)
     return {

@@ -6,7 +6,6 @@ import os
 
 from calipers.data.counts import About
 from calipers.data.errors import InputError
-from calipers.evaluate.apart import Apart
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.skeleton import evaluated
 from calipers.results import Evaluation
@@ -38,5 +37,5 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
         measures,
         baseline=base,
         about=About(source.ids),
-        apart=isinstance(source, Apart),
+        apart=source.apart,
     )

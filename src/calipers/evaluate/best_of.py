@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.apart import Apart
 from calipers.evaluate.arguments import verb
 from calipers.inference.selection import left_out
 from calipers.results import Estimate, Evaluation
@@ -93,7 +92,7 @@ def best_of(
         raise InputError("there is one system, expected two or more to choose from")
     higher = bool(by_name[name].definition.higher_is_better)
     sign = 1 if higher else -1
-    if isinstance(evaluation.sources, Apart):
+    if getattr(evaluation.sources, "apart", False):
         raise InputError(
             "the best is chosen anew among the rows of all systems, and confusion matrices have no "
             "rows in common; give counts of the answers of all systems together"

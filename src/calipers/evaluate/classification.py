@@ -230,11 +230,10 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "rows": rows}
-        refused |= {"id": id, "y": y, "cost": cost, "time": time}
+        odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "cost": cost, "time": time}
         cut = slice_columns(slices), slice_bins, count
         return _in_batches(
-            Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
+            Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut),
             settings, positive, labels, threshold, measures, undefined, baseline, primary,
             compare=compare, curves=curves, memory=memory,
         )  # fmt: skip
@@ -242,8 +241,7 @@ def classification(
     truth, predicted, score, probability, _ = said
     said_of = {"predicted": predicted, "score": score, "probability": probability}
     parts = {"weight": weight, "count": count, "cluster": cluster, "time": time}
-    confusion = None if confusion is None else opened(confusion, data)
-    gathered = {"confusion": confusion, "truth": truth, **said_of, **parts}
+    gathered = {"confusion": opened(confusion, data), "truth": truth, **said_of, **parts}
     gathered["slices"] = slice_columns(slices)
     found = gather(gathered, data=data, by=id, missing=missing, cost=cost)
     given, of_systems, about_matrix = of_cells(found.columns, labels, rows, positive)
@@ -280,7 +278,6 @@ def classification(
         "order": as_order(time, repeats),
         "curves": curves,
         "inputs": inputs,
-        "apart": confusion is not None,
         "of_systems": of_systems,
     }
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
@@ -323,7 +320,6 @@ def _of_two(
     order: TimeOrder | None,
     curves: bool,
     inputs: Sequence[Any],
-    apart: bool,
     of_systems: Systems | None,
 ) -> Evaluation:
     """How well systems tell a positive class from a negative one."""
@@ -351,7 +347,7 @@ def _of_two(
         baseline=baseline,
         primary=primary,
         compare=compare,
-        apart=apart,
+        apart=of_systems is not None,
         slices=slices,
         slice_bins=slice_bins,
         conventions={

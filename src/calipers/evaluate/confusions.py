@@ -70,7 +70,7 @@ def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyCo
 
 def opened(given: Any, data: Any = None) -> Any:
     """What stands for confusion matrices, as tables: results as they are and those of files. Texts
-    are columns of ``data`` where there is such."""
+    are columns of ``data`` where there is such. None is none."""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and data is None):
         return opened(_of_file(os.fspath(given)))
     if isinstance(given, Evaluation):

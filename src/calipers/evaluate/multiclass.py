@@ -70,7 +70,6 @@ def multiclass(
     order: TimeOrder | None = None,
     curves: bool = True,
     inputs: Sequence[Any] = (),
-    apart: bool = False,
     of_systems: Systems | None = None,
     stated: bool,
 ) -> Evaluation:
@@ -88,9 +87,8 @@ def multiclass(
         are predicted too, the class of the highest value is; of several, the first in order.
     labels
         The classes in order; else those that occur, sorted.
-    apart, of_systems
-        Whether the rows are those of confusion matrices; the system of each, where there are
-        several.
+    of_systems
+        The system of each row, where rows are the cells of confusion matrices.
     stated
         Whether somebody put the classes in order.
     """
@@ -121,7 +119,7 @@ def multiclass(
         baseline=baseline,
         primary=primary,
         compare=compare,
-        apart=apart,
+        apart=of_systems is not None,
         slices=slices,
         slice_bins=slice_bins,
         conventions={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class Rows:
     #: are known of.
     ids: Ids | None = ()
     _serial: list[Looked] = field(default_factory=list)
+
+    #: Whether each system has rows of its own.
+    apart: ClassVar[bool] = False
 
     @property
     def systems(self) -> tuple[str, ...]:

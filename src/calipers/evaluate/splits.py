@@ -15,7 +15,6 @@ from calipers.data.classes import coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.values import REPETITION, Values, read_values
-from calipers.evaluate.apart import Apart
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import check_option, system_pairs
 from calipers.evaluate.families import adjusted_p
@@ -368,7 +367,7 @@ def _of_rows(
         raise InputError(
             "splits are of rows: give an evaluation of classes or numbers, not read from a file"
         )
-    if isinstance(source, Apart):
+    if source.apart:
         raise InputError("splits are of rows, and a confusion matrix has none; give its rows")
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers import findings
-from calipers.evaluate.apart import Apart
 from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject, Valued
@@ -92,7 +91,7 @@ def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
 
 def _is_apart(source: Rows) -> bool:
     """Whether there are several systems, each on rows of its own."""
-    return isinstance(source, Apart) and len(source.by_name) > 1
+    return source.apart and len(source.by_name) > 1
 
 
 def _classes(cells: Sequence[Cells | None]) -> tuple[Classes, ...]:
