@@ -171,10 +171,10 @@ def _by_name(given: Any) -> dict[str | None, Any]:
     if isinstance(given, Mapping) and not given:
         raise InputError("confusion: an empty dict, expected a matrix")
     if isinstance(given, Mapping) and not _nested(given) and all(map(_is_matrix, given.values())):
-        named = {str(name): values for name, values in given.items()}
+        named: dict[str | None, Any] = {str(name): of for name, of in given.items()}
         if len(named) < len(given):
             raise InputError(f"confusion: {twice(list(map(str, given)))!r} is there more than once")
-        return {**named}
+        return named
     if not _is_matrix(given):
         raise InputError("confusion: is no table, expected a column of counts for each class")
     if isinstance(given, Mapping) or (is_frame(given) and not isinstance(given, Square)):
@@ -422,7 +422,8 @@ def _matched(square: Square, what: str | None) -> tuple[Square, bool]:
     extra = [name for name, place in zip(rows, found, strict=True) if place is None]
     names += extra
     known, made = positions(names), np.zeros((len(names), len(names)))
-    made[[place_of(known, name) for name in rows], : counts.shape[1]] = counts
+    at = np.array([place_of(known, name) for name in rows], np.intp)
+    made[at, : counts.shape[1]] = counts
     return replace(
         square,
         counts=made,

@@ -102,8 +102,8 @@ def is_of_matrices(kept: Kept | None) -> bool:
 
 
 def with_matrix(
-    systems: Mapping[str, S], baseline: Baseline, task: str
-) -> tuple[dict[str, S], str | None]:
+    systems: Mapping[str, Any], baseline: Baseline, task: str
+) -> tuple[dict[str, Any], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
     found = Recalled.of(baseline, tuple(systems), task)
     if found is None:

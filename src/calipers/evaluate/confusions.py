@@ -94,17 +94,17 @@ def opened(given: Any, data: Any = None) -> Any:
     if isinstance(given, Confusions):
         return {one.system: _square(one) for one in given}
     if isinstance(given, Mapping):
-        odd = Confusions | Evaluation | os.PathLike | AnyConfusion
         named = {
-            name: opened(one, data) if isinstance(one, odd) or _is_file(one, data) else one
+            name: opened(one, data) if _is_to_open(one, data) else one
             for name, one in given.items()
         }
         return {name: _only(name, one) for name, one in named.items()}
     return given
 
 
-def _is_file(given: Any, data: Any) -> bool:
-    return isinstance(given, str) and data is None
+def _is_to_open(given: Any, data: Any) -> bool:
+    of_result = isinstance(given, Confusions | Evaluation | AnyConfusion)
+    return of_result or hasattr(given, "__fspath__") or (isinstance(given, str) and data is None)
 
 
 def _only(name: Any, given: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -343,7 +343,7 @@ def _side_by_side(
 def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
     """What a method makes of it; None where it does not apply."""
     value, (low, high), (least, most) = first.value - second.value, first.bounds, second.bounds
-    shared = {"value": value, "bounds": (low - most, high - least)}
+    shared: dict[str, Any] = {"value": value, "bounds": (low - most, high - least)}
     errors = _errors(first, second)
     error = Error(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
     if name == "delta":

@@ -104,7 +104,7 @@ def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
     """Distance of the point (FPR, recall) from the diagonal of the ROC plane, where answers are
     chance: (recall − FPR)/√2, Youden's J over √2. Below 0 it lies under the diagonal, and the
     opposite answers would do better than chance."""
-    return informedness(c) / np.sqrt(2.0)
+    return np.asarray(informedness(c) / np.sqrt(2.0))
 
 
 @rate("sens-spec", aliases=("sensitivity-specificity", "sens_spec"), undefined=BOTH_CLASSES)

@@ -80,7 +80,7 @@ def layers(
     there = [c for c in curves if len(c)]
     if not there or len(there) > MOST_NAMED:
         return []
-    points = [
+    points: list[Spec] = [
         {"x": float(c.x[0]), "y": float(c.y[0]), "system": name_of(c), "name": name_of(c)}
         for c in there
     ]
