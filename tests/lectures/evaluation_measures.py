@@ -14,6 +14,69 @@ DOCUMENT = Document(
 
 
 @DOCUMENT.example(
+    "Five models",
+    "Precision and Recall, Accuracy, F1-Score",
+    {
+        "precision": "1 0.78 0.83 NA 1",
+        "recall": "0.8 0.7 1 0 0.5",
+        "accuracy": Mistake(
+            "20/120 is 0.1667, cut to 0.16.", "0.83 0.58 0.83 0.16 0.58", "0.83 0.58 0.83 0.17 0.58"
+        ),
+        "F1": "0.89 0.74 0.91 NA 0.67",
+    },
+    note="Of model 4, which retrieves nothing, F1 is 2 TP / (2 TP + FP + FN) = 0 by counts. By precision and "
+    "recall, as the slides have it, it is not defined: `from_rates=True`.",
+)
+def five_models() -> Values:
+    models = {
+        "Model 1": [[80, 0], [20, 20]],
+        "Model 2": [[70, 20], [30, 0]],
+        "Model 3": [[100, 20], [0, 0]],
+        "Model 4": [[0, 0], [100, 20]],
+        "Model 5": [[50, 0], [50, 20]],
+    }
+    evaluation = cal.classification(
+        confusion=models,
+        rows="predicted",
+        labels=["Relevant", "Irrelevant"],
+        positive="Relevant",
+        measures=["precision", "recall", "accuracy", "F1(from_rates=True)"],
+    )
+    return {
+        "precision": [evaluation[model, "precision"].value for model in models],
+        "recall": [evaluation[model, "recall"].value for model in models],
+        "accuracy": [evaluation[model, "accuracy"].value for model in models],
+        "F1": [evaluation[model, "F1(from_rates=True)"].value for model in models],
+    }
+
+
+@DOCUMENT.example(
+    "Interpolated precision",
+    "Interpolated precision (P_interp)",
+    {
+        "P_interp(0)": "1", "P_interp(0.5)": "0.6", "P_interp(0.9)": "0.5", "P_interp(1)": "0.1",
+        "AvgP_interp of 11 points": "0.62",
+    },
+    note="The formula on the slide takes the maximum over r₁ ≤ r. Its own numbers, and the field, take it "
+    "over r₁ ≥ r. No ranking can have all nine points, which a note of the evaluation says.",
+)  # fmt: skip
+def interpolated_precision() -> Values:
+    precision = [0.1, 0.5, 0.6, 0.6, 0.5, 0.5, 0.7, 0.9, 1]
+    recall = [1, 0.9, 0.7, 0.5, 0.4, 0.4, 0.3, 0.1, 0]
+    name = "interpolated-precision@recall={}".format
+    evaluation = cal.precision_recall(
+        precision, recall, measures=[name(0), name(0.5), name(0.9), name(1), "PR-11pt"]
+    )
+    return {
+        "P_interp(0)": evaluation[0].value,
+        "P_interp(0.5)": evaluation[1].value,
+        "P_interp(0.9)": evaluation[2].value,
+        "P_interp(1)": evaluation[3].value,
+        "AvgP_interp of 11 points": evaluation["PR-11pt"].value,
+    }
+
+
+@DOCUMENT.example(
     "Average precision and MAP",
     "Average Precision AveP, Mean average precision (MAP)",
     {

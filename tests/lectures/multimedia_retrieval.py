@@ -38,6 +38,33 @@ def fourteen_documents() -> Values:
 
 
 @DOCUMENT.example(
+    "A cancer test",
+    "1.7 Performance of Machine Learning",
+    {
+        "PPV": "10%", "NPV": "99.5%", "TPR": "67%", "TNR": "91%", "ACC": "90.6%",
+        "false discovery rate": "90%", "false omission rate": "0.5%",
+    },
+)  # fmt: skip
+def cancer_test() -> Values:
+    evaluation = cal.classification(
+        confusion=[[20, 180], [10, 1820]],
+        rows="predicted",
+        labels=["Yes", "No"],
+        positive="Yes",
+        measures=["PPV", "NPV", "TPR", "TNR", "accuracy", "false discovery rate", "FOR"],
+    )
+    return {
+        "PPV": evaluation["PPV"].value,
+        "NPV": evaluation["NPV"].value,
+        "TPR": evaluation["TPR"].value,
+        "TNR": evaluation["TNR"].value,
+        "ACC": evaluation["accuracy"].value,
+        "false discovery rate": evaluation["false discovery rate"].value,
+        "false omission rate": evaluation["FOR"].value,
+    }
+
+
+@DOCUMENT.example(
     "An oracle that always predicts “No”",
     "1.7 Performance of Machine Learning",
     {

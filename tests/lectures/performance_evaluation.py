@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from examples import Document, Values
+from examples import Document, Mistake, Values
 
 import calipers as cal
 
@@ -91,6 +91,100 @@ def graded_relevance() -> Values:
 
 
 @DOCUMENT.example(
+    "Example 1: a cancer test",
+    "2.5 The Confusion Matrix",
+    {
+        "PPV": "10%", "NPV": "99%", "TPR": "67%", "TNR": "91%", "ACC": "91%",
+        "prevalence": Mistake("30 of 2,030 is 1.478%, cut to 1.4%.", "1.4%", "1.5%"),
+        "ACC of a test that always returns false": "99%",
+    },
+)  # fmt: skip
+def cancer_test() -> Values:
+    evaluation = cal.classification(
+        confusion=[[20, 180], [10, 1820]],
+        rows="predicted",
+        labels=["cancer", "no cancer"],
+        positive="cancer",
+        measures=["PPV", "NPV", "TPR", "TNR", "accuracy", "prevalence"],
+    )
+    return {
+        "PPV": evaluation["PPV"].value,
+        "NPV": evaluation["NPV"].value,
+        "TPR": evaluation["TPR"].value,
+        "TNR": evaluation["TNR"].value,
+        "ACC": evaluation["accuracy"].value,
+        "prevalence": evaluation["prevalence"].value,
+        "ACC of a test that always returns false": evaluation["accuracy"].default,
+    }
+
+
+@DOCUMENT.example(
+    "Example 2: a test for a contagious virus",
+    "2.5 The Confusion Matrix",
+    {
+        "PPV": "11%",
+        "NPV": Mistake("94,335 of 94,440 is 99.9%, cut to 99%.", "99%", "100%"),
+        "TPR": "85%", "TNR": "95%", "ACC": "95%",
+        "prevalence": "0.7%",
+    },
+    note="The fractions printed beside the percentages, 20/200, 1820/1830 and so on, are those of "
+    "example 1. The prevalence is printed as 700/99,300, which are the odds; 700/100,000 is 0.7%.",
+)  # fmt: skip
+def virus_test() -> Values:
+    evaluation = cal.classification(
+        confusion=[[595, 4965], [105, 94335]],
+        rows="predicted",
+        labels=["virus", "no virus"],
+        positive="virus",
+        measures=["PPV", "NPV", "TPR", "TNR", "accuracy", "prevalence"],
+    )
+    return {
+        "PPV": evaluation["PPV"].value,
+        "NPV": evaluation["NPV"].value,
+        "TPR": evaluation["TPR"].value,
+        "TNR": evaluation["TNR"].value,
+        "ACC": evaluation["accuracy"].value,
+        "prevalence": evaluation["prevalence"].value,
+    }
+
+
+@DOCUMENT.example(
+    "Women, men and children",
+    "2.5 The Confusion Matrix",
+    {
+        "ACC": "85%", "ERR": "15%",
+        "Woman: PPV": "68%", "Woman: NPV": "91%", "Woman: TPR": "65%", "Woman: TNR": "93%",
+        "Woman: ACC": "87%",
+        "Child: PPV": "90%", "Child: NPV": "92%", "Child: TPR": "95%", "Child: TNR": "85%",
+        "Child: ACC": "91%",
+    },
+)  # fmt: skip
+def women_men_and_children() -> Values:
+    of_class = ["PPV", "NPV", "TPR", "TNR", "accuracy"]
+    evaluation = cal.classification(
+        confusion=[[13, 4, 2], [2, 15, 1], [5, 1, 57]],
+        rows="predicted",
+        labels=["Woman", "Man", "Child"],
+        measures=["accuracy", "error rate"]
+        + [f"{name}[{label}]" for label in ("Woman", "Child") for name in of_class],
+    )
+    return {
+        "ACC": evaluation["accuracy"].value,
+        "ERR": evaluation["error rate"].value,
+        "Woman: PPV": evaluation["PPV[Woman]"].value,
+        "Woman: NPV": evaluation["NPV[Woman]"].value,
+        "Woman: TPR": evaluation["TPR[Woman]"].value,
+        "Woman: TNR": evaluation["TNR[Woman]"].value,
+        "Woman: ACC": evaluation["accuracy[Woman]"].value,
+        "Child: PPV": evaluation["PPV[Child]"].value,
+        "Child: NPV": evaluation["NPV[Child]"].value,
+        "Child: TPR": evaluation["TPR[Child]"].value,
+        "Child: TNR": evaluation["TNR[Child]"].value,
+        "Child: ACC": evaluation["accuracy[Child]"].value,
+    }
+
+
+@DOCUMENT.example(
     "Twenty scores: the table of thresholds",
     "2.6 Optimizing Hyperparameters",
     {
@@ -117,6 +211,43 @@ def table_of_thresholds() -> Values:
         "TPR": columns["TPR"],
         "FPR": columns["FPR"],
         "ACC": columns["accuracy"],
+    }
+
+
+@DOCUMENT.example(
+    "Methods A, B, C and D",
+    "2.6 Optimizing Hyperparameters",
+    {
+        "TPR": "95% 40% 90% 60%",
+        "FPR": "30% 80% 70% 5%",
+        "PPV": "76% 33% 56% 92%",
+        "NPV": "93% 25% 75% 70%",
+        "ACC": "83% 30% 60% 78%",
+        "B’: TPR": "60%",
+        "B’: FPR": "20%",
+    },
+    note='`evaluation.chart("ROC")` draws the four points, each with its name and its distance to the '
+    "diagonal, and B’, the opposite of B.",
+)
+def four_methods() -> Values:
+    methods = {
+        "A": [[95, 30], [5, 70]],
+        "B": [[40, 80], [60, 20]],
+        "C": [[90, 70], [10, 30]],
+        "D": [[60, 5], [40, 95]],
+    }
+    names = ["TPR", "FPR", "PPV", "NPV", "accuracy"]
+    evaluation = cal.classification(
+        confusion=methods, rows="predicted", labels=["P", "N"], positive="P", measures=names
+    )
+    return {
+        "TPR": [evaluation[method, "TPR"].value for method in methods],
+        "FPR": [evaluation[method, "FPR"].value for method in methods],
+        "PPV": [evaluation[method, "PPV"].value for method in methods],
+        "NPV": [evaluation[method, "NPV"].value for method in methods],
+        "ACC": [evaluation[method, "accuracy"].value for method in methods],
+        "B’: TPR": 1 - evaluation["B", "TPR"].value,
+        "B’: FPR": 1 - evaluation["B", "FPR"].value,
     }
 
 
