@@ -136,6 +136,23 @@ MADE: dict[str, Callable[[], Any]] = {
     "validation curve": lambda: cal.validation_curve(
         Ridge(), SCORES["fine"][:, None], NUMBERS, parameter="alpha", values=[1.0, 0.1], folds=3
     ),
+    "validation curve of one split": lambda: cal.validation_curve(
+        Ridge(),
+        SCORES["fine"][:, None],
+        NUMBERS,
+        parameter="alpha",
+        values=[1.0, 0.1],
+        part=PARTS,
+    ),
+    "tuned threshold": lambda: cal.cross_validate(
+        truth=TRUTH,
+        probability=SCORES["fine"],
+        part=PARTS,
+        threshold="F1",
+        measures=["F1", "AUC"],
+        curves=False,
+        **FEW,
+    ),
     "learning curve": lambda: cal.learning_curve(
         Ridge(), SCORES["fine"][:, None], NUMBERS, sizes=[10, 15, 20, 30, 40], folds=3, repeats=2
     ),
@@ -146,6 +163,10 @@ MADE: dict[str, Callable[[], Any]] = {
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
     "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),
 }
+
+
+#: One division of the rows.
+PARTS = np.array(["train", "validation", "test"])[np.arange(ROWS) % 3]
 
 
 @functools.cache

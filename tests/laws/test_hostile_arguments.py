@@ -233,6 +233,18 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "resamples": 100,
         },
     ),
+    "cross_validate one split": (
+        cal.cross_validate,
+        {
+            "truth": TRUTH,
+            "score": SCORE,
+            "part": ["train", "validation", "test"] * 4,
+            "threshold": "F1",
+            "measures": ["F1"],
+            "curves": False,
+            "resamples": 100,
+        },
+    ),
     "validation_curve": (
         cal.validation_curve,
         {

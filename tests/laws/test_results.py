@@ -65,6 +65,7 @@ from calipers.results.learning import (
 from calipers.results.schema import KINDS
 from calipers.results.selection import Candidate, Selection
 from calipers.results.tidy import Tidy
+from calipers.results.tuned import TunedThreshold
 from calipers.results.units import UnitRow
 from calipers.results.written import Written
 
@@ -189,7 +190,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
         CapacityRow, DecomposedRow, Decomposition, LearningCurve, MoreData, SizeRow, ValidationCurve,
-        Candidate, Selection,
+        Candidate, Selection, TunedThreshold,
         Front, FrontRow, LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
 

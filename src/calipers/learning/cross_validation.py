@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.curves.planned import BareCurves, PlannedCurves
-from calipers.data.arrays import as_array, same_length
+from calipers.data.arrays import as_array, same_length, taken
 from calipers.data.classes import coded, name_of
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
@@ -288,7 +288,7 @@ class _Asked:
             rows = part if design.split is None else tested if part is None else tested[part]
             beside = {"weight": weight, "cluster": group, **made}
             if rows is not None:
-                beside = {name: _taken(values, rows) for name, values in beside.items()}
+                beside = {name: _taken(values, rows, name) for name, values in beside.items()}
             return told._evaluated(classes, **beside, **how)
 
         first = tested if design.split is None else where[0]
@@ -322,7 +322,7 @@ class _Asked:
                 "interval='nested' fits models without pairs of folds, for which no rule chooses a "
                 "threshold: give threshold= a number"
             )
-        if np.ndim(truth) > 1:
+        if len(getattr(truth, "shape", ())) > 1:
             raise InputError("threshold= is about two classes; rows have several labels")
         how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
         return Tuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
@@ -579,10 +579,15 @@ def _read_me(design: Design, predictions: int) -> list[str]:
     return [what, why]
 
 
-def _taken(values: Any, part: Places) -> Any:
+def _taken(values: Any, part: Places, what: str) -> Any:
     """Some rows of a column, or of several."""
     if values is None:
         return None
     if isinstance(values, Mapping):
-        return {name: _taken(column, part) for name, column in values.items()}
-    return np.asarray(values)[part]
+        return {name: _taken(column, part, f"{what} {name!r}") for name, column in values.items()}
+    number = rows_of(values)
+    if number is None:
+        raise InputError(f"{what}: {shown(values)}, expected a column")
+    if number <= part.max(initial=-1):
+        raise InputError(f"{what}: has {number} rows, expected {part.max() + 1} or more")
+    return taken(values, part)

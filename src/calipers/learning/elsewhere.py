@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.errors import InputError
-from calipers.data.two_classes import Labels, positive_probability, two_classes
-from calipers.evaluate.shared import named_systems
+from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
+from calipers.evaluate.shared import column_name, named_systems
 from calipers.learning.designs import Design, Part
 from calipers.learning.fitting import Places
 from calipers.learning.tuning import Scored, Tuned, Tuning
@@ -40,12 +40,16 @@ def tuned_elsewhere(
         Where no system has scores, and where there are no other rows to choose on.
     """
     classes = two_classes(truth, tuning.names[1])
-    labels = dict(_columns(said["predicted"], "predicted"))
+    given = {
+        name: _predicted(values, classes, column_name("predicted", name))
+        for name, values in _columns(said["predicted"], "predicted").items()
+    }
+    labels = {name: np.array(tuning.names)[of.astype(np.intp)] for name, of in given.items()}
     made = Elsewhere(labels, {})
     for kind in ("probability", "score"):
         for name, values in _columns(said[kind], kind).items():
             score = _score(values, classes, kind)
-            usual = tuning.positive(labels[name]) if name in labels else None
+            usual = given.get(name)
             if usual is None and kind == "probability":
                 usual = score >= _HALF
             predicted = np.zeros(len(score), np.bool_) if usual is None else usual.copy()
@@ -67,6 +71,13 @@ def tuned_elsewhere(
 
 def _columns(given: Any, kind: str) -> Mapping[str, Any]:
     return {} if given is None else named_systems(given, kind)
+
+
+def _predicted(values: Any, classes: Labels, what: str) -> npt.NDArray[np.bool_]:
+    """Which rows a system says are positive."""
+    made = predictions(values, classes, what)
+    same_length(made, len(classes.positive), what)
+    return np.asarray(made, np.bool_)
 
 
 def _score(values: Any, classes: Labels, kind: str) -> FloatArray:
