@@ -411,7 +411,9 @@ def test_pairs_of_ratings_of_an_item() -> None:
 def test_the_agreement_of_two_raters_is_a_share() -> None:
     found = measured({"a": [0, 1] * 10, "b": [0, 1] * 8 + [1, 1, 0, 0]}, "percent")
     assert found.value == 18 / 20
-    assert (found.low, found.high) == pytest.approx(stats.beta.ppf([0.025, 0.975], 18.5, 2.5))
+    assert (found.low, found.high) == pytest.approx(
+        stats.beta.ppf([0.025, 0.975], [18, 18.5], [2.5, 2])
+    )
 
 
 def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
