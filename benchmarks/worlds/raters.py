@@ -48,7 +48,7 @@ def at_infinity(word: str, measures: tuple[str, ...]) -> dict[str, float]:
     chance = (np.array(shares)[:, None] * said[:, ways].prod(axis=2)).sum(axis=0)
     counts = (ways[:, :, None] == np.arange(k)).sum(axis=1)
     items = np.repeat(counts, np.round(chance * 1_000_000).astype(int), axis=0)
-    r = Ratings(tuple(map(str, range(k))), np.arange(float(k)), items)
+    r = Ratings.from_counts(items, list(map(str, range(k))), np.arange(float(k)))
     return {name: float(cal.measure(name).apply(r)) for name in measures}
 
 

@@ -50,10 +50,10 @@ def test_a_column_called_as_the_units_are(tmp_path: Path) -> None:
     assert read_values(of_topics, unit="utterances").units == ("u2", "u1")  # asked for
     plural = {"utterances" if name == "topic" else name: of for name, of in TIDY.items()}
     assert columns(plural, unit="utterances") == EXPECTED
-    with pytest.raises(InputError, match="no column for the unit; .* expected one of topic, unit"):
+    with pytest.raises(InputError, match=r"no column for the unit; .* expected one of topic, unit"):
         read_values(plural)
     with pytest.raises(
-        InputError, match="no column for the unit; .* expected one of row, rows, to"
+        InputError, match=r"no column for the unit; .* expected one of row, rows, to"
     ):
         read_values(plural, unit="rows")
     # What a column of something else is called is no name of units.
