@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import random
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pytest
@@ -242,6 +245,31 @@ def test_the_tree_of_an_article() -> None:
     [hostile] = tree_of("a", b"<p a='&QUOT;&apos;&LT;'>&LT;script&GT;&AMP;lt;</p>")
     assert hostile["content"] == ["<script>&lt;"]
     assert hostile["attributes"] == {"a": "\"'<"}
+
+
+def test_no_text_of_an_article_is_lost() -> None:
+    """Whatever the elements, the tree has the text that another parser finds, in its order."""
+
+    def text(content: list[Any]) -> str:
+        return "".join(one if isinstance(one, str) else text(one["content"]) for one in content)
+
+    draw = random.Random(0)
+
+    def element(depth: int) -> str:
+        tag = draw.choice(["p", "sec", "au", "st", "it", "list", "x.y", "ns:z"])
+        inner = "".join(
+            draw.choice(["a &amp; b", "<![CDATA[<c>]]>", "&#233;", " ", "\n  ", "d<!-- e -->f"])
+            if depth > 4 or draw.random() < 0.4
+            else element(depth + 1)
+            for _ in range(draw.randrange(4))
+        )
+        return f"<{tag}>{inner}</{tag}>" if inner or draw.random() < 0.5 else f"<{tag}/>"
+
+    for _ in range(200):
+        made = f'<article xmlns:ns="urn:x">{element(0)}</article>'
+        expected = "".join(ET.fromstring(made).itertext())
+        # (Blanks between elements are layout.)
+        assert "".join(text(tree_of("a", made.encode())).split()) == "".join(expected.split())
 
 
 def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> None:

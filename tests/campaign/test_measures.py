@@ -246,6 +246,7 @@ def test_the_page_has_them_for_each_participant(tmp_path: Path) -> None:
         ]
     assert ranks[1:] == [[run, "1.0000", "0.5000", "5"] for run in ("b1", "a1", "c1")]
     assert "<dt>Measures</dt><dd>AP, fallout(collection=9)@3</dd>" in page
+    assert "Pooled was all that runs retrieved." in page
     # Of fall-out less is better; and what the page is asked for is not kept.
     best, *_ = tables(other, "participants")
     assert best[0][3:] == ["fallout(collection=9)@3", "P@1"]

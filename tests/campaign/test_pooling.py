@@ -101,6 +101,7 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
         ),
         (lambda: pooling.weights(RANKINGS, "1", "rrf", -1), "parameter of rrf is -1"),
         (lambda: pooling.depth_pool(RANKINGS, 0), "depth is 0"),
+        (lambda: pooling.contributions(RANKINGS, "every"), "depth is 'every', expected a whole"),
         (
             lambda: pooling.depth_pool(RANKINGS, "every"),
             "depth is 'every', expected a whole number",
@@ -315,3 +316,15 @@ def test_estimates_are_near_what_all_judgments_give() -> None:
             held += [abs(e.value - truth) < 3.5 * e.standard_error for e in (x, ht)]
     assert np.mean(off[0]) < np.mean(off[1]) < 0.06
     assert np.mean(held) > 0.85
+
+
+def test_all_is_as_deep_as_the_longest_run() -> None:
+    longest = max(len(of) for run in RANKINGS.values() for of in run.values())
+    for depth in ("all", longest, None):
+        assert pooling.contributions(RANKINGS, depth) == pooling.contributions(RANKINGS, 10**6)
+        assert pooling.growth_with_groups(RANKINGS, depth)[-1] == sum(
+            len({d for run in RANKINGS.values() for d in run.get(topic, ())})
+            for topic in {t for run in RANKINGS.values() for t in run}
+        )
+        assert pooling.only_found_by(RANKINGS, depth=depth) == pooling.only_found_by(RANKINGS)
+    assert pooling.depth_pool(RANKINGS, "all") == pooling.depth_pool(RANKINGS, longest)

@@ -19,6 +19,7 @@ from calipers.campaign.standing import Change
 from calipers.campaign.status import Status
 from calipers.cli import cli
 from calipers.report.figures import figure
+from calipers.report.figures.lines import line_chart
 
 HOSTILE = "<script>alert('1')</script>"
 
@@ -91,6 +92,15 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
     bees = re.findall(r"<tr><th[^>]*><bdi>bees</bdi></th>(.*?)</tr>", page)
     assert bees
     assert all("<bdi>b</bdi>" in row for row in bees)
+
+
+def test_few_whole_numbers_all_have_a_tick() -> None:
+    def ticks(*across: float) -> object:
+        spec = line_chart([("", x, 1.0) for x in across], "participants", "documents")
+        return spec["layer"][0]["encoding"]["x"]["axis"]
+
+    assert ticks(1, 2, 3) == {"values": [1, 2, 3], "format": "d"}
+    assert ticks(1, 100) == {"tickMinStep": 1}
 
 
 def test_the_command_writes_it(tmp_path: Path) -> None:

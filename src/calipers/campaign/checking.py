@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calipers.campaign import reliability, steps
-from calipers.campaign.pooling import Depth, down_to
+from calipers.campaign.rankings import Depth, down_to
 from calipers.campaign.reliability import LeftOut, Separation, Sparse, Topic
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, several

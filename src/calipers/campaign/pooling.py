@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, inf
-from typing import Literal, TypeAlias
 
 from calipers.campaign.rankings import (
+    Depth,
     Judgments,
     Rankings,
     checked,
+    down_to,
     found_by,
     groups_of,
     topics_of,
 )
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,6 @@ class Pooled:
 
 #: By topic, in the order of the method.
 Pool = dict[str, list[Pooled]]
-
-#: How many documents of each run are pooled, or all that it retrieved.
-Depth: TypeAlias = int | Literal["all"]
 
 
 def reciprocal_rank(rank: int, k: float) -> float:
@@ -77,19 +75,6 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
         ]
         for topic in topics_of(rankings)
     }
-
-
-def down_to(depth: object) -> int | None:
-    """The rank down to which a depth goes, None where it goes down to the last.
-
-    >>> down_to(10), down_to("all")
-    (10, None)
-    """
-    if isinstance(depth, str):
-        if depth == "all":
-            return None
-        raise InputError(f"depth is {shown(depth)}, expected a whole number from 1 on, or 'all'")
-    return checked(depth, "depth")
 
 
 def by_best_rank(rankings: Rankings, topic: str, depth: int | None = None) -> list[str]:
@@ -189,7 +174,7 @@ def _relevant(pooled: Mapping[str, Iterable[str]], judgments: Judgments, rel: in
 
 
 def growth_with_groups(
-    rankings: Rankings, depth: int | None, groups: Mapping[str, str] | None = None
+    rankings: Rankings, depth: Depth | None, groups: Mapping[str, str] | None = None
 ) -> list[float]:
     """How large the pools of all topics together are with 1, 2, … groups: the mean over every
     choice of so many of them, Σ 1 − C(G − g, m)/C(G, m) over documents that g of G groups have.
@@ -228,7 +213,7 @@ class Contribution:
 
 def contributions(
     rankings: Rankings,
-    depth: int | None,
+    depth: Depth | None,
     groups: Mapping[str, str] | None = None,
     judgments: Judgments | None = None,
     rel: int = 1,
@@ -260,7 +245,7 @@ def contributions(
 def only_found_by(
     rankings: Rankings,
     groups: Mapping[str, str] | None = None,
-    depth: int | None = None,
+    depth: Depth | None = None,
     pool: Mapping[str, Iterable[str]] | None = None,
 ) -> dict[str, dict[str, list[str]]]:
     """By topic and group, the documents of the pool that no other group found.

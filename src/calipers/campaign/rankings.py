@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.run_names import named_runs
 from calipers.data.trec import TrecSource, check_stdin, read_rows
 from calipers.data.trec_tables import text_of
@@ -19,6 +19,9 @@ Ranking: TypeAlias = Mapping[str, Sequence[str]]
 
 #: By the name of a run.
 Rankings: TypeAlias = Mapping[str, Ranking]
+
+#: How many documents of each run are pooled, or all that it retrieved.
+Depth: TypeAlias = int | Literal["all"]
 
 #: Grades by topic and document; a negative one is no judgment.
 Judgments: TypeAlias = Mapping[str, Mapping[str, int]]
@@ -88,15 +91,30 @@ def groups_of(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str,
 
 
 def found_by(
-    rankings: Rankings, groups: Mapping[str, Iterable[str]], topic: str, depth: int | None
+    rankings: Rankings, groups: Mapping[str, Iterable[str]], topic: str, depth: Depth | None
 ) -> dict[str, set[str]]:
-    """For each document of a topic, the groups that have it among their first ``depth``."""
+    """For each document of a topic, the groups that have it among their first ``depth``; None is
+    all, as ``"all"`` is."""
     found: dict[str, set[str]] = {}
+    last = None if depth is None else down_to(depth)
     for group, runs in groups.items():
         for run in runs:
-            for document in rankings[run].get(topic, ())[:depth]:
+            for document in rankings[run].get(topic, ())[:last]:
                 found.setdefault(document, set()).add(group)
     return found
+
+
+def down_to(depth: object) -> int | None:
+    """The rank down to which a depth goes, None where it goes down to the last.
+
+    >>> down_to(10), down_to("all")
+    (10, None)
+    """
+    if isinstance(depth, str):
+        if depth == "all":
+            return None
+        raise InputError(f"depth is {shown(depth)}, expected a whole number from 1 on, or 'all'")
+    return checked(depth, "depth")
 
 
 def checked(value: Any, name: str, least: int = 1) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calipers.campaign.pooling import depth_pool
-from calipers.campaign.rankings import Judgments, Rankings, checked, found_by, groups_of
+from calipers.campaign.rankings import Depth, Judgments, Rankings, checked, found_by, groups_of
 from calipers.campaign.standing import MEASURES, Change, Scores, changes, correlation, scores
 from calipers.data.errors import InputError
 from calipers.evaluate.plan import plan
@@ -61,7 +61,7 @@ def leave_one_group_out(
     rankings: Rankings,
     groups: Mapping[str, str] | None = None,
     *,
-    depth: int | None = None,
+    depth: Depth | None = None,
     measures: Sequence[str] = MEASURES,
     rel: int = 1,
     level: float = 0.95,
@@ -81,7 +81,8 @@ def leave_one_group_out(
     groups
         The group of each run; without it each run is one.
     depth
-        Down to which rank the runs were pooled. Judged documents that no run has there are kept.
+        Down to which rank the runs were pooled; all that they retrieved unless given. Judged
+        documents that no run has there are kept.
     measures
         Of which higher (or lower) is better, as means over topics.
     rel

@@ -13,8 +13,8 @@ from calipers.campaign.adaptive import METHODS, Queue
 from calipers.campaign.agreement import by_assessor
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import goal_of, measures_named
-from calipers.campaign.pooling import Depth, Pool, depth_pool, only_found_by, own_shares
-from calipers.campaign.rankings import checked
+from calipers.campaign.pooling import Pool, depth_pool, only_found_by, own_shares
+from calipers.campaign.rankings import Depth, checked
 from calipers.campaign.records import Event
 from calipers.campaign.sampling import Sample, SampledJudgments
 from calipers.campaign.settled import settled
