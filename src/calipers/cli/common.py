@@ -85,8 +85,9 @@ def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Comman
     keep = click.option(
         "--keep",
         is_flag=True,
-        help="With -o FILE.json: also what each system said of each row, so that --baseline "
-        "FILE.json compares later systems with these. What is ranked is kept unasked.",
+        help="With -o FILE.json: also what each system said of each row (or its confusion matrix), "
+        "so that --baseline FILE.json compares later systems with these. What is ranked is kept "
+        "unasked.",
     )
     return format_options(keep(gate_options(command)), formats)
 

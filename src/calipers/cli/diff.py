@@ -29,8 +29,8 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     """Say what changed between two evaluations that were written with -o FILE.json.
 
     Of topics and groups each change has a paired interval and p-value, as `calipers compare` gives
-    them; of rows, `--baseline BEFORE.json` does so with the data of today. Settings, files and
-    systems that differ are named.
+    them; kept confusion matrices are taken for independent samples; of rows, `--baseline
+    BEFORE.json` does so with the data of today. Settings, files and systems that differ are named.
 
     \b
     Example:

@@ -46,14 +46,16 @@ def keep(evaluation: Evaluation) -> Evaluation:
     """The evaluation with all that comparisons with later systems need: of rows what each system
     said of each, and the truth; of topics and groups where the judged documents stand.
 
-    Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another system on
+    Of confusion matrices their counts are kept, with which later ones are compared as independent
+    samples. Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another system on
     the same data. Judgments that came as a dict are told apart by what the dict holds when this is
     called: leave it as it was evaluated.
 
     Raises
     ------
     InputError
-        If the evaluation was read from a file, or its rows were counts of rows.
+        If the evaluation was read from a file, its rows were counts of rows, or the rows of its
+        matrices weigh differently.
 
     Examples
     --------
