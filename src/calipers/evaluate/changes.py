@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.data.errors import InputError
-from calipers.evaluate.apart import Apart, is_of_matrices, of_kept
+from calipers.evaluate.matrices import Matrices, is_of_matrices, of_kept
 from calipers.inference.two_samples import INDEPENDENT
 from calipers.results import Difference, Estimate, Evaluation
 
@@ -201,7 +201,9 @@ def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequenc
         said["conventions"].get("positive"),
         settings,
     )
-    source = Apart({name: s.serving(measures) for name, s in systems.items()}, measures, settings)
+    source = Matrices(
+        {name: s.serving(measures) for name, s in systems.items()}, measures, settings
+    )
     return paired_comparison(source, _THEN, settings).differences
 
 

@@ -19,13 +19,13 @@ from calipers.data.two_classes import (
     names_two,
     two_classes,
 )
-from calipers.evaluate.apart import split
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.confusions import confusions, opened
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.estimators import said_of_classes
 from calipers.evaluate.kept import Baseline
+from calipers.evaluate.matrices import split
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,

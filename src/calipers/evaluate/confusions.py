@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.data.errors import FileError, InputError
 from calipers.data.orientation import TRUTH, Axis, Square
-from calipers.evaluate.apart import COUNTS, is_of_matrices
+from calipers.evaluate.matrices import COUNTS, is_of_matrices
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse

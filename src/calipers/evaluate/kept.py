@@ -47,9 +47,9 @@ def keep(evaluation: Evaluation) -> Evaluation:
     said of each, and the truth; of topics and groups where the judged documents stand.
 
     Of confusion matrices their counts are kept, with which later ones are compared as independent
-    samples. Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another system on
-    the same data. Judgments that came as a dict are told apart by what the dict holds when this is
-    called: leave it as it was evaluated.
+    samples. Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another
+    system on the same data. Judgments that came as a dict are told apart by what the dict holds
+    when this is called: leave it as it was evaluated.
 
     Raises
     ------

@@ -15,11 +15,11 @@ from calipers.data.classes import Classes, Coded, check_predicted, classes, code
 from calipers.data.confusions import Systems
 from calipers.data.counts import NOTHING, About, Repeats
 from calipers.data.errors import InputError
-from calipers.evaluate.apart import split
 from calipers.evaluate.by_class import class_tables
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.kept import Baseline
+from calipers.evaluate.matrices import split
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,

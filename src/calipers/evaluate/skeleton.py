@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.counts import NOTHING, About, Repeats
-from calipers.evaluate.apart import NOTE, Apart, with_matrix
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
+from calipers.evaluate.matrices import NOTE, Matrices, with_matrix
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
@@ -92,7 +92,7 @@ def evaluated(
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
     source: Rows = (
-        Apart(systems, measures, settings, (NOTE,), ids=None)
+        Matrices(systems, measures, settings, (NOTE,), ids=None)
         if apart
         else Rows(systems, measures, settings, ids=about.ids)
     )

@@ -42,7 +42,7 @@ _APART = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
-class Apart(Rows):
+class Matrices(Rows):
     """Systems on rows of their own."""
 
     apart: ClassVar[bool] = True
