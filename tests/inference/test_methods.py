@@ -133,6 +133,32 @@ def test_other_names_are_errors_that_list_the_known_ones(odd: Any) -> None:
         two_classes(odd)
 
 
+@pytest.mark.parametrize(
+    ("printed", "name"),
+    [
+        ("[W]", "wilson"),
+        ("W", "wilson"),
+        ("Wilson Score Interval", "wilson"),
+        ("[H]", "hanley"),
+        ("Hanley et al", "hanley"),
+        ("[L]", "logit"),
+        ("logistic interval", "logit"),
+        ("[X2]", "chi-square"),
+        ("[B]", "percentile"),
+        ("percentile bootstrapping", "percentile"),
+        ("Bootstrapping", "bootstrap"),
+        ("studentized", "studentised"),
+    ],
+)
+def test_methods_are_read_as_they_are_printed(printed: str, name: str) -> None:
+    assert Settings.parsed(printed) == Settings.parsed(name)
+
+
+def test_an_odd_name_is_repeated_as_it_was_written_and_the_list_is_given_once() -> None:
+    with pytest.raises(InputError, match=r"^interval is 'X9', expected .* stratified$"):
+        two_classes("X9")
+
+
 def test_names_on_the_command_line(tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
     lines = [f"{int(t)},{s}" for t, s in zip(TRUTH, SCORE, strict=True)]

@@ -81,9 +81,10 @@ def make_settings(
         settings = Settings.parsed(interval, level=level, resamples=resamples, seed=seed)
     except ValueError as error:
         odd = str(error)
+        hint = did_you_mean(odd, (*INTERVALS, *METHODS))
         raise InputError(
             f"interval is {odd!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
-            f"{', '.join(METHODS)}; {did_you_mean(odd, (*INTERVALS, *METHODS))}"
+            f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
         ) from None
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")

@@ -34,6 +34,32 @@ METHODS: Mapping[str, str] = {
     "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
 }
 
+#: The same methods as results, textbooks and tools call them: the letters that stand behind them in
+#: brackets, and other names of theirs.
+_ALSO_CALLED: Mapping[str, str] = {
+    "w": "wilson",
+    "wilson score": "wilson",
+    "h": "hanley",
+    "hanley-mcneil": "hanley",
+    "hanley et al": "hanley",
+    "l": "logit",
+    "logistic": "logit",
+    "x2": "chi-square",
+    "b": "percentile",
+    "percentile bootstrap": "percentile",
+    "percentile bootstrapping": "percentile",
+    "bootstrapping": "bootstrap",
+    "studentized": "studentised",
+}
+
+
+def _meant(name: str) -> str:
+    """The name of a method as it is listed above; what is none stays as it was written."""
+    plain = name.strip().lower()
+    plain = plain.removeprefix("[").removesuffix("]").removesuffix(" interval")
+    plain = _ALSO_CALLED.get(plain, plain)
+    return plain if plain in INTERVALS or plain in METHODS else name.strip()
+
 
 class MeasureLike(Protocol):
     """What inference reads of a measure."""
@@ -64,13 +90,16 @@ class Settings:
     @classmethod
     def parsed(cls, interval: str | Sequence[str], **others: Any) -> Settings:
         """From names separated by commas, or a sequence of them: methods, and at most one of
-        :data:`INTERVALS` for what they do not apply to. ``ValueError`` for any other name.
+        :data:`INTERVALS` for what they do not apply to. Other names of a method, such as the letter
+        that results print behind it, are read as well. ``ValueError`` for what is none.
 
         >>> Settings.parsed("jeffreys, bca").asked
         'jeffreys, bca'
+        >>> Settings.parsed("[X2], Wilson score interval").asked
+        'chi-square, wilson'
         """
         given = interval.split(",") if isinstance(interval, str) else interval
-        names = [str(name).strip().lower().replace("studentized", "studentised") for name in given]
+        names = [_meant(str(name)) for name in given]
         general = [name for name in names if name in INTERVALS]
         odd = [name for name in names if name not in INTERVALS and name not in METHODS]
         if odd:
