@@ -107,6 +107,7 @@ def test_an_answer_without_order(run: Any, write: Any) -> None:
             f"{name}: its answers are sets of documents, without an order, which {measure}"
             in str(raised.value)
         )
+        assert "; a ranking has a score for each document, as in " in str(raised.value)
 
 
 def test_nothing_is_an_answer_too() -> None:

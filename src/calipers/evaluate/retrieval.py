@@ -346,7 +346,8 @@ def _of_sets(
             f"{sets[0]}: its answers are sets of documents, without an order, which "
             f"{', '.join(looking[:3])}{', …' if len(looking) > 3 else ''} "
             f"{'looks' if len(looking) == 1 else 'look'} at; measures of sets are "
-            f"{', '.join(SETS['set'])}"
+            f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in "
+            "{'q1': {'d1': 2.0, 'd2': 1.0}}"
         )
     return measures
 
