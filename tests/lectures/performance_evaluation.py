@@ -153,14 +153,17 @@ def virus_test() -> Values:
     "2.5 The Confusion Matrix",
     {
         "ACC": "85%", "ERR": "15%",
+        "Woman: TP, FP, FN, TN": "13 6 7 74", "Woman: prevalence": "20%",
         "Woman: PPV": "68%", "Woman: NPV": "91%", "Woman: TPR": "65%", "Woman: TNR": "93%",
         "Woman: ACC": "87%",
+        "Child: TP, FP, FN, TN": "57 6 3 34", "Child: prevalence": "60%",
         "Child: PPV": "90%", "Child: NPV": "92%", "Child: TPR": "95%", "Child: TNR": "85%",
         "Child: ACC": "91%",
     },
 )  # fmt: skip
 def women_men_and_children() -> Values:
-    of_class = ["PPV", "NPV", "TPR", "TNR", "accuracy"]
+    cells = ["TP", "FP", "FN", "TN"]
+    of_class = [*cells, "prevalence", "PPV", "NPV", "TPR", "TNR", "accuracy"]
     evaluation = cal.classification(
         confusion=[[13, 4, 2], [2, 15, 1], [5, 1, 57]],
         rows="predicted",
@@ -171,11 +174,15 @@ def women_men_and_children() -> Values:
     return {
         "ACC": evaluation["accuracy"].value,
         "ERR": evaluation["error rate"].value,
+        "Woman: TP, FP, FN, TN": [evaluation[f"{cell}[Woman]"].value for cell in cells],
+        "Woman: prevalence": evaluation["prevalence[Woman]"].value,
         "Woman: PPV": evaluation["PPV[Woman]"].value,
         "Woman: NPV": evaluation["NPV[Woman]"].value,
         "Woman: TPR": evaluation["TPR[Woman]"].value,
         "Woman: TNR": evaluation["TNR[Woman]"].value,
         "Woman: ACC": evaluation["accuracy[Woman]"].value,
+        "Child: TP, FP, FN, TN": [evaluation[f"{cell}[Child]"].value for cell in cells],
+        "Child: prevalence": evaluation["prevalence[Child]"].value,
         "Child: PPV": evaluation["PPV[Child]"].value,
         "Child: NPV": evaluation["NPV[Child]"].value,
         "Child: TPR": evaluation["TPR[Child]"].value,

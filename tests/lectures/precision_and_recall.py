@@ -32,6 +32,31 @@ def complete_knowledge() -> Values:
 
 
 @DOCUMENT.example(
+    "A recommender, incomplete knowledge",
+    "Example – Incomplete Knowledge",
+    {"precision": "0.57", "recall, all unknown relevant": "0.40", "recall, none": "0.57"},
+    note="The document prints 4/10 ≤ R ≤ 4/7. Seven items are known to be liked and the seven that are "
+    "recommended are known; of three others nothing is known.",
+)
+def incomplete_knowledge() -> Values:
+    known = dict.fromkeys(["i1", "i2", "i3", "i4", "i5", "i6", "i7"], 1)
+    known |= dict.fromkeys(["i10", "i11", "i12"], 0)
+    recommended = ["i1", "i2", "i3", "i4", "i10", "i11", "i12"]
+    evaluation = cal.retrieval(
+        {"user": known},
+        {"user": recommended},
+        measures=["SetP", "SetR"],
+        incomplete=True,
+        unfound=3,  # at most so many more that the user would like
+    )
+    return {
+        "precision": evaluation["SetP"].value,
+        "recall, all unknown relevant": evaluation["SetR"].possible_low,
+        "recall, none": evaluation["SetR"].possible_high,
+    }
+
+
+@DOCUMENT.example(
     "A collection of 100 documents",
     "Exercise 1",
     {
@@ -70,7 +95,8 @@ def hundred_documents() -> Values:
         "q2: P at 1, 2, …, 10": "1.00 1.00 0.67 0.75 0.60 0.50 0.43 0.38 0.44 0.40",
         "q2: R at 1, 2, …, 10": "0.25 0.50 0.50 0.75 0.75 0.75 0.75 0.75 1.00 1.00",
     },
-    note="The document prints fractions, such as 5/8.",
+    note="The document prints fractions, such as 5/8. The interpolated curve is "
+    '`cal.topic_curves(evaluation, topic, "interpolated PR")`, and `.chart()` of either draws it.',
 )
 def precision_recall_curves() -> Values:
     qrels = {"q1": dict.fromkeys("AGEBH", 1), "q2": dict.fromkeys("FGEB", 1)}
@@ -114,9 +140,11 @@ def mean_average_precision() -> Values:
     "Exercise 2, (d)",
     {
         "q1: FPR at 1, 2, …, 10": "0.0 0.2 0.2 0.4 0.6 0.6 0.6 0.6 0.8 1.0",
+        "q1: TPR at 1, 2, …, 10": "0.20 0.20 0.40 0.40 0.40 0.60 0.80 1.00 1.00 1.00",
         "q2: FPR at 1, 2, …, 10": "0.00 0.00 0.17 0.17 0.33 0.50 0.67 0.83 0.83 1.00",
+        "q2: TPR at 1, 2, …, 10": "0.25 0.50 0.50 0.75 0.75 0.75 0.75 0.75 1.00 1.00",
     },
-    note="The curve begins at (0, 0). TPR is the recall of (a). The document prints fractions, such as 1/6.",
+    note="The curve begins at (0, 0). The document prints fractions, such as 1/6.",
 )
 def receiver_operating_characteristic() -> Values:
     qrels = {"q1": dict.fromkeys("AGEBH", 1), "q2": dict.fromkeys("FGEB", 1)}
@@ -128,5 +156,7 @@ def receiver_operating_characteristic() -> Values:
     )
     return {
         "q1: FPR at 1, 2, …, 10": q1.x[1:11].tolist(),
+        "q1: TPR at 1, 2, …, 10": q1.y[1:11].tolist(),
         "q2: FPR at 1, 2, …, 10": q2.x[1:11].tolist(),
+        "q2: TPR at 1, 2, …, 10": q2.y[1:11].tolist(),
     }
