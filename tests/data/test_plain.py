@@ -110,6 +110,11 @@ def test_an_answer_without_order(run: Any, write: Any) -> None:
         assert "; a ranking has a score for each document, as in " in str(raised.value)
 
 
+def test_f_1_of_answers_without_an_order_says_how_it_is_called() -> None:
+    with pytest.raises(cal.InputError, match=r"F₁ of the retrieved set is F1$"):
+        cal.retrieval(QRELS, {"1": ["a"], "2": ["b"]}, measures=["F_1"])
+
+
 def test_nothing_is_an_answer_too() -> None:
     runs = {"mute": {"1": [], "2": set()}, "some": {"1": ["a"], "2": []}}
     assert "that nobody judged" not in " ".join(map(str, cal.retrieval(QRELS, runs).findings))

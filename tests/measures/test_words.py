@@ -50,6 +50,7 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "F-score": "SetF",
             "F₁-score": "SetF",
             "F_β": "SetF",
+            "F_0.5": "SetF0.5",
             "macro precision": "SetP",
             "macro recall": "SetR",
             "micro precision": "micro-SetP",

@@ -340,14 +340,16 @@ def _of_sets(
     these parameters, where we are ``free`` to choose."""
     if free is not None:
         return choose_measures(SETS["set"], (), "retrieval", free)
-    looking = [str(measure) for measure in measures if measure.needs_order]
-    if looking:
+    ordered = [measure for measure in measures if measure.needs_order]
+    if ordered:
+        looking = [str(measure) for measure in ordered]
+        meant = "".join(f". {note[:-1]}" for note in dict.fromkeys(m.note for m in ordered) if note)
         raise InputError(
             f"{sets[0]}: its answers are sets of documents, without an order, which "
             f"{', '.join(looking[:3])}{', …' if len(looking) > 3 else ''} "
             f"{'looks' if len(looking) == 1 else 'look'} at; measures of sets are "
             f"{', '.join(SETS['set'])}; a ranking has a score for each document, as in "
-            "{'q1': {'d1': 2.0, 'd2': 1.0}}"
+            f"{{'q1': {{'d1': 2.0, 'd2': 1.0}}}}{meant}"
         )
     return measures
 

@@ -120,9 +120,13 @@ def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     ('RBP', None, {'p': 0.95, 'gain': 'grade'})
     >>> in_our_words("set_F_0.25", None, {})
     ('SetF', None, {'beta': 0.5})
+    >>> in_our_words("F_0.5", None, {})
+    ('F', None, {'beta': 0.5})
     """
     words = name, at, dict(values)
-    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _of_classes, _of_numbers, _former):
+    for translated in (
+        _mteb, _ranx, _trec_eval, _ir_measures, _lectures, _of_classes, _of_numbers, _former,
+    ):  # fmt: skip
         words = translated(*words)
     return words
 
@@ -260,6 +264,15 @@ def _of_numbers(name: str, at: str | None, values: Parameters) -> Words:
             if other in values:
                 return name, at, {"alpha": values.pop(other), **values}
     return name, at, values
+
+
+#: F with β as an index: a number of documents is whole, so what is none is no rank.
+_BETA = re.compile(r"F_(\d*\.\d+)", re.IGNORECASE)
+
+
+def _lectures(name: str, at: str | None, values: Parameters) -> Words:
+    match = _BETA.fullmatch(name)
+    return ("F", at, {"beta": float(match[1]), **values}) if match else (name, at, values)
 
 
 def _former(name: str, at: str | None, values: Parameters) -> Words:
