@@ -309,6 +309,8 @@ DOCUMENTS: dict[str, dict[str, dict[str, str | re.Pattern[str]]]] = {
             "RMSE (Root Mean Square Error)": "RMSE",
             "Root Mean Square Error": "RMSE",
             "RMSE": "RMSE",
+            "Residual Normal Probability Plot": Message(r"evaluation.chart\('normal quantiles'\)$"),
+            "residual histogram": Message(r"evaluation.chart\('residuals'\)$"),
         },
         "retrieval": {
             "Normalized Discounted Cumulative Gain (NDCG)": "nDCG",
@@ -606,6 +608,23 @@ def test_what_is_no_measure_names_measures_that_there_are() -> None:
         for phrase, told in phrases.items():
             with pytest.raises(UnknownMeasureError, match=re.escape(told)):
                 parse(phrase, TASKS[task])
-            for name in re.findall(r"(?:area,? .*is |there are )(.*)", told)[0].split(", "):
-                for each in name.split(" and "):
+            for names in re.findall(r"(?:area,? .*is |there are )(.*)", told):
+                for each in re.split(", | and ", names):
                     parse(each, TASKS[task])
+
+
+def test_what_is_a_chart_or_a_default_is_there() -> None:
+    """The expression that a message names gives what it says."""
+    data = {
+        "classification": cal.classification([0, 1, 1, 1], probability=[0.1, 0.7, 0.4, 0.8]),
+        "regression": cal.regression([1.0, 2.0, 4.0, 3.0], [1.5, 2.5, 3.0, 3.5]),
+    }
+    seen: list[Any] = []
+    for task, evaluation in data.items():
+        for told in dict.fromkeys(NO_MEASURES[task].values()):
+            seen += map(evaluation.chart, re.findall(r"evaluation\.chart\('(.*)'\)", told))
+            for name in re.findall(r"evaluation\['(.*)'\]\.default", told):
+                entropy = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
+                assert evaluation[name].default == pytest.approx(entropy)
+                seen.append(name)
+    assert len(seen) == 5

@@ -168,6 +168,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
 #: What is written of measures and is none by itself, by task, or of every task: what to ask for.
 _OF_ROWS = "it is a curve: calipers.curve(evaluation, {kind!r}); the area is {area}"
 _OF_TOPICS = "it is a curve, in evaluation.curves {how}; the area, topic by topic, is {area}"
+_OF_NUMBERS = "it is a chart: evaluation.chart({name!r})"
 _ROC = ("ROC", "ROC curve", "receiver operating characteristic",
         "receiver operating characteristic curve")  # fmt: skip
 _PR = ("PR", "PR curve", "P-R curve", "precision recall", "precision recall curve",
@@ -178,6 +179,28 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(_PR, _OF_ROWS.format(kind="PR", area="PR-AUC")),
         "X@Y metrics": "there are precision@recall=0.9, precision@volume=0.5, "
         "recall@precision=0.9, recall@FPR=0.1 and FPR@recall=0.9",
+        **dict.fromkeys(
+            ("entropy", "Shannon entropy", "entropy of the labels"),
+            "of the labels it is evaluation['log-loss'].default",
+        ),
+    },
+    "regression": {
+        **dict.fromkeys(
+            (
+                "normal probability plot",
+                "residual normal probability plot",
+                "Q-Q plot",
+                "quantile quantile plot",
+                "normal quantile quantile plot",
+            ),
+            _OF_NUMBERS.format(name="normal quantiles"),
+        ),
+        "residual histogram": _OF_NUMBERS.format(name="residuals"),
+        **dict.fromkeys(
+            ("conditional plot", "conditional ground truth plot"),
+            _OF_NUMBERS.format(name="prediction given truth"),
+        ),
+        "conditional prediction plot": _OF_NUMBERS.format(name="truth given prediction"),
     },
     "retrieval": {
         **dict.fromkeys(
