@@ -348,3 +348,10 @@ def test_what_is_offered_is_complete() -> None:
     ):
         with pytest.raises(UnknownMeasureError, match=re.escape(f"did you mean {hint}")):
             parse(typed, of)
+
+
+@pytest.mark.parametrize("name", ["nCG", "nCG@2", "nCG(max_grade=2)", "normalized CG@2"])
+def test_what_lacks_several_numbers_is_told_a_name_that_has_them_all(name: str) -> None:
+    with pytest.raises(UnknownMeasureError, match=r"as in nCG\(max_grade=3\)@10$"):
+        parse(name, "retrieval")
+    assert str(parse("nCG(max_grade=3)@10")) == "nCG(max_grade=3)@10"

@@ -13,7 +13,7 @@ from calipers.cli.files import Group
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
 COMMANDS = {
     "retrieval": "Evaluate runs against relevance judgments.",
-    "classification": "Evaluate two-class predictions in a table.",
+    "classification": "Evaluate predicted classes, scores or confusion matrices in a table.",
     "multilabel": "Evaluate the labels of rows that may have several, in a table.",
     "regression": "Evaluate predicted numbers in a table.",
     "clustering": "Evaluate clusters of the points in a table.",

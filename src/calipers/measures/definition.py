@@ -200,6 +200,9 @@ class Definition:
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
                 as_in = asked(self.name, name, self.at, self.infix)
+                usual = [PARAMETERS[one].usual for one in self.required]
+                if len(usual) > 1 and None not in usual:
+                    as_in = str(self.example())  # a name with one of several would be refused
                 about = PARAMETERS[name].about
                 what = f"{name}, {about}" if about else name
                 raise UnknownMeasureError(f"{self.name} needs {what}, as in {as_in}")
