@@ -482,6 +482,7 @@ def test_the_roc_plane_names_points_and_inverts_what_lies_below() -> None:
         assert distances[name] == f"{j / math.sqrt(2):.4f}", name
     assert distances["B"] == f"−{0.4 / math.sqrt(2):.4f}"
     assert "B′ answers the opposite of B" in chart.caption
+    assert "line of dashes joins the two" in chart.caption  # beside those of chance
 
 
 def test_the_distance_to_the_diagonal_is_a_measure() -> None:

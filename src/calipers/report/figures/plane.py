@@ -50,7 +50,7 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     if below:
         said.append(
             f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies "
-            "below the diagonal."
+            "below the diagonal; a coloured line of dashes joins the two."
         )
     return said
 
