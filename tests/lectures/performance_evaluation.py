@@ -98,6 +98,8 @@ def graded_relevance() -> Values:
         "prevalence": Mistake("30 of 2,030 is 1.478%, cut to 1.4%.", "1.4%", "1.5%"),
         "ACC of a test that always returns false": "99%",
     },
+    note='`evaluation.to_html("page.html", orientation="predicted-rows")` shows the matrix with a row '
+    "for each predicted class, as the document does; without it, rows are the true classes.",
 )  # fmt: skip
 def cancer_test() -> Values:
     evaluation = cal.classification(
