@@ -518,11 +518,15 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         ) from None
 
 
+_CONSTANTS = {"inf": math.inf, "true": True, "false": False, "none": None}
+
+
 def _literal(node: ast.expr) -> Any:
     if isinstance(node, ast.List):  # labels=[a, b]: a shell takes quotation marks away
         return [x.id if isinstance(x, ast.Name) else ast.literal_eval(x) for x in node.elts]
-    infinite = isinstance(node, ast.Name) and node.id.lower() == "inf"
-    return math.inf if infinite else ast.literal_eval(node)
+    # Constants however they are spelled: options of commands are written true and false elsewhere.
+    word = node.id.lower() if isinstance(node, ast.Name) else ""
+    return _CONSTANTS[word] if word in _CONSTANTS else ast.literal_eval(node)
 
 
 def _number(text: str, number: str, definition: Definition, parameter: str) -> int | float:

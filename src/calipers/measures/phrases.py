@@ -204,6 +204,15 @@ NO_MEASURES: Mapping[str, Mapping[str, str]] = {
     },
     "retrieval": {
         **dict.fromkeys(
+            ("macro evaluation", "macro averaging", "macro average"),
+            "values are means over topics unless the name says micro: there are SetP and SetR",
+        ),
+        **dict.fromkeys(
+            ("micro evaluation", "micro averaging", "micro average"),
+            "sums over topics have names of their own: there are micro-SetP, micro-SetR "
+            "and micro-SetF",
+        ),
+        **dict.fromkeys(
             _ROC,
             _OF_TOPICS.format(
                 how="where topic_curves= names topics and collection= is given",
@@ -436,7 +445,7 @@ def no_measure(text: str, families: Sequence[str]) -> str | None:
     """What to ask for instead of what is no measure by itself; None of what is not known."""
     key = folded(text)[1]
     tasks = dict.fromkeys(task for family in families if (task := task_of(family)) is not None)
-    for task in tasks if len(tasks) < len(TASKS) else ("classification",):
+    for task in tasks if len(tasks) < len(TASKS) else ("classification", "retrieval"):
         for phrase, told in NO_MEASURES.get(task, {}).items():
             if folded(phrase)[1] == key:
                 return told

@@ -122,7 +122,8 @@ def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
     A true class that was given probability 0 makes it infinite, which is reported as undefined
     with that reason and the number of such rows. ``delta`` = Δ moves each p into [Δ, 1 − Δ], so
     that every such row costs −ln Δ: 34.5 for 1e-15, which scikit-learn took before 1.3, when it
-    was called eps. The default is the entropy of the labels.
+    was called eps. The default is the entropy of the labels. ``binary-cross-entropy`` takes every
+    class against the rest, and sums over rows and classes.
     """
     return np.asarray(m.mean)
 
