@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from examples import Document, Mistake, Values
 
 import calipers as cal
@@ -47,6 +48,40 @@ def five_models() -> Values:
         "recall": [evaluation[model, "recall"].value for model in models],
         "accuracy": [evaluation[model, "accuracy"].value for model in models],
         "F1": [evaluation[model, "F1(from_rates=True)"].value for model in models],
+    }
+
+
+@DOCUMENT.example(
+    "Five models: fall-out, MCC and Jaccard Index",
+    "Evaluation Measures, Matthews Correlation Coefficient (MCC), Jaccard Index (JI)",
+    {
+        "fall-out": "0 1 1 0 0",
+        "MCC": "0.63 -0.26 NA NA 0.38",
+        "JI, from 0 to 100": "80.0 58.3 83.3 0.0 50.0",
+    },
+    note="Models 3 and 4 answer the same to everything, so that MCC is 0/0. The slides give Jaccard's index "
+    "in percent; here it is a share, from 0 to 1.",
+    column="by the formula",
+)
+def correlation_and_overlap() -> Values:
+    models = {
+        "Model 1": [[80, 0], [20, 20]],
+        "Model 2": [[70, 20], [30, 0]],
+        "Model 3": [[100, 20], [0, 0]],
+        "Model 4": [[0, 0], [100, 20]],
+        "Model 5": [[50, 0], [50, 20]],
+    }
+    evaluation = cal.classification(
+        confusion=models,
+        rows="predicted",
+        labels=["Relevant", "Irrelevant"],
+        positive="Relevant",
+        measures=["Fall-out", "MCC", "Jaccard Index"],
+    )
+    return {
+        "fall-out": [evaluation[model, "Fall-out"].value for model in models],
+        "MCC": [evaluation[model, "MCC"].value for model in models],
+        "JI, from 0 to 100": [100 * evaluation[model, "Jaccard Index"].value for model in models],
     }
 
 
@@ -143,4 +178,29 @@ def gains() -> Values:
         "DCG": evaluation["run", "DCG"].value,
         "ideal DCG": evaluation["ideal", "DCG"].value,
         "nDCG": evaluation["run", "nDCG"].value,
+    }
+
+
+@DOCUMENT.example(
+    "Three indices of clusters",
+    "Silhouette Index, Davies Bouldin, Calinski Harabasz",
+    {
+        "Davies Bouldin": "0.43",
+        "Calinski Harabasz": "9.8",
+        "Silhouette Index, of the other points": "0.54",
+    },
+    note="Two clusters on a line, of points at 0 and 2, and at 6 and 10. The slides divide the distances "
+    "within a cluster by |C|, the point itself among them; that makes 0.77. Calipers, as Rousseeuw and "
+    "scikit-learn, divides by the number of the *other* points: see [Clusters](clustering.md#by-their-points).",
+    column="by the formula",
+)
+def indices_of_clusters() -> Values:
+    points, clusters = np.array([[0.0], [2.0], [6.0], [10.0]]), ["A", "A", "B", "B"]
+    evaluation = cal.clustering(
+        points, clusters, measures=["Davies Bouldin", "Calinski Harabasz", "Silhouette Index"]
+    )
+    return {
+        "Davies Bouldin": evaluation["Davies Bouldin"].value,
+        "Calinski Harabasz": evaluation["Calinski Harabasz"].value,
+        "Silhouette Index, of the other points": evaluation["Silhouette Index"].value,
     }

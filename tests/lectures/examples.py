@@ -45,6 +45,9 @@ class Example:
         Computes it with Calipers.
     note
         What a reader should know who compares the two.
+    column
+        Where the digits come from, if not from where those of the document do: of a formula without
+        numbers they are worked out by hand.
     """
 
     title: str
@@ -52,6 +55,7 @@ class Example:
     printed: Mapping[str, str | Mistake]
     run: Callable[[], Values]
     note: str = ""
+    column: str = ""
 
 
 @dataclass
@@ -65,12 +69,17 @@ class Document:
     examples: list[Example] = field(default_factory=list)
 
     def example(
-        self, title: str, section: str, printed: Mapping[str, str | Mistake], note: str = ""
+        self,
+        title: str,
+        section: str,
+        printed: Mapping[str, str | Mistake],
+        note: str = "",
+        column: str = "",
     ) -> Callable[[Callable[[], Values]], Callable[[], Values]]:
         """Register the function below as the example of that title."""
 
         def register(run: Callable[[], Values]) -> Callable[[], Values]:
-            self.examples.append(Example(title, section, printed, run, note))
+            self.examples.append(Example(title, section, printed, run, note, column))
             return run
 
         return register
@@ -138,7 +147,7 @@ def _document(document: Document) -> Iterator[str]:
         values = example.run()
         yield from ("", f"### {example.title}", "", f"*{example.section}*", "")
         yield from ("```python", code, "```", "")
-        yield from _table(document.column, example.printed, values, expressions)
+        yield from _table(example.column or document.column, example.printed, values, expressions)
         reasons = {p.reason: None for p in example.printed.values() if isinstance(p, Mistake)}
         for reason in reasons:
             yield from ("", f"**Mistaken in the document.** {reason}")

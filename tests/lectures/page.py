@@ -24,7 +24,8 @@ INTRODUCTION = """# From the lectures
 
 Five documents that teach evaluation, with every worked example that they print: a call that
 reproduces it, what the document prints, and what Calipers gives. Where a document is mistaken, that
-is said, with the reason. The page is generated from tests; a value that differed would fail there.
+is said, with the reason. Of formulas that are printed without an example, *by the formula* is what
+they give, worked out by hand. The page is generated from tests; a value that differed would fail there.
 
 The calls need these two lines first:
 
