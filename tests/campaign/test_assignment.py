@@ -90,12 +90,12 @@ def test_judges_of_one_participant() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"times": 3}, "topic '1': 3 have to judge it, and 2 of 2 may$"),
+        ({"times": 3}, "topic '1' is to be judged by 3, and 2 of 2 may$"),
         ({"own": {"2": {"a": 0.7, "b": 0.5}}},
-         r"topic '2': 1 have to judge it, and 0 of 2 may \(half of its pool or more only systems of "
-         r"'a', 'b' found\)"),
+         r"topic '2' is to be judged by 1, and 0 of 2 may \(half of its pool or more only systems of "
+         r"'a', 'b' found\); add an assessor who is of none of these participants$"),
         ({"conflicts": {"2": ["a"]}, "times": {"2": 2}},
-         r"topic '2': 2 have to judge it, and 1 of 2 may \(conflicts: 'a'\)"),
+         r"topic '2' is to be judged by 2, and 1 of 2 may \(conflicts: 'a'\)"),
         ({"times": 0}, "times of topic '1' is 0"),
     ],
 )  # fmt: skip

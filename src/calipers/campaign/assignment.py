@@ -163,8 +163,9 @@ def _check(
     if apart:
         why.append(f"conflicts: {several(sorted(apart))}")
     raise InputError(
-        f"topic {topic!r}: {wanted} have to judge it, and {able} of {len(names)} may"
+        f"topic {topic!r} is to be judged by {wanted}, and {able} of {len(names)} may"
         + (f" ({'; '.join(why)})" if why else "")
+        + ("; add an assessor who is of none of these participants" if mostly else "")
     )
 
 
