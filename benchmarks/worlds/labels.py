@@ -13,6 +13,7 @@ from worlds.world import CLASSIFICATION, COUNTS, Evaluate, Random, World, at_inf
 
 OF_LABELS = (
     *("accuracy", "precision", "recall", "specificity", "NPV", "balanced-accuracy", "F1", "MCC"),
+    "diagonal-distance",
     *("kappa", "Jaccard", "J", "G-mean", "LR+", "LR-", "DOR"),
 )
 OF_CLASSES = (

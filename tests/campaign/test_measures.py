@@ -143,7 +143,7 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
         (5, "measures are 5, expected names"),
         ([5], "the name of a measure is of type int"),
         (["nDGC@10"], "did you mean nDCG"),
-        (["AUC"], "AUC of classification"),
+        (["AUC"], "'AUC' has several meanings"),
         (["alpha-nDCG@10"], "alpha-nDCG@10 is of documents judged in groups"),
         (["prefs_simp"], "prefs-simp is of documents judged in groups or two by two"),
         (["fallout"], "fallout needs collection"),

@@ -78,6 +78,7 @@ LINES = {
         ("-o", "--report"),
     ),
     "learn growth": ("learn growth IN1 --truth y --estimator e", ("-o", "--report")),
+    "learn select": ("learn select IN1 --truth y --estimator e --estimator f", ("-o",)),
     "learn bias": ("learn bias IN1 --truth y --estimator e", ("-o", "--report")),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
     "campaign topics": ("campaign topics IN1 IN2", ()),

@@ -560,7 +560,9 @@ def test_points_alone_are_drawn_in_the_whole_plane() -> None:
     )
     (figure,) = (f for f in figures(ev) if "ROC" in f.title)
     assert figure.title == "Predicted labels in the ROC plane"
-    assert figure.head == ("system", "False positive rate", "True positive rate")
+    assert figure.head == (
+        "system", "False positive rate", "True positive rate", "distance to the diagonal"
+    )  # fmt: skip
     dots = figure.spec["layer"][-2]
     assert [(d["system"], d["x"], d["y"]) for d in dots["data"]["values"]] == [
         ("few", 0, 0.06),

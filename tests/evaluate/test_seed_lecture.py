@@ -34,7 +34,7 @@ PRINTED = {
 def evaluated(model: int, **given: Any) -> cal.Evaluation:
     tp, fp, fn, tn = MODELS[model]
     given = {"interval": "none", "measures": NAMES, **given}
-    return cal.classification(confusion=[[tn, fp], [fn, tp]], **given)
+    return cal.classification(confusion=[[tn, fp], [fn, tp]], rows="truth", **given)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -180,8 +180,8 @@ def limits(seed):
             p = getattr(row, "p", 0.0)
             out.append((row.measure, row.value, row.low, row.high, row.method, p))
         for curve in ev.curves:
-            if "bootstrap" not in curve.method:
-                continue
+            if "bootstrap" not in curve.method or "Bayesian" in curve.method:
+                continue  # (what draws nothing has no seed)
             out.append((curve.kind, curve.low.tolist(), curve.high.tolist()))
     return out
 """
@@ -240,6 +240,11 @@ def reasons_in_the_source() -> set[str]:
                 k.value
                 for k in node.keywords
                 if k.arg == "no_interval" or (k.arg == "reason" and name in ("Wald", "kind"))
+            ]
+            values = [
+                v
+                for k in values
+                for v in ((k.body, k.orelse) if isinstance(k, ast.IfExp) else (k,))
             ]
             if name == "missing" and len(node.args) == 2:
                 choice = node.args[1]

@@ -77,6 +77,7 @@ def edges(definition: Definition) -> list[Measure]:
         "base": [2.0, 4.0],
         "denominator": ["R", "min(k,R)", "found"],
         "fn": [0.0, -1.0],
+        "from_rates": [False, True],
         "fp": [-1.0],
         "gain": ["binary", "scale", "topic-max"],
         "groups": [2, 5],
@@ -113,7 +114,7 @@ def defined_or_explained(measure: Measure, statistic: Any) -> None:
     value, reasons = measure.apply(statistic), measure.reasons(statistic)
     holds = np.zeros(value.shape, bool)
     for where in reasons.values():
-        holds |= np.broadcast_to(where, value.shape)
+        holds |= np.broadcast_to(np.asarray(where, bool), value.shape)  # (some count rows)
     np.testing.assert_array_equal(np.isnan(value), holds, err_msg=str(measure))
     low, high = measure.definition.range
     rest = value[~holds]

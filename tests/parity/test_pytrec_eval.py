@@ -125,7 +125,9 @@ def values_of(ev: cal.Evaluation) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 def undefined(measure: Measure, grades: list[int], level: int, retrieved: set[str]) -> bool:
     """Whether nothing is relevant (or gains), or is retrieved, where the measure needs that."""
-    if "nothing_retrieved" in measure.definition.undefined:
+    if measure.parameters.get("from_rates", True) and (
+        "nothing_retrieved" in measure.definition.undefined
+    ):
         return not retrieved
     if "no_gain" in measure.definition.undefined:
         return max(grades) < 1

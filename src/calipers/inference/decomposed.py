@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval, missing
-from calipers.inference.limits import FEWEST_SETS, HEAVY_TAIL
+from calipers.inference.limits import FEW_SETS, FEWEST_SETS, HEAVY_TAIL
 from calipers.inference.scales import SCALES
 from calipers.statistics import FloatArray
 
@@ -106,7 +106,7 @@ def squared(
     more, less = (known, 0.0) if exact else (0.0, known)
     found = {
         ERROR: made.positive(error + more, left_error, rows + rows_bias),
-        BIAS_AND_NOISE: made.any(bias - less, left, rows_bias),
+        BIAS_AND_NOISE: made.bias(bias - less, left, rows_bias),
         VARIANCE: made.positive(error - bias, left_error - left, rows),
     }
     if noise is None and not exact:
@@ -149,6 +149,13 @@ class _Squared:
         )
         made = intervals.student(value, se, degrees + 1, self.level)
         return Term(value, replace(made, method=name))
+
+    def bias(self, value: float, left_out: FloatArray, rows: FloatArray) -> Term:
+        """Of a squared bias, which is next to 0 as a rule."""
+        term = self.any(value, left_out, rows)
+        if term.interval.reason or self.sets >= FEW_SETS:
+            return term
+        return replace(term, interval=term.interval.but("few training sets"))
 
     def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> Term:
         """Of what is above 0."""

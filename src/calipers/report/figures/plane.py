@@ -77,7 +77,7 @@ def layers(
     size: tuple[int, int],
 ) -> list[Spec]:
     """What is drawn beside few points."""
-    there = [c for c in curves if len(c)]
+    there = [c for c in curves if len(c) and math.isfinite(c.x[0]) and math.isfinite(c.y[0])]
     if not there or len(there) > MOST_NAMED:
         return []
     points: list[Spec] = [
