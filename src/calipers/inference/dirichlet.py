@@ -44,9 +44,8 @@ def bayesian(
     limits = []
     for end, share in zip(ends, ((1 - level) / 2, (1 + level) / 2), strict=True):
         beside = added.mean((end,))  # None where all values are at that end
-        limits.append(
-            float(end) if beside is None else float(beside.quantiles(np.array([share]))[0])
-        )
+        limit = end if beside is None else beside.quantiles(np.array([share]))[0]
+        limits.append(float(limit))
     return Interval(limits[0], limits[1], METHOD, se=of.spread).around(mean)
 
 
