@@ -291,6 +291,13 @@ def test_the_page_has_clusters_of_unequal_size_gates_effects_and_series(
     assert kind in {**sys.modules["coverage_page"].KINDS, **sys.modules["coverage_page"].TEST_KINDS}
 
 
+def test_every_world_that_costs_little_is_on_the_page(coverage: ModuleType) -> None:
+    """And so every measure, each of which has such a world (tests/test_benchmarks.py)."""
+    kept = coverage.kept()
+    cheap = [n for n, world in coverage.everything().items() if getattr(world, "dear", 1) == 1]
+    assert [name for name in cheap if name not in kept or kept[name].sets < 40] == []
+
+
 def test_the_page_is_what_the_results_say(coverage: ModuleType) -> None:
     page = sys.modules["coverage_page"]
     result, before = map(
