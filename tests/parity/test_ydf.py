@@ -250,10 +250,11 @@ def test_its_mcnemar_leaves_out_what_was_observed(
     a, b = truth.copy(), truth.copy()
     b[:first], a[first : first + second] = 0, 0
     ev = cal.classification(
-        np.r_[truth, 0], {"a": np.r_[a, 0], "b": np.r_[b, 0]}, measures=["accuracy"], baseline="b"
+        np.r_[truth, 0], {"a": np.r_[a, 0], "b": np.r_[b, 0]}, measures=["accuracy"]
     )
-    assert ev.comparison is not None
-    assert ev.comparison["accuracy"].p == pytest.approx(2 * exact, abs=2e-6)
+    for alternative, p in (("two-sided", 2 * exact), ("better", exact)):
+        found = ev.compare(baseline="b", test="mcnemar", alternative=alternative)["accuracy"]
+        assert found.p == pytest.approx(p, abs=2e-6)
 
 
 def test_constant_answers() -> None:
