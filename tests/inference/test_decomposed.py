@@ -115,6 +115,14 @@ def test_the_jackknife_by_leaving_each_out(sampled: bool) -> None:
         assert parts[name].interval.se == pytest.approx(np.sqrt(variance))
 
 
+@pytest.mark.parametrize(("sets", "few"), [(49, True), (50, False)])
+def test_the_bias_of_few_training_sets_is_cautioned(sets: int, few: bool) -> None:
+    said = np.random.default_rng(2).normal(size=(sets, 30))
+    parts = squared(said, np.zeros(30), exact=True)
+    cautioned = {name for name, of in parts.items() if "few training sets" in of.interval.method}
+    assert cautioned == ({"bias²"} if few else set())
+
+
 def test_two_training_sets_have_values_and_no_intervals() -> None:
     parts = squared(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
     assert values(parts) == {"error": 0.5, "bias² + noise": -0.5, "variance": 1.0}
