@@ -9,7 +9,9 @@ from typing import Any
 
 from calipers.data.errors import InputError
 from calipers.evaluate.matrices import Matrices, is_of_matrices, of_kept
+from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
+from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
@@ -149,33 +151,45 @@ def _tested(
         return {}, [f"No test: {error}."]
 
 
+def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str) -> list[Measure]:
+    """The measures that the system has then and now."""
+    from calipers.measures import TASKS, parse
+
+    both = [m for m, *_ in _estimates(before, after, old, new)]
+    return [parse(name, TASKS[after.task]) for name in both]
+
+
+def _settings(evaluation: Evaluation) -> Settings:
+    """Those that an evaluation was made with."""
+    from calipers.evaluate.shared import make_settings
+
+    said = evaluation.provenance
+    return make_settings(said["interval"], evaluation.level, said["resamples"], said["seed"])
+
+
 def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
     """A system now against then, on the topics that both evaluations kept."""
     from calipers.evaluate.compare import paired_comparison
     from calipers.evaluate.kept import Recalled
-    from calipers.evaluate.shared import make_settings
     from calipers.evaluate.topics import TopicScores
-    from calipers.measures import TASKS, parse
 
     assert before.kept is not None
     assert after.kept is not None
-    both = [m for m, *_ in _estimates(before, after, old, new)]
-    if not both:
+    measures = _measures_of_both(before, after, old, new)
+    if not measures:
         return ()
-    measures = [parse(name, TASKS[after.task]) for name in both]
     topics = after.kept.ids
     now = Recalled(new, after.kept.systems[new], after.kept, "the second")
     own = now.statistics({measure.definition.on for measure in measures}, topics)
     recalled = Recalled(_THEN, before.kept.systems[old], before.kept, "the first")
     recalled.check_common(after.kept.common)
-    said = after.provenance
-    settings = make_settings(said["interval"], after.level, said["resamples"], said["seed"])
+    settings = _settings(after)
     scores = TopicScores.of(
         topics,
         {_THEN: recalled.as_statistics(own, topics), _NOW: own},
         measures,
         settings,
-        zero=said["conventions"].get("undefined") == "zero",
+        zero=after.provenance["conventions"].get("undefined") == "zero",
         unit=after.kept.unit,
     )
     return paired_comparison(scores, _THEN, settings).differences
@@ -184,21 +198,17 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
 def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
     """A system now against then, by the matrices that both evaluations kept."""
     from calipers.evaluate.compare import paired_comparison
-    from calipers.evaluate.shared import make_settings
-    from calipers.measures import TASKS, parse
 
     assert before.kept is not None
     assert after.kept is not None
-    both = [m for m, *_ in _estimates(before, after, old, new)]
-    if not both:
+    measures = _measures_of_both(before, after, old, new)
+    if not measures:
         return ()
-    measures = [parse(name, TASKS[after.task]) for name in both]
-    said = after.provenance
-    settings = make_settings(said["interval"], after.level, said["resamples"], said["seed"])
+    settings = _settings(after)
     then, now = before.kept.systems[old], after.kept.systems[new]
     systems = of_kept(
         ((_NOW, now, after.kept), (_THEN, then, before.kept)),
-        said["conventions"].get("positive"),
+        after.provenance["conventions"].get("positive"),
         settings,
     )
     source = Matrices(

@@ -24,6 +24,19 @@ from calipers.measures.definition import Definition
 from calipers.measures.families import FAMILIES, TASKS, task_of
 from calipers.measures.registry import candidates, definitions
 
+#: What F is called, of sets and of classes.
+_F_MEASURES = {
+    "balanced F measure": "F1",
+    "balanced F score": "F1",
+    "weighted harmonic mean": "F",
+    "weighted harmonic mean of precision and recall": "F",
+    "F#": "F#",
+    "F# measure": "F#",
+    "F# score": "F#",
+    "balanced F# measure": "F#",
+    "balanced F# score": "F#",
+}
+
 #: Phrases that are no aliases, by task: those whose words are no spelling of a name, those with a
 #: number (#) in them, and those that another task has as well, where the plain name is its own.
 #: Several names stand where a phrase has several meanings.
@@ -50,15 +63,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
         "F score": "F",
         "F beta": "F",
         "F beta score": "F",
-        "balanced F measure": "F1",
-        "balanced F score": "F1",
-        "weighted harmonic mean": "F",
-        "weighted harmonic mean of precision and recall": "F",
-        "F#": "F#",
-        "F# measure": "F#",
-        "F# score": "F#",
-        "balanced F# measure": "F#",
-        "balanced F# score": "F#",
+        **_F_MEASURES,
         "top # accuracy": "Success@#",
         "top # precision": "P@#",
         "top # recall": "R@#",
@@ -112,15 +117,7 @@ PHRASES: Mapping[str, Mapping[str, str | tuple[str, ...]]] = {
         "Matthews correlation coefficient": "MCC",
         "phi coefficient": "MCC",
         "F beta": "F",
-        "balanced F measure": "F1",
-        "balanced F score": "F1",
-        "weighted harmonic mean": "F",
-        "weighted harmonic mean of precision and recall": "F",
-        "F#": "F#",
-        "F# measure": "F#",
-        "F# score": "F#",
-        "balanced F# measure": "F#",
-        "balanced F# score": "F#",
+        **_F_MEASURES,
         "top # precision": "top-#-accuracy",
         "sum of sensitivity and specificity": "sens-spec",
         "sum of specificity and sensitivity": "sens-spec",
