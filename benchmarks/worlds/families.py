@@ -12,8 +12,8 @@ from scipy import special
 
 import calipers as cal
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import make_settings
 from calipers.evaluate.topics import TopicScores
+from calipers.evaluation.options import make_settings
 from calipers.results import Evaluation
 from worlds.pages import dearness, errors
 from worlds.topics import TOPICS

@@ -14,11 +14,12 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.group import cli
 from calipers.cli.slices import part_options
 from calipers.cli.tables import evaluate_columns
-from calipers.data.classes import coded
+from calipers.data.classes import classes
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.cuts import Bins, slice_columns
-from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
-from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
+from calipers.evaluate.batch import Batch
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.shared import columns_of
+from calipers.evaluate.source import open_source
 from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.measures import Family, Measure, measure, register_reason, register_task
@@ -85,25 +86,42 @@ class Partition(System):
         return best(measure, self.counts.constant)
 
 
+@dataclass(frozen=True, eq=False)
+class Groupings(Problem):
+    """Clusters ``found`` against ``classes``, both by their names."""
+
+    task, kind = "groupings", "groupings"
+
+    classes: tuple[str, ...]
+    found: tuple[str, ...]
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Partition]:
+        truth, size = classes(batch["truth"], self.classes).codes, self.size
+        rows = size, settings, batch.weights, batch.clusters
+        found = columns_of(batch["found"], "found", len(truth), self._codes)
+        return {n: Partition(n, *map(batch.frequencies, (truth, x)), *rows)
+                for n, x in found.items()}  # fmt: skip
+
+    def _codes(self, values: Any, what: str) -> Any:
+        return classes(values, self.found, what=what).codes
+
+    @property
+    def size(self) -> int:
+        return max(len(self.classes), len(self.found))
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        return ("pair-agreement", "majority")
+
+    def template(self, columns: Any, settings: Settings, sizes: Any = None) -> dict[str, Partition]:
+        none = np.zeros(1, np.intp)
+        return {n: Partition(n, none, none, self.size, settings) for n in columns.systems}
+
+
 @verb
-def groupings(
-    truth: Any, found: Mapping[str, Any], *, weight: Any = None, cluster: Any = None,
-    slices: Any = None, slice_bins: Bins | None = None, measures: MeasureNames | None = None,
-    baseline: str | None = None, primary: str | None = None,
-    interval: str | Sequence[str] = "auto", level: float = 0.95,
-    resamples: int = 2000, seed: int = 0, inputs: Sequence[Any] = (),
-) -> Evaluation:  # fmt: skip
+def groupings(truth: Any, found: Any, **options: Any) -> Evaluation:
     """How well clusterings recover known classes; ``found`` is a column for each clustering."""
-    settings, classes = make_settings(interval, level, resamples, seed), coded(truth, "truth").codes
-    columns = columns_of(found, "found", len(classes), lambda *column: coded(*column).codes)
-    size = 1 + int(max(codes.max() for codes in (classes, *columns.values())))
-    rows = size, settings, *weights_and_clusters(weight, cluster, len(classes))
-    systems = {name: Partition(name, classes, codes, *rows) for name, codes in columns.items()}
-    chosen = choose_measures(measures, ("pair-agreement", "majority"), "groupings")
-    return evaluated(
-        "groupings", asked_of(systems, chosen), chosen, baseline=baseline, primary=primary,
-        slices=slice_columns(slices), slice_bins=slice_bins, inputs=inputs,
-    )  # fmt: skip
+    rows = open_source({"truth": truth, "found": found, **options}, "truth", "found")
+    return rows.evaluate(Groupings(rows.labels("truth"), rows.labels("found")))
 
 
 @cli.command("groupings", cls=Command)

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from sklearn.metrics import adjusted_rand_score
@@ -172,9 +173,49 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
 
 def test_it_is_what_contributing_shows_and_short(task: ModuleType) -> None:
     text = Path(str(task.__file__)).read_text("utf-8")
-    assert text.count("\n") <= 120
+    assert text.count("\n") <= 140
     section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## A task in an hour\n")[1]
     blocks = re.findall(
         r"^```python\n(.*?)^```$", section.split("\n## ")[0], re.DOTALL | re.MULTILINE
     )
     assert re.sub(r"\n+", "\n", "".join(blocks)) == re.sub(r"\n+", "\n", text)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"count": "n"}, {"cluster": "site"}, {"slices": ["site"]}, {"cost": {"s": "t"}}]
+)
+def test_columns_of_a_table_in_memory_and_in_batches(task: ModuleType, given: Any) -> None:
+    rng = np.random.default_rng(8)
+    table = pa.table(
+        {
+            "kind": rng.choice(list("abc"), 400),
+            "k": rng.integers(0, 4, 400),
+            "site": rng.integers(0, 30, 400) if "cluster" in given else rng.integers(0, 3, 400),
+            "n": rng.integers(0, 3, 400),
+            "t": rng.random(400),
+            "id": np.arange(400),
+        }
+    )
+    rows = task.groupings("kind", {"k": "k"}, data=table, **given)
+    other = table.select(["id", "k"]).take(rng.permutation(400))
+    by_id = task.groupings("kind", {"k": other.to_pandas()}, data=table, id="id", **given)
+    assert list(by_id) == list(rows)
+    assert by_id.slices == rows.slices
+    if "cost" in given:
+        assert rows.costs["k", "cost-mean[s]"].value == pytest.approx(table["t"].to_numpy().mean())
+        with pytest.raises(cal.InputError, match="cost= takes all rows in memory"):
+            task.groupings("kind", {"k": "k"}, data=table, engine="stream", **given)
+        return
+    stream = task.groupings("kind", {"k": "k"}, data=table, engine="stream", **given)
+    for one, two in zip(rows, stream, strict=True):
+        assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
+        assert one.method == two.method
+    names = [(s.column, s.slice, s.estimate.measure) for s in rows.slices or ()]
+    assert names == [(s.column, s.slice, s.estimate.measure) for s in stream.slices or ()]
+
+
+def test_unknown_options_are_refused(task: ModuleType) -> None:
+    with pytest.raises(TypeError, match="has no sample_weight=; here it is weight="):
+        task.groupings(TRUTH, FOUND, sample_weight=None)
+    with pytest.raises(cal.InputError, match="level is 'x', expected a number"):
+        task.groupings(TRUTH, FOUND, level="x")

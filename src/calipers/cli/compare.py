@@ -190,7 +190,7 @@ def asked_of(options: dict[str, Any]) -> dict[str, Any]:
 def taken_interval(options: dict[str, Any]) -> str | None:
     """The intervals asked for. The evaluation gets none: those of the single systems are not shown,
     and with them it would compare every pair on its own account."""
-    from calipers.evaluate.shared import make_settings
+    from calipers.evaluation.options import make_settings
 
     asked: str = options["interval"]
     make_settings(asked, options["level"], options["resamples"], options["seed"])

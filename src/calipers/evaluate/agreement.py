@@ -11,7 +11,7 @@ from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.assumed import parsed
-from calipers.evaluate.shared import make_settings
+from calipers.evaluation.options import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
 from calipers.measures.agreement import CORRELATIONS

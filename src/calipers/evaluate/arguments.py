@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import math
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluation.options import Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
 
@@ -164,30 +166,37 @@ def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
     is wrong is said of ``called``, which is the name of the function unless given.
 
     A wrong kind of value is an :class:`InputError`, an unknown name a ``TypeError``, both in words
-    for whoever called.
+    for whoever called. A function that takes ``**options`` takes those that all tasks share.
     """
     called = called or function.__name__
 
     @functools.cache
-    def expected() -> tuple[inspect.Signature, dict[str, list[_Kind]]]:
-        signature = inspect.signature(function)
-        annotations = ((p.name, str(p.annotation)) for p in signature.parameters.values())
-        kinds = {name: made for name, text in annotations if (made := _kinds_of(text)) is not None}
-        return signature, kinds
+    def expected() -> tuple[inspect.Signature, dict[str, str], str]:
+        signature, rest = inspect.signature(function), ""
+        annotations = {p.name: str(p.annotation) for p in signature.parameters.values()}
+        for name, parameter in signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                rest = name
+        if rest:  # the options that all tasks share
+            del annotations[rest]
+            annotations |= {**SHARED, **annotations}
+        return signature, annotations, rest
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        signature, kinds = expected()
+        signature, annotations, rest = expected()
         for name in kwargs:
-            if name not in signature.parameters:
-                raise TypeError(_unknown(called, name, list(signature.parameters)))
+            if name not in annotations:
+                raise TypeError(_unknown(called, name, list(annotations)))
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{called}(): {error}") from None
-        for name, value in bound.arguments.items():
-            if name in kinds:
-                bound.arguments[name] = _taken(name, value, kinds[name])
+        for given in (bound.arguments, bound.arguments.get(rest, {})):
+            for name, value in given.items():
+                kinds = _kinds_of(annotations.get(name, ""))
+                if kinds is not None:
+                    given[name] = _taken(name, value, kinds)
         return function(*bound.args, **bound.kwargs)
 
     # doctest looks for examples in functions of the module alone, and here.
@@ -207,6 +216,14 @@ def finite(value: Any, name: str, expected: str) -> float:
     return number
 
 
+#: What every task on rows may take, and its annotation.
+SHARED: Mapping[str, str] = {
+    **dict.fromkeys(("data", "weight", "count", "cluster", "time", "slices"), "Any"),
+    **{field.name: str(field.type) for field in dataclasses.fields(Options)},
+}
+
+
+@functools.cache
 def _kinds_of(annotation: str) -> list[_Kind] | None:
     parts = [part.strip() for part in annotation.split("|")]
     if not all(part in _KINDS for part in parts):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from calipers.data.counts import About
 from calipers.data.errors import InputError
-from calipers.evaluate.rows import Rows
-from calipers.evaluate.skeleton import evaluated
+from calipers.evaluate.evaluator import evaluate_systems
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Rows
+from calipers.evaluation.options import Options
 from calipers.results import Evaluation
 
 
@@ -31,11 +34,18 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
     measures = [m for m in source.measures if str(m) == named]
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
-    return evaluated(
-        new.task,
+    return evaluate_systems(
+        _OfTask(new.task),
         dict(source.by_name),
         measures,
-        baseline=base,
+        Options(baseline=base),
         about=About(source.ids),
         apart=source.apart,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTask(Problem):
+    """A problem of which nothing is known but the task."""
+
+    task: str

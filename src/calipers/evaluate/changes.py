@@ -161,7 +161,7 @@ def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str)
 
 def _settings(evaluation: Evaluation) -> Settings:
     """Those that an evaluation was made with."""
-    from calipers.evaluate.shared import make_settings
+    from calipers.evaluation.options import make_settings
 
     said = evaluation.provenance
     return make_settings(said["interval"], evaluation.level, said["resamples"], said["seed"])

@@ -1,61 +1,31 @@
-"""Evaluation of two-class problems from labels, scores or probabilities."""
+"""Evaluation of classifiers, of two classes or more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from calipers.curves.access import ScoreCurves
+import numpy as np
+
 from calipers.data.class_columns import is_distribution
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
-from calipers.data.confusions import Systems, of_cells
-from calipers.data.counts import About, Repeats
+from calipers.data.confusions import of_cells
 from calipers.data.errors import InputError
-from calipers.data.two_classes import (
-    Labels,
-    names_two,
-    two_classes,
-)
+from calipers.data.two_classes import names_two
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.confusions import confusions, opened
+from calipers.evaluate.batch import Table
+from calipers.evaluate.confusions import opened
 from calipers.evaluate.cuts import Bins, slice_columns
-from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.estimators import said_of_classes
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.matrices import split
-from calipers.evaluate.shared import (
-    MeasureNames,
-    agreed,
-    as_order,
-    by_default,
-    choose_measures,
-    column_name,
-    make_settings,
-    named_systems,
-)
-from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
-from calipers.evaluate.slices import threshold_note
-from calipers.evaluate.soft import soft
-from calipers.evaluate.stream_columns import Columns, in_batches
-from calipers.evaluate.subjects import of_two_classes as findings_of_two
-from calipers.evaluate.two_systems import (
-    ABOUT_TWO,
-    Threshold,
-    at_best_accuracy,
-    systems_of_two,
-)
-from calipers.evaluate.usual import left_out, usual_measures
-from calipers.inference.settings import Settings
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.problems.two_classes import TwoClasses
+from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct, in_batches
+from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
-from calipers.systems.binary import System
-
-if TYPE_CHECKING:
-    from calipers.curves.scored import Scored
-    from calipers.inference.time_order import TimeOrder
-    from calipers.results import Curve
 
 
 @verb
@@ -227,193 +197,113 @@ def classification(
     >>> ev["AUC"].value
     0.75
     """
-    settings = make_settings(interval, level, resamples, seed)
+    options = Options.of(locals())
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
         odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "cost": cost, "time": time}
         cut = slice_columns(slices), slice_bins, count
-        return _in_batches(
-            Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut),
-            settings, positive, labels, threshold, measures, undefined, baseline, primary,
-            compare=compare, curves=curves, memory=memory,
-        )  # fmt: skip
+        columns = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
+        problem = _of_stream(columns, positive, labels, threshold, undefined)
+        return evaluate_stream(problem, columns, options, allowed(memory, columns.stream))
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
-    said_of = {"predicted": predicted, "score": score, "probability": probability}
-    parts = {"weight": weight, "count": count, "cluster": cluster, "time": time}
-    gathered = {"confusion": opened(confusion, data), "truth": truth, **said_of, **parts}
-    gathered["slices"] = slice_columns(slices)
-    found = gather(gathered, data=data, by=id, missing=missing, cost=cost)
-    given, of_systems, about_matrix = of_cells(found.columns, labels, rows, positive)
-    truth, predicted, score, probability, weight, count, cluster, time, cut_by = given.values()
-    if is_distribution(truth):
-        odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
-        return soft(
-            truth, probability, labels, odd,
-            weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
-            settings=settings, measures=measures, baseline=baseline, primary=primary,
-            compare=compare, notes=found.notes, inputs=inputs, rows=found, time=time,
-        )  # fmt: skip
-    truth = coded(truth, "truth")
-    repeats = Repeats.of(count, len(truth.codes), weight)
+    gathered = gather(
+        {
+            "confusion": opened(confusion, data),
+            "truth": truth,
+            "predicted": predicted,
+            "score": score,
+            "probability": probability,
+            "weight": weight,
+            "count": count,
+            "cluster": cluster,
+            "time": time,
+            "slices": slice_columns(slices),
+        },
+        data=data,
+        by=id,
+        missing=missing,
+        cost=cost,
+    )
+    given, of_systems, notes = of_cells(gathered.columns, labels, rows, positive)
+    if is_distribution(given["truth"]):
+        from calipers.evaluate.problems.soft import SoftLabels, rows_of
+
+        unused = {kind: given[kind] for kind in ("predicted", "score")}
+        unused |= {"positive": positive, "threshold": threshold}
+        soft = SoftLabels.of(given["truth"], labels, given["probability"], unused)
+        number = rows_of(given["truth"])
+        return evaluate_rows(soft, Table.of(gathered, given, number), options)
+    found = coded(given["truth"], "truth")
+    table = Table.of(
+        gathered, {**given, "truth": found}, len(found.codes), notes=notes, of_systems=of_systems
+    )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
-    stated = labels is not None or (truth.ordered and confusion is None)
-    labels = said.labels(truth, positive) if labels is None else labels
+    ordered = labels is not None or (found.ordered and confusion is None)
+    labels = said.labels(found, positive) if labels is None else labels
     if labels is None:
-        check_classes(truth, repeats.number)
-    two = labels is not None and names_two(labels, positive, score, probability, threshold)
-    columns = {"score": score, "probability": probability, "weight": weight, "cluster": cluster}
-    shared = {
-        "repeats": repeats,
-        "settings": settings,
-        "slices": repeats.sliced(cut_by),
-        "slice_bins": slice_bins,
-        "measures": measures,
-        "undefined": undefined,
-        "baseline": baseline,
-        "primary": primary,
-        "compare": compare,
-        "notes": (*found.notes, *about_matrix),
-        "about": repeats.about(found),
-        "order": as_order(time, repeats),
-        "curves": curves,
-        "inputs": inputs,
-        "of_systems": of_systems,
-    }
-    if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
-        return _of_two(truth, predicted, positive, labels, threshold, **columns, **shared)
+        check_classes(found, table.batch.frequencies.number)
+    scores = given["score"], given["probability"]
+    two = labels is not None and names_two(labels, positive, *scores, threshold)
+    if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
+        return evaluate_rows(
+            TwoClasses.of(found, positive, labels, threshold, undefined, given["predicted"]),
+            table,
+            options,
+        )
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluate.multiclass import multiclass
+    from calipers.evaluate.problems.classes import SeveralClasses
 
-    return multiclass(truth, predicted, labels=labels, stated=stated, **columns, **shared)
-
-
-def _in_batches(*given: Any, **options: Any) -> Evaluation:
-    from calipers.evaluate.streamed_classes import of_classes
-
-    return of_classes(*given, **options)
+    return evaluate_rows(
+        SeveralClasses.of(found, given["predicted"], *scores, labels, undefined, ordered=ordered),
+        table,
+        options,
+    )
 
 
-def _of_two(
-    truth: Coded,
-    predicted: Any,
+def _of_stream(
+    columns: Columns,
     positive: Any,
     labels: Sequence[Any] | None,
     threshold: Threshold,
-    *,
-    score: Any,
-    probability: Any,
-    weight: Any,
-    cluster: Any,
-    repeats: Repeats,
-    settings: Settings,
-    slices: Any,
-    slice_bins: Bins | None,
-    measures: MeasureNames | None,
     undefined: str,
-    baseline: Baseline,
-    primary: str | None,
-    compare: bool,
-    notes: Sequence[str],
-    about: About,
-    order: TimeOrder | None,
-    curves: bool,
-    inputs: Sequence[Any],
-    of_systems: Systems | None,
-) -> Evaluation:
-    """How well systems tell a positive class from a negative one."""
-    said = _said(predicted) if labels is None and len(truth.labels) == 1 else ()
-    classes = two_classes(truth, positive, said=said, both=labels)
-    weights, clusters = weights_and_clusters(weight, cluster, len(classes.positive), repeats)
-    all_rows = replace(classes, positive=repeats(classes.positive))
-    plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
-    given = systems_of_two(plain, classes, predicted, score, probability, threshold, repeats)
-    given = given if of_systems is None else split(given, of_systems, repeats)
-    chosen = choose_measures(
-        measures,
-        usual_measures(given),
-        "classification",
-        undefined=undefined,
-        stated=labels is not None,
-    )
-    given, at_best = at_best_accuracy(given, chosen)
-    systems: dict[str, System] = asked_of(given, chosen)
-    tuned = [system.chosen for system in systems.values() if system.chosen is not None]
-    return evaluated(
-        "classification",
-        systems,
-        chosen,
-        baseline=baseline,
-        primary=primary,
-        compare=compare,
-        apart=of_systems is not None,
-        slices=slices,
-        slice_bins=slice_bins,
-        conventions={
-            "positive": classes.names[1],
-            "negative": classes.names[0],
-            "threshold": {n: s.threshold for n, s in systems.items() if s.threshold is not None},
-            "at_the_threshold": "positive",
-            **agreed(undefined),
-        },
-        inputs=inputs,
-        findings=findings_of_two,
-        first=[
-            estimate_of(of.reading(len(all_rows.positive)), "threshold", of.system) for of in tuned
-        ],
-        notes=(
-            *notes,
-            *_collapse(all_rows),
-            *at_best,
-            *(left_out(systems) if by_default(measures) else ()),
-        ),
-        of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
-        about=about,
-        order=order,
-        shown=lambda systems: {
-            "curves": _curves(systems) if curves else (),
-            "confusions": confusions(systems, settings),
-        },
-    )
-
-
-def _said(predicted: Any) -> list[str]:
-    """The classes that systems predict."""
-    if predicted is None:
-        return []
-    columns = named_systems(predicted, "predicted")
-    return [
-        name
-        for system, column in columns.items()
-        for name in coded(column, column_name("predicted", system)).names
+) -> Problem:
+    """The problem that the columns of a stream are of."""
+    if labels is not None:
+        found = coded(list(labels), "labels")
+        found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)
+    else:
+        found = coded(distinct(columns.stream, columns.truth, "truth"), "truth")
+        check_classes(found, columns.stream.rows or MOST_CLASSES)
+    scores = [
+        of for kind, given in columns.said.items() if kind != "predicted" for of in given.values()
     ]
+    alone = bool(scores) and all(isinstance(column, str) for column in scores)
+    said = positive is not None or threshold is not None or alone
+    two = labels is not None and len(labels) == 2 and said
+    if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
+        return TwoClasses.of(found, positive, labels, threshold, undefined)
+    if positive is not None or threshold is not None:
+        raise InputError(ABOUT_TWO)
+    from calipers.evaluate.problems.classes import SeveralClasses
 
-
-def _collapse(classes: Labels) -> tuple[str, ...]:
-    """That several classes were taken for one, or that all rows are of one class."""
-    if classes.positive.all() or not classes.positive.any():
-        there, absent = classes.names[:: -1 if classes.positive.all() else 1]
-        why = f"All rows are of class {there}, none of {absent}"
-        return (f"{why}: measures that need both have no value.",)
-    if not classes.others:
-        return ()
-    named = ", ".join(classes.others[:5]) + (", …" if len(classes.others) > 5 else "")
-    return (f"{classes.names[1]} is evaluated against all other classes: {named}.",)
-
-
-def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    points = {(s.name, ""): partial(_point, s) for s in systems.values() if s.score is None}
-    return ScoreCurves(partial(_scored, tuple(systems.values())), points)
-
-
-def _point(system: System) -> Curve:
-    from calipers.curves.rates import roc_point
-
-    return roc_point(system)
-
-
-def _scored(systems: Sequence[System]) -> list[Scored]:
-    from calipers.curves.scored import scored
-
-    return [scored(s) for s in systems if s.score is not None]
+    predicted = {}
+    for name, column in columns.said.get("predicted", {}).items() if labels is None else ():
+        if not isinstance(column, str):
+            raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
+        what = f"predicted {name!r}"
+        predicted[name] = coded(distinct(columns.stream, column, what), what)
+    score, probability = (
+        {name: of for name, of in columns.said.get(kind, {}).items() if not isinstance(of, str)}
+        for kind in ("score", "probability")
+    )
+    return SeveralClasses.of(
+        found,
+        predicted or None,
+        score or None,
+        probability or None,
+        labels,
+        undefined,
+        ordered=labels is not None or found.ordered,
+    )

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from calipers.curves.clusters import ClusterCurves
 from calipers.data.arrays import same_length
 from calipers.data.classes import Coded, coded
 from calipers.data.columns import Gathered, gather
@@ -17,21 +16,16 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.clusters import by_cluster, by_point, notes_of, sampled, without_noise
+from calipers.evaluate.clusters import notes_of, sampled, without_noise
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.shared import (
-    MeasureNames,
-    choose_measures,
-    column_name,
-    make_settings,
-    named_systems,
-)
-from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.problems.clusters import Clusters
+from calipers.evaluate.shared import choose_measures, column_name, named_systems
 from calipers.evaluate.stability import reclusters, said_of, stability_of
 from calipers.evaluate.stream_columns import in_batches
 from calipers.evaluate.streamed_clusters import clusters_in_batches
-from calipers.evaluate.subjects import of_clusters
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.base import named_classes
@@ -110,14 +104,15 @@ def clustering(
     >>> round(ev["Rand"].value, 7)
     0.7333333
     """
-    settings = make_settings(interval, level, resamples, seed)
+    options = Options.of(locals())
+    settings = options.settings
     named = {"features": features, "labels": labels, "truth": truth, "count": count}
     if in_batches(engine, memory, data, (features, labels, truth)):
         refused = {"distances": distances, "slices": slices, "slice_bins": slice_bins, "cost": cost}
         refused |= {"sample": sample, "recluster": recluster, "per_point": per_point or None}
         return clusters_in_batches(
             data, engine, named, refused, against_truth=AGAINST_TRUTH, noise=noise, metric=metric,
-            settings=settings, measures=measures, baseline=baseline, primary=primary)  # fmt: skip
+            options=options)  # fmt: skip
     cut_by = slice_columns(slices)
     if data is not None:
         named = gather({**named, "slices": cut_by}, data=data).columns
@@ -137,7 +132,7 @@ def clustering(
     chosen = choose_measures(measures, usual, "clustering")
     _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
     shared = {**known, **near, "sampled": sampled(sample, repeats.number, seed)}
-    systems = asked_of(
+    systems = serving(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )
     for name, how in reclusters(recluster, systems).items():
@@ -145,24 +140,15 @@ def clustering(
         systems[name] = replace(systems[name], stability=found)
         notes.append(said_of(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
-    return evaluated(
-        "clustering",
+    problem = Clusters(noise if notes else None, tuple(plain), per_point)
+    return evaluate_systems(
+        problem,
         systems,
         chosen,
-        baseline=baseline,
-        primary=primary,
+        options,
         slices=repeats.sliced(cut_by),
-        slice_bins=slice_bins,
-        conventions={"noise": noise} if notes else {},
-        inputs=inputs,
-        findings=of_clusters,
-        notes=[*notes, *notes_of(systems, plain)],
         about=repeats.about(Gathered({}, costs=Costs.of(cost))),
-        shown=lambda of: {
-            "curves": ClusterCurves(list(of.values()), next(iter(plain), None)) if curves else (),
-            "label_tables": by_cluster(of.values(), plain),
-            "per_unit": by_point(of, list(plain)) if per_point else None,
-        },
+        notes=[*notes, *notes_of(systems, plain)],
     )
 
 

@@ -14,7 +14,8 @@ from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.families import JOINT, TUKEY, Family, Found, families
 from calipers.evaluate.folds import Folds
-from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_settings
+from calipers.evaluate.shared import Source
+from calipers.evaluation.options import MOST_RESAMPLES, inference_of, make_settings
 from calipers.inference import many, questions
 from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.evaluate.rows import Rows
+from calipers.evaluate.sample import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, provenance
 from calipers.evaluate.slices import sliced
@@ -50,18 +50,18 @@ def with_costs(
     shared = weight, settings, clusters, unit
     by_name = {name: _system(costs, name, *shared) for name in systems}
     chosen = usual(costs)
-    source = Rows(by_name, chosen, settings, ids=None)
+    cuts = made if costs.columns else ()
+    source = Rows(by_name, chosen, settings, ids=None, cuts=cuts)
     of = evaluation.comparison
     baseline = of.baseline if of is not None and of.baseline in systems else None
     compared = comparison_if_several(source, baseline, settings) if costs.columns else None
-    made = made if costs.columns else ()
     own = Evaluation(
         task=TASK,
         level=settings.level,
         estimates=tuple(source.estimates()),
         comparison=compared,
         definitions=glossary(chosen),
-        slices=sliced(replace(source, measures=source.directed), made, compared),
+        slices=sliced(replace(source, measures=source.directed), compared),
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )

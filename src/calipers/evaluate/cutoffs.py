@@ -10,13 +10,8 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import finite, verb
-from calipers.evaluate.shared import (
-    MeasureNames,
-    at_prevalence,
-    choose_measures,
-    make_settings,
-    names_asked,
-)
+from calipers.evaluate.shared import at_prevalence, choose_measures, names_asked
+from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.measures import Measure

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from calipers.data.errors import InputError, shown
 from calipers.data.streams import budget
 from calipers.engines.work import Bounded
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.regression import DEFAULT_MEASURES
-from calipers.evaluate.shared import MeasureNames, make_settings
+from calipers.evaluate.evaluator import evaluate_stream
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.problems.classes import SeveralClasses
+from calipers.evaluate.problems.numbers import Numbers
+from calipers.evaluate.problems.two_classes import TwoClasses
 from calipers.evaluate.states import Added, State, added
 from calipers.evaluate.stream_columns import Columns
 from calipers.evaluate.stream_memory import Within
-from calipers.evaluate.streamed import Streamed
-from calipers.evaluate.streamed_classes import TWO, Known, of_two
-from calipers.evaluate.streamed_many import MANY, of_many_classes
-from calipers.evaluate.streamed_numbers import of_numbers
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
 
 
@@ -110,29 +111,27 @@ def merge_states(
     >>> both["MAE"].value, both["MAE"].n
     (0.4, 5)
     """
-    settings = make_settings(interval, level, 2000, 0)
+    options = Options.of(locals())
     if isinstance(states, str) or not isinstance(states, Sequence):
         raise InputError(f"states is {shown(states)}, expected a list of files or evaluations")
     most = budget(memory)
     state = added(_each(states), Bounded(Within(most)))
     plan = state.plan
     columns = Columns(Added(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"])
-    asked = state.measures if measures is None else measures
-    if plan["task"] == TWO:
-        known = Known(tuple(plan["classes"]), plan["known"], plan.get("stated", False))
-        return of_two(
-            columns, settings, known, plan["threshold"],
-            asked, plan["undefined"], None, None, curves=curves, memory=most,
-        )  # fmt: skip
-    if plan["task"] == MANY:
-        return of_many_classes(
-            columns, settings, tuple(plan["classes"]), asked, plan["undefined"], None, None,
-            memory=most, stated=plan.get("stated", False),
-        )  # fmt: skip
-    return of_numbers(
-        columns, settings=settings, measures=asked, default=DEFAULT_MEASURES, baseline=None,
-        primary=None, memory=most,
-    )  # fmt: skip
+    options = replace(options, measures=state.measures if measures is None else measures)
+    return evaluate_stream(_problem(plan), columns, options, most)
+
+
+def _problem(plan: Mapping[str, Any]) -> Problem:
+    """The problem that sums are of."""
+    if plan["task"] == Numbers.kind:
+        return Numbers()
+    names, stated = tuple(plan["classes"]), plan.get("stated", False)
+    undefined = plan["undefined"]
+    if plan["task"] == TwoClasses.kind:
+        low, high = names
+        return TwoClasses((low, high), plan["known"], plan["threshold"], stated, undefined)
+    return SeveralClasses(names, stated, stated, undefined)
 
 
 def _each(states: Sequence[Any]) -> Iterator[State]:
@@ -146,10 +145,10 @@ def _each(states: Sequence[Any]) -> Iterator[State]:
 
 
 def _state(evaluation: Evaluation, what: str) -> State:
-    source = evaluation.sources
-    if not isinstance(source, Streamed):
+    state: State | None = getattr(evaluation.sources, "state", None)
+    if state is None:
         raise InputError(
             f"{what}: the evaluation has added nothing up that could be kept; expected one of a "
             "table that is read in batches (engine='stream')"
         )
-    return source.kept
+    return state

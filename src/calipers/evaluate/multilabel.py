@@ -3,78 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-from calipers.curves.access import ScoreCurves
-from calipers.curves.rates import roc_points
-from calipers.curves.scored import Scored, scored, series_of
-from calipers.data.arrays import same_length
 from calipers.data.columns import gather
-from calipers.data.counts import Repeats
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.label_columns import (
-    as_column,
-    as_table,
-    is_columns_of_labels,
-    names_in,
-    no_labels,
-)
-from calipers.data.labels import (
-    LabelRows,
-    as_scores,
-    as_sets,
-    check_forms,
-    label_names,
-    read_rows,
-)
+from calipers.data.label_columns import as_column, as_table, names_in, no_labels
 from calipers.data.tables import extension, read_table
-from calipers.evaluate.arguments import finite, verb
-from calipers.evaluate.by_class import by_label
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import said_of_labels
+from calipers.evaluate.evaluator import evaluate_rows
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.shared import (
-    MeasureNames,
-    agreed,
-    check_undefined,
-    column_name,
-    make_settings,
-    named_systems,
-    names_of,
-)
-from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
-from calipers.evaluate.subjects import of_label_sets
-from calipers.measures import Measure, parse
-from calipers.measures.averages import PAIRWISE
-from calipers.measures.names import each_once
+from calipers.evaluate.problems.labels import SeveralLabels, Threshold
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
-from calipers.results.estimate import UNNAMED
-from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
-from calipers.systems.base import named_classes
-from calipers.systems.sets import LabelSystem
-
-OF_SETS = (
-    "subset-accuracy",
-    "Hamming-loss",
-    "example-F1",
-    "example-Jaccard",
-    "macro-F1",
-    "micro-F1",
-    "weighted-F1",
-)
-OF_SCORES = ("macro-AUC", "macro-AP", "LRAP", "coverage-error", "ranking-loss")
-OF_PROBABILITIES = ("macro-log-loss", "macro-Brier")
-
-FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
-
-#: Of more labels than these there are no curves.
-MOST_CURVES = 20
-
-#: A number, one for each label (by name or in their order), or either for each system.
-Threshold = float | Sequence[float] | Mapping[str, Any] | None
 
 
 @verb
@@ -176,10 +119,10 @@ def multilabel(
     >>> [estimate.value for estimate in ev]
     [1.0, 1.0]
     """
-    settings = make_settings(interval, level, resamples, seed)
+    options = Options.of(locals())
     said = said_of_labels(truth, predicted, y, score, probability, threshold)
     truth, predicted, score, probability, _ = said
-    rows = gather(
+    gathered = gather(
         {
             "truth": as_column(truth),
             "predicted": as_column(predicted),
@@ -196,80 +139,9 @@ def multilabel(
         cost=cost,
         wide=("predicted", "score", "probability"),
     )
-    truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
-    of_truth = read_rows(truth, "truth", separator)
-    given = _given(separator, predicted=predicted, score=score, probability=probability)
-    check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
-    names = label_names([of_truth, *given.values()], labels)
-    sets = as_sets(of_truth, names, "truth")
-    repeats = Repeats.of(count, len(sets), weight)
-    weights, clusters = weights_and_clusters(weight, cluster, len(sets), repeats)
-    shared: dict[str, Any] = {"weight": weights, "clusters": clusters, "settings": settings}
-    plain = partial(LabelSystem, labels=names, truth=repeats(sets), **shared)
-    read = _systems(plain, given, threshold, repeats)
-    chosen = _measures(measures, names, _default_measures(read), undefined)
-    systems: dict[str, LabelSystem] = asked_of(read, chosen)
-    return evaluated(
-        "multilabel",
-        systems,
-        chosen,
-        baseline=baseline,
-        primary=primary,
-        slices=repeats.sliced(cut_by),
-        slice_bins=slice_bins,
-        conventions={
-            "labels": list(names),
-            "threshold": {n: s.thresholds for n, s in systems.items() if s.thresholds is not None},
-            "at_the_threshold": "has the label",
-            "equal_scores": "the lowest rank",
-            **agreed(undefined),
-        },
-        inputs=inputs,
-        findings=of_label_sets,
-        notes=rows.notes,
-        about=repeats.about(rows),
-        shown=lambda systems: {
-            "curves": _curves(systems.values()) if curves and len(names) <= MOST_CURVES else (),
-            "label_tables": tuple(by_label(system) for system in systems.values()),
-        },
-    )
-
-
-def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
-    """Those of each label, and the points of systems that predict sets alone."""
-    of = tuple(systems)
-    bare = ((one, one.labels) for one in of if one.score is None)
-    return ScoreCurves(partial(_scored, of), roc_points(bare))
-
-
-def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
-    return [
-        replace(scored(system.of_label(label)), series=series_of(label))
-        for system in systems
-        if system.score is not None
-        for label in system.labels
-    ]
-
-
-# --- Input ----------------------------------------------------------------------------------------
-
-
-def _given(separator: str | None, **columns: Any) -> dict[tuple[str, str], LabelRows]:
-    """What is said, by its kind and the name of the system."""
-    if all(of is None for of in columns.values()):
-        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
-    return {
-        (kind, name): read_rows(values, column_name(kind, name), separator)
-        for kind, of in columns.items()
-        for name, values in _named(of, kind).items()
-    }
-
-
-def _named(given: Any, kind: str) -> dict[str, Any]:
-    """Systems by name; a dict of a column of numbers for each label is one system."""
-    if given is None:
-        return {}
-    return {UNNAMED: given} if is_columns_of_labels(given) else named_systems(given, kind)
+    problem, columns = SeveralLabels.read(gathered.columns, labels, separator, threshold, undefined)
+    number = len(columns["truth"].columns)
+    return evaluate_rows(problem, Table.of(gathered, columns, number), options)
 
 
 def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
@@ -278,127 +150,3 @@ def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
         return data
     table = read_table(data)
     return no_labels(table, names_in(named)) if extension(data)[0] in (".csv", ".tsv") else table
-
-
-def _systems(
-    make: Callable[[str], LabelSystem],
-    given: Mapping[tuple[str, str], LabelRows],
-    threshold: Threshold,
-    repeats: Repeats,
-) -> dict[str, LabelSystem]:
-    """The systems by name, every table checked."""
-    systems: dict[str, LabelSystem] = {}
-    for (kind, name), said in given.items():
-        if kind == "predicted":
-            continue
-        if name in systems:
-            raise InputError(f"{name}: give its scores or its probabilities, not both")
-        system, what = make(name), column_name(kind, name)
-        score = as_scores(said, system.labels, what, probability=kind == "probability")
-        same_length(score, repeats.rows, what)
-        score = repeats(score)
-        default = 0.5 if kind == "probability" else None
-        names = {of for of_kind, of in given if of_kind != "predicted"}
-        cut = _threshold(threshold, name, names, system.labels, default)
-        systems[name] = replace(
-            system,
-            score=score,
-            is_probability=kind == "probability",
-            thresholds=cut,
-            predicted=None
-            if cut is None
-            else score >= (list(cut.values()) if isinstance(cut, dict) else cut),
-        )
-    for (kind, name), said in given.items():
-        if kind == "predicted":
-            system, what = systems.get(name, make(name)), column_name(kind, name)
-            called = as_sets(said, system.labels, what)
-            same_length(called, repeats.rows, what)
-            systems[name] = replace(system, predicted=repeats(called), thresholds=None)
-    if threshold is not None and not any(kind != "predicted" for kind, _ in given):
-        raise InputError("threshold= is about scores or probabilities, and there are none")
-    return systems
-
-
-def _threshold(
-    given: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
-) -> float | dict[str, float] | None:
-    """A system's threshold, checked: one number, or one by label."""
-    if isinstance(given, Mapping) and {str(key) for key in given} <= systems:
-        given = given.get(name)
-    if given is None:
-        return default
-    if isinstance(given, int | float):
-        return finite(given, "threshold", "a finite number, or one for each label")
-    if isinstance(given, Mapping):
-        by_label = {str(key): value for key, value in given.items()}
-        for key in by_label:
-            if key not in labels:
-                meant = did_you_mean(key, (*labels, *sorted(systems)))
-                raise InputError(f"threshold for {key!r}, which is no label and no system; {meant}")
-        if default is not None:
-            by_label = dict.fromkeys(labels, default) | by_label
-    elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
-        raise InputError(
-            f"threshold is {shown(given)}, expected a finite number, or one for each label"
-        )
-    else:
-        if len(given) != len(labels):
-            raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
-        by_label = dict(zip(labels, given, strict=True))
-    return {
-        label: finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
-        for label in labels
-    }
-
-
-def _default_measures(systems: Mapping[str, LabelSystem]) -> list[str]:
-    """Every usual measure that all systems can serve."""
-    usual = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
-    return [
-        name
-        for reads, names in usual
-        for name in names
-        if all(system.serves(reads) for system in systems.values())
-    ]
-
-
-def _measures(
-    asked: MeasureNames | None, labels: tuple[str, ...], default: Sequence[str], undefined: str
-) -> list[Measure]:
-    """The measures asked for, each once."""
-    check_undefined(undefined)
-    chosen = [
-        name if isinstance(name, Measure) else parse(name, FAMILIES)
-        for name in names_of(asked, default)
-    ]
-    for measure in chosen:
-        _check_measure(measure, labels)
-    # There is a column for each label, whether a row has it or not.
-    return [measure.where_undefined(undefined, stated=True) for measure in each_once(chosen)]
-
-
-def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
-    """That it can be asked of rows with several labels."""
-    d = measure.definition
-    of_labels = d.task == "classification" and d.on is not ClassRanks
-    if not of_labels and d.task != "multilabel":
-        raise InputError(f"{measure} is no measure of several labels a row")
-    named_classes(measure, labels, "label")
-    if measure.label is not None:
-        return
-    if not of_labels:
-        return
-    one = replace(measure.plain, label=labels[0])
-    macro = replace(measure.plain, average="macro")
-    mean = d.on is Moments and d.interval is None
-    averaged = mean or d.on is ConfusionMatrix or d.reads == "scores"
-    if not measure.viewed:
-        more = f", or for {macro}" if averaged else ""
-        raise InputError(f"{measure} is about one label: ask for {one}{more}")
-    if not averaged:
-        raise InputError(f"{measure}: {measure.plain} has no average; ask for {one}")
-    if measure.average in PAIRWISE:
-        raise InputError(f"{measure}: labels exclude nothing, so that there are no pairs")
-    if mean and measure.average != "macro":
-        raise InputError(f"{measure}: every label has every row; ask for {macro}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from calipers.evaluate.shared import MeasureNames
+    from calipers.evaluation.options import MeasureNames
     from calipers.measures import Measure
 
 #: AP comes first, since the first with a better side decides between systems; counts come last.

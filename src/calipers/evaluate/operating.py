@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import MeasureNames
+from calipers.evaluation.options import MeasureNames
 from calipers.measures import parse
 from calipers.results import Evaluation, Regions
 from calipers.statistics import ConfusionMatrix, ScoreTable

@@ -15,8 +15,9 @@ from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.run_names import named_runs
 from calipers.data.trec import TrecSource, check_stdin
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import Statistics, make_settings
+from calipers.evaluate.shared import Statistics
 from calipers.evaluate.topics import ORDER, TopicScores
+from calipers.evaluation.options import make_settings
 from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import measures_of_overlap

@@ -11,7 +11,7 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.assumed import of_numbers, parsed
 from calipers.evaluate.pilots import of_pilot
 from calipers.evaluate.planning import Ask
-from calipers.evaluate.shared import make_settings
+from calipers.evaluation.options import make_settings
 from calipers.inference import sizes
 from calipers.measures import Measure
 from calipers.results import Evaluation, Plan

@@ -12,15 +12,8 @@ from calipers.data.classes import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import (
-    MeasureNames,
-    column_name,
-    glossary,
-    make_settings,
-    named_systems,
-    names_of,
-    provenance,
-)
+from calipers.evaluate.shared import column_name, glossary, named_systems, names_of, provenance
+from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.measures import Measure, UnknownMeasureError
 from calipers.measures.precision_recall import TASK, USUAL, measures_of_points
 from calipers.results import Curve, Estimate, Evaluation

@@ -22,17 +22,11 @@ from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.groups import knows_ties, notes_of, scores_of
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import (
-    MeasureNames,
-    Statistics,
-    choose_measures,
-    columns_of,
-    full_name,
-    make_settings,
-)
+from calipers.evaluate.shared import Statistics, choose_measures, columns_of, full_name
 from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
 from calipers.evaluate.topics import TopicScores
+from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings

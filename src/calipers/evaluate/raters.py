@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from calipers.data.ratings import read_ratings
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.shared import MeasureNames, choose_measures, class_order_notes, make_settings
-from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.shared import choose_measures, class_order_notes
 from calipers.evaluate.subjects import of_raters
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.inference.reading import Reading
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
@@ -27,6 +30,11 @@ from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
 from calipers.systems.raters import Raters
+
+if TYPE_CHECKING:
+    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.subjects import Told
+    from calipers.results import Finding
 
 SCALES = PARAMETERS["scale"].choices
 
@@ -108,7 +116,8 @@ def agreement(
     """
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
-    settings = make_settings(interval, level, resamples, seed)
+    options = Options.of(locals())
+    settings = options.settings
     cut_by = slice_columns(slices) or {}
     named = [part for parts in cut_by.values() for part in parts.values() if isinstance(part, str)]
     sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
@@ -121,34 +130,55 @@ def agreement(
         raise InputError(f"scale is 'interval', and the ratings are text: {told}; expected numbers")
     chosen = choose_measures(measures, USUAL, "agreement", {"scale": scale})
     whole = Raters("", found.raters, found.codes, found.categories, found.values, settings)
-    systems = asked_of({n: whole.of(which, n) for n, which in found.sets.items()}, chosen)
+    systems = serving({n: whole.of(which, n) for n, which in found.sets.items()}, chosen)
     cut_by = {
         name: {of: found.rows.column(c) if isinstance(c, str) else c for of, c in parts.items()}
         for name, parts in cut_by.items()
     }
-    return evaluated(
-        "agreement",
+    problem = Agreement(scale, found.categories, order is not None)
+    return evaluate_systems(
+        problem,
         systems,
         chosen,
-        baseline=baseline,
-        primary=primary,
+        replace(options, inputs=[*found.origins, *inputs]),
         slices=cut_by or None,
-        slice_bins=slice_bins,
         about=About(found.ids),
-        conventions={"scale": scale},
-        inputs=[*found.origins, *inputs],
-        findings=of_raters,
-        notes=(
-            *_notes(systems.values(), chosen),
-            *class_order_notes(
-                [*chosen, *_of_two(scale)],
-                found.categories,
-                stated=order is not None,
-                option="order",
-            ),
-        ),
-        shown=lambda of: {"label_tables": tuple(_tables(of.values(), chosen, scale))},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement(Problem):
+    """How far raters agree, on a scale of categories which may be ``ordered``."""
+
+    task = "agreement"
+
+    scale: str
+    categories: tuple[str, ...]
+    ordered: bool
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The scale."""
+        return {"scale": self.scale}
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """What a reader has to know of items and of the order of categories."""
+        systems, measures = (sample.rows or {}).values(), sample.measures
+        order = class_order_notes(
+            [*measures, *_of_two(self.scale)],
+            self.categories,
+            stated=self.ordered,
+            option="order",
+        )
+        return (*_notes(systems, measures), *order)
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of raters."""
+        return of_raters(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Tables of pairs of raters, and of each."""
+        systems = (sample.rows or {}).values()
+        return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
 
 
 def _notes(systems: Iterable[Raters], measures: Sequence[Measure]) -> list[str]:

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calipers.curves.residuals import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
-from calipers.data.outputs import by_output, named_outputs, only_column, width
+from calipers.data.outputs import as_outputs, by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.number_rows import NumberRows
-from calipers.evaluate.outputs import outputs as of_outputs
-from calipers.evaluate.quantiles import quantiles as of_quantiles
-from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
-from calipers.evaluate.stream_columns import Columns, in_batches
-from calipers.evaluate.streamed_numbers import of_numbers as streamed
-from calipers.evaluate.subjects import of_numbers
+from calipers.evaluate.problem import Problem
+from calipers.evaluate.problems.numbers import Numbers
+from calipers.evaluate.problems.outputs import SeveralOutputs
+from calipers.evaluate.problems.quantiles import PredictedQuantiles
+from calipers.evaluate.stream_columns import Columns, allowed, in_batches
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
-from calipers.systems.numbers import Predictions
-
-DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 
 
 @verb
@@ -95,23 +92,20 @@ def regression(
     >>> ev["R2[price]"].value, ev["macro-R2"].value
     (1.0, -26.5)
     """
-    settings = make_settings(interval, level, resamples, seed)
+    options = Options.of(locals())
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
-        refused = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
-                   "cost": cost, "time": time}  # fmt: skip
+        odd = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
+               "cost": cost, "time": time}  # fmt: skip
         cut = slice_columns(slices), slice_bins, count
         said = {"predicted": predicted}
-        return streamed(
-            Columns.of(data, truth, said, weight, cluster, missing, refused, engine, *cut),
-            settings=settings, measures=measures, default=DEFAULT_MEASURES, baseline=baseline,
-            primary=primary, memory=memory,
-        )  # fmt: skip
+        columns = Columns.of(data, truth, said, weight, cluster, missing, odd, engine, *cut)
+        return evaluate_stream(Numbers(), columns, options, allowed(memory, columns.stream))
     if y is not None or are_estimators(truth):
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
         truth, predicted = y, said_of_numbers(truth, predicted)
     if data is not None and (wanted := named_outputs(truth)):
         predicted = by_output(predicted, wanted)
-    rows = gather(
+    gathered = gather(
         {
             "truth": truth,
             "predicted": predicted,
@@ -128,44 +122,28 @@ def regression(
         cost=cost,
         wide=("quantiles", "predicted") if _several(truth, outputs, data) else ("quantiles",),
     )
-    truth, predicted, quantiles, weight, count, cluster, time, cut_by = rows.columns.values()
-    if (predicted is None) == (quantiles is None):
+    given = gathered.columns
+    truth, predicted = given["truth"], given["predicted"]
+    if (predicted is None) == (given["quantiles"] is None):
         raise InputError("regression takes predicted=, or else quantiles=")
     several = _several(truth, outputs)
-    if several and quantiles is not None:
+    if several and predicted is None:
         raise InputError("quantiles= are of one output; the truth has several")
-    parts = {
-        "baseline": baseline,
-        "primary": primary,
-        "slice_bins": slice_bins,
-        "inputs": inputs,
-        "notes": rows.notes,
-    }
-    how = NumberRows(rows, weight, count, cluster, time, cut_by, settings, measures, curves, parts)
+    problem: Problem
     if several:
-        return of_outputs(truth, predicted, outputs, how)
-    if quantiles is not None:
-        return of_quantiles(truth, quantiles, how)
-    return _of_one(only_column(truth), predicted, how)
-
-
-def _of_one(truth: Any, predicted: Any, how: NumberRows) -> Evaluation:
-    """Of one number a row."""
-    if isinstance(predicted, Mapping):
-        predicted = {name: only_column(column) for name, column in predicted.items()}
+        problem = SeveralOutputs.of(truth, outputs)
+        number = len(as_outputs(truth, "truth", problem.names))
+    elif predicted is None:
+        problem, number = PredictedQuantiles(), len(as_quantities(truth, "truth"))
     else:
-        predicted = only_column(predicted)
-    target = as_quantities(truth, "truth")
-    repeats, shared = how.written(len(target))
-    columns = columns_of(predicted, "predicted", len(target), as_quantities)
-    truth = repeats(target)
-    systems = {
-        name: Predictions(name, truth, repeats(column), *shared) for name, column in columns.items()
-    }
-    chosen = choose_measures(how.measures, DEFAULT_MEASURES, "regression")
-    return how.evaluated(
-        systems, chosen, repeats, of_numbers, lambda of: ResidualCurves({"": list(of.values())})
-    )
+        truth = as_quantities(only_column(truth), "truth")
+        if isinstance(predicted, Mapping):
+            predicted = {name: only_column(column) for name, column in predicted.items()}
+        else:
+            predicted = only_column(predicted)
+        problem, number = Numbers(), len(truth)
+        given = {**given, "truth": truth, "predicted": predicted}
+    return evaluate_rows(problem, Table.of(gathered, given, number), options)
 
 
 def _several(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:

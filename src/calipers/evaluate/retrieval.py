@@ -31,15 +31,10 @@ from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS, spelled_out
 from calipers.evaluate.run_notes import run_notes
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import (
-    MeasureNames,
-    Statistics,
-    choose_measures,
-    full_name,
-    make_settings,
-)
+from calipers.evaluate.shared import Statistics, choose_measures, full_name
 from calipers.evaluate.subjects import of_runs
 from calipers.evaluate.topics import ORDER, TopicScores
+from calipers.evaluation.options import MeasureNames, make_settings
 from calipers.measures import Measure
 from calipers.report.names import short
 from calipers.results import Curve, Evaluation

@@ -11,9 +11,9 @@ import numpy as np
 from calipers import __version__
 from calipers.data.arrays import as_array, as_numbers, same_length
 from calipers.data.classes import name_of
-from calipers.data.errors import InputError, did_you_mean, listed, shown
+from calipers.data.errors import InputError, listed, shown
 from calipers.evaluate.arguments import finite
-from calipers.inference.settings import INTERVALS, METHODS, Settings
+from calipers.evaluation.options import MeasureNames, inference_of
 from calipers.measures import TASKS, Measure, in_each_task, parse
 from calipers.measures.averages import UNDEFINED
 from calipers.measures.names import each_once
@@ -24,16 +24,12 @@ if TYPE_CHECKING:
     from calipers.data.counts import Repeats
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Statistic
 
-MeasureNames = str | Measure | Sequence[str | Measure]
-
 #: Of a run, the statistic of each kind that the measures read.
 Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
-
-#: Replicates beyond it say nothing more, and some intervals keep hundreds of numbers of each.
-MOST_RESAMPLES = 1_000_000
 
 
 class Source(Protocol):
@@ -71,35 +67,6 @@ class Source(Protocol):
     def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """Values of units, shape (units, systems), that are as good as exchanged where systems do
         not differ: their means are those of the systems. None where they are too many."""
-
-
-def make_settings(
-    interval: str | Sequence[str], level: float, resamples: int, seed: int
-) -> Settings:
-    """Checked options of inference."""
-    try:
-        settings = Settings.parsed(interval, level=level, resamples=resamples, seed=seed)
-    except ValueError as error:
-        odd = str(error)
-        hint = did_you_mean(odd, (*INTERVALS, *METHODS))
-        raise InputError(
-            f"interval is {odd!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
-            f"{', '.join(METHODS)}{f'; {hint}' if hint.startswith('did you mean') else ''}"
-        ) from None
-    if not 0 < level < 1:
-        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    check_resamples(resamples)
-    if not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
-    return settings
-
-
-def check_resamples(resamples: int) -> None:
-    """That the replicates are enough to say something, and that memory holds them."""
-    if resamples < 100:
-        raise InputError(f"resamples is {resamples}, expected 100 or more")
-    if resamples > MOST_RESAMPLES:
-        raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
 def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clusters | None:
@@ -304,16 +271,6 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
             )
         )
     return tuple(out)
-
-
-def inference_of(settings: Settings) -> dict[str, Any]:
-    """How intervals were made, as provenance records it."""
-    return {
-        "interval": settings.asked,
-        "level": settings.level,
-        "resamples": settings.resamples,
-        "seed": settings.seed,
-    }
 
 
 def provenance(

@@ -21,7 +21,7 @@ from calipers.report.verdict import most
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
-    from calipers.evaluate.rows import Rows
+    from calipers.evaluate.sample import Rows
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.results import Comparison
@@ -70,24 +70,24 @@ class Halves(Protocol):
 # ------------------------------------------------------------------------------------- evaluation
 
 
-def sliced(source: Rows, made: Sequence[Cut], comparison: Comparison | None) -> Slices | None:
+def sliced(sample: Rows, comparison: Comparison | None) -> Slices | None:
     """Every measure of every system on every slice, and the pairs of the comparison within each;
     None where nothing is cut."""
+    made, systems, measures = sample.cuts, sample.by_name.values(), sample.measures
     if not made:
         return None
-    systems, measures = source.by_name.values(), source.measures
     asked = sum(len(cut.names) for cut in made)
     all_parts = over(
         (Parts(system, cut, measures, questions=asked) for cut in made for system in systems),
         "slicing",
         len(made) * len(systems),
     )
-    slices = slices_of(all_parts, measures, source.settings)
+    slices = slices_of(all_parts, measures, sample.settings)
     if comparison is None:
         return slices
     from calipers.evaluate.within import compared_within
 
-    return replace(slices, differences=compared_within(source, made, comparison))
+    return replace(slices, differences=compared_within(sample, comparison))
 
 
 def slices_of(

@@ -20,18 +20,20 @@ from calipers.data.counts import NOTHING, Repeats
 from calipers.data.errors import InputError
 from calipers.engines.adding import Rows
 from calipers.engines.base import Engine, Partial
-from calipers.evaluate.clusters import by_cluster, without_noise
+from calipers.evaluate.clusters import without_noise
+from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.lying import Lying
-from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
-from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.problems.clusters import Clusters
+from calipers.evaluate.shared import choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns, flat
-from calipers.evaluate.streamed import files_of
+from calipers.evaluate.sums import files_of
 from calipers.systems.base import named_classes
 from calipers.systems.partitions import Clustering
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
     from calipers.evaluate.kept import Baseline
+    from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Evaluation
@@ -56,10 +58,7 @@ def clusters_in_batches(
     against_truth: Sequence[str],
     noise: str,
     metric: str,
-    settings: Settings,
-    measures: MeasureNames | None,
-    baseline: Baseline,
-    primary: str | None,
+    options: Options,
 ) -> Evaluation:
     """How well points are put into clusters, batch by batch; ``named`` are the columns by what they
     are."""
@@ -72,11 +71,11 @@ def clusters_in_batches(
     engine, features = columns.stream, flat(columns.said.get("features"))
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
     usual = (*(against_truth if truth else ()), *(OF_POINTS if features else ()))
-    chosen = choose_measures(measures, usual or tuple(against_truth), "clustering")
-    _check(chosen, engine, metric, baseline)
+    chosen = choose_measures(options.measures, usual or tuple(against_truth), "clustering")
+    _check(chosen, engine, metric, options.baseline)
     also = () if columns.count is None else (columns.count,)
     cells = _met(engine, labels, truth, also)
-    systems, notes = _systems(cells, labels, truth, noise, settings)
+    systems, notes = _systems(cells, labels, truth, noise, options.settings)
     names = {name for system in systems.values() for name in system.names}
     for measure in chosen:
         named_classes(measure, sorted(names), "cluster")
@@ -89,18 +88,14 @@ def clusters_in_batches(
             classes = truth, *_codes(cells, truth, names_of)
         rows = engine, labels, tuple(features), known
         systems = Lying(*rows, systems, tuple(chosen), classes, also).added()
-    return evaluated(
-        "clustering",
-        asked_of(systems, chosen),
+    problem = Clusters(noise if notes else None, engine=engine.kind)
+    return evaluate_systems(
+        problem,
+        serving(systems, chosen),
         chosen,
-        baseline=baseline,
-        primary=primary,
-        conventions={**({"noise": noise} if notes else {}), "engine": engine.kind},
-        inputs=files_of(engine),
-        findings=lambda *_: (),
-        notes=notes,
+        replace(options, inputs=files_of(engine)),
         about=replace(NOTHING, ids=None),
-        shown=lambda of: {"label_tables": by_cluster(of.values(), ())},
+        notes=notes,
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,49 +20,18 @@ from calipers.data.errors import InputError
 from calipers.engines.base import Engine, Partial, itself
 from calipers.engines.passes import Passes
 from calipers.engines.work import Bounded, Built, First, Passed, Second
-from calipers.evaluate.cuts import MOST_SLICES, Cut, too_many
-from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.slices import slices_of
+from calipers.evaluate.cuts import MOST_SLICES, too_many
 from calipers.evaluate.stream_memory import Within
 from calipers.once import cached_property
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
-    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluate.stream_cuts import Slicing
-    from calipers.evaluate.stream_rows import Builds
+    from calipers.evaluate.stream_rows import BuildSystems
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.two_samples import Anew
     from calipers.measures import Measure
-    from calipers.results import Estimate, Slices
-
-
-class Source(Protocol):
-    """What an evaluation of a stream knows of its systems."""
-
-    @property
-    def columns(self) -> Columns:
-        """Where they stand."""
-
-    @property
-    def measures(self) -> Sequence[Measure]:
-        """What is measured of each."""
-
-    @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-
-    @property
-    def constant(self) -> Callable[..., float]:
-        """What the best constant answer gets, of a source like this one."""
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Their names."""
-
-    def beside(self, name: str, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
-        """What an estimate has beside its interval."""
 
 
 # --- Several pieces of a batch at once -----------------------------------------------------------
@@ -82,21 +51,21 @@ class Each(Partial):
 class Pieces:
     """Systems on all rows of a batch, then on each slice; and, if asked, on the rest of each."""
 
-    builds: Builds
+    builds: BuildSystems
     cuts: Sequence[Slicing]
     rests: bool = False
 
     def __call__(self, batch: Batch) -> list[Built]:
         """Of a batch."""
-        part, whole = self.builds.both(batch)
-        codes = [cut.codes(part.cuts)[part.counted] for cut in self.cuts]
+        rows, whole = self.builds.both(batch)
+        codes = [cut.codes(rows.slices)[rows.counted] for cut in self.cuts]
         insides = [
             code == k
             for cut, code in zip(self.cuts, codes, strict=True)
             for k in range(len(cut.names))
         ]
-        rows = [*insides, *(~inside for inside in insides)] if self.rests else insides
-        return [whole, *(self._taken(whole, np.flatnonzero(of)) for of in rows)]
+        pieces = [*insides, *(~inside for inside in insides)] if self.rests else insides
+        return [whole, *(self._taken(whole, np.flatnonzero(of)) for of in pieces)]
 
     @staticmethod
     def _taken(whole: Built, rows: Any) -> Built:
@@ -167,12 +136,18 @@ class _Made(Engine):
         return self._second(work)
 
 
+def once_made(rows: Engine) -> Engine:
+    """Rows that have been read, and are not read again."""
+    gone = _Made(rows, lambda: None)
+    gone.again = False
+    return gone
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """The passes over all rows and over their slices."""
 
-    source: Source
-    builds: Builds
+    builds: BuildSystems
     plain: Passes
     cuts: Sequence[Slicing]
     memory: int
@@ -202,6 +177,13 @@ class Group:
             first += len(cut.names)
             out.append(own)
         return out
+
+    def by_cut(self) -> Iterator[tuple[Slicing, int, list[int]]]:
+        """Each way to cut the rows, the place of its first slice, and of those that hold rows."""
+        first = 1
+        for cut, places in zip(self.cuts, self.there, strict=True):
+            yield cut, first, places
+            first += len(cut.names)
 
     def part(self, at: int) -> Passes:
         """Over a slice."""
@@ -265,19 +247,17 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class _Of:
-    """What gives the readings of a system in one of the passes."""
+class Outside:
+    """What is outside of a slice: a system in the passes over it."""
 
     passes: Passes
     system: str
-    columns: Any = None
-    measures: Sequence[Measure] = ()
-    settings: Settings | None = None
+    settings: Settings
 
     @property
-    def engine(self) -> Passes:
-        """As sources call it."""
-        return self.passes
+    def rows(self) -> Outside:
+        """What gives its readings, with all they have."""
+        return self
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure there, and how it varies."""
@@ -285,77 +265,6 @@ class _Of:
         assert made is not None
         return made
 
-
-@dataclass(frozen=True, eq=False)
-class _Outside:
-    """What is outside of a slice."""
-
-    rows: _Of
-
-    def reading(self, measure: Measure) -> Reading:
-        """The value of a measure there, and how it varies."""
-        return self.rows.reading(measure)
-
     def dealt(self, measure: Measure, value: float, most: int) -> Anew | None:
         """Rows are gone."""
         return None
-
-
-@dataclass(frozen=True, eq=False)
-class _Halves:
-    """The slices that one column cuts the rows of one system into."""
-
-    group: Group
-    system: str
-    cut: Cut
-    places: Sequence[int]
-
-    def part(self, part: int) -> _Of:
-        """What gives the readings of a slice."""
-        source = self.group.source
-        gone = replace(source.columns, stream=_Made(source.columns.stream, lambda: None))
-        gone.stream.again = False  # what takes another look is not told of slices
-        return _Of(self.group.part(self.places[part]), self.system, gone, source.measures)
-
-    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
-        """The result on a slice."""
-        own, source = self.part(part), self.group.source
-        statistic = own.passes.statistics[self.system, measure]
-        beside = source.beside(self.system, measure, statistic, reading.value)
-        default = source.constant(own, self.system, measure)
-        return estimate_of(reading, str(measure), self.system, default, **beside)
-
-    def rest(self, part: int) -> _Outside | None:
-        """What is outside of it; None where nothing is."""
-        if len(self.places) < 2:
-            return None
-        # What is drawn of it has nothing to do with what is drawn of the slice.
-        own = self.group.source.settings
-        apart = replace(own, seed=(own.seed + 2**62) % 2**63)
-        rest = self.group.rest(self.places[part])
-        return _Outside(_Of(rest, self.system, settings=apart))
-
-    def forget(self, part: int) -> None:
-        """Tables of slices stay, for the rests of others."""
-
-
-def sliced(group: Group) -> Slices:
-    """Every measure of every system on every slice, and each slice against the rest."""
-
-    def halves() -> Iterator[_Halves]:
-        for cut, places in zip(group.cuts, group.there, strict=True):
-            first = 1 + sum(len(before.names) for before in group.cuts[: group.cuts.index(cut)])
-            names = tuple(cut.names[at - first] for at in places)
-            for system in group.source.systems:
-                yield _Halves(group, system, Cut(cut.name, names, np.zeros(0, np.intp)), places)
-
-    return slices_of(halves(), group.source.measures, group.source.settings)
-
-
-def of_slices(group: Group | None) -> dict[str, Any]:
-    """The slices of a stream and their notes, as an evaluation has them."""
-    if group is None:
-        return {}
-    several = len(group.source.systems) > 1
-    notes = ["Systems are not compared within slices of a stream."] if several else []
-    return {"slices": sliced(group), "notes": notes}

@@ -33,13 +33,19 @@ from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
-from calipers.statistics import FloatArray, JudgedRankings, kish_of
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    JudgedRankings,
+    ScoreTable,
+    kish_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.data.trec import Run
-    from calipers.evaluate.rows import Rows
+    from calipers.evaluate.sample import Sample
     from calipers.evaluate.topics import TopicScores
     from calipers.inference.reading import Reading
     from calipers.measures import Measure
@@ -55,43 +61,45 @@ MOST_NEIGHBOURS = 20_000
 MOST_CLASSES = 30
 
 
-def of_systems(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems of which nothing but their numbers is known."""
-    return _of(task, source, dict.fromkeys(source.by_name, ()), (), told)
+    return _of(sample, dict.fromkeys(sample.systems, ()), (), told)
 
 
-def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell two classes apart."""
-    has = {}
-    for name, one in source.by_name.items():
-        table, c = None if one.score is None else one.table, one.chosen
+    has: dict[str, tuple[Any, ...]] = {}
+    rows = sample.rows or {}
+    for name in sample.systems:
+        table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
+        one = rows.get(name)
+        cells = None if matrix is None else _cells(sample, matrix, one, _positive(one))
+        c = None if one is None else one.chosen
         tuned = None if c is None else Tuned(c.threshold, c.rule.measure, c.out_of_bag, c.note)
-        has[name] = _cells(one, one.labels.positive), table, tuned
-    s, (cells, table, _) = next(zip(source.by_name.values(), has.values(), strict=True))
-    if cells is None:
-        assert table is not None
-        matrix = replace(table.at(math.inf), labels=s.labels.names)
-        cells = TwoCells(matrix, 0 if s.clusters is None else s.clusters.number)
-    if _is_apart(source):
-        return _of(task, source, has, _classes([cells for cells, *_ in has.values()]), told)
-    said = {n: _present(one.score, one.predicted) for n, one in source.by_name.items()}
-    wrong = {
-        n: one.predicted != one.labels.positive
-        for n, one in source.by_name.items()
-        if one.score is None
-    }
-    return _of(
-        task,
-        source,
-        has,
-        (Classes(cells), Outputs(s.labels.positive, said, wrong, s.clusters is not None)),
-        told,
-    )
+        has[name] = cells, table, tuned
+    cells, table, _ = next(iter(has.values()))
+    if cells is None and table is not None:
+        names = next(iter(sample.template.values())).labels.names
+        matrix = replace(table.at(math.inf), labels=names)
+        cells = TwoCells(matrix, sample.clusters or 0)
+    if _is_apart(sample):
+        return _of(sample, has, _classes([cells for cells, *_ in has.values()]), told)
+    data: tuple[object, ...] = () if cells is None else (Classes(cells),)
+    if rows:
+        truth = _positive(next(iter(rows.values())))
+        said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
+        wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+    return _of(sample, has, data, told)
 
 
-def _is_apart(source: Rows) -> bool:
+def _positive(system: Any) -> Any:
+    return None if system is None else system.labels.positive
+
+
+def _is_apart(sample: Sample) -> bool:
     """Whether there are several systems, each on rows of its own."""
-    return source.apart and len(source.by_name) > 1
+    return sample.apart and len(sample.systems) > 1
 
 
 def _classes(cells: Sequence[Cells | None]) -> tuple[Classes, ...]:
@@ -108,104 +116,112 @@ def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
 
-def of_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell K classes apart."""
-    has = {name: (_cells(s, s.problem.truth),) for name, s in source.by_name.items()}
+    rows, has = sample.rows or {}, {}
+    truth = next(iter(rows.values())).problem.truth if rows else None
+    for name in sample.systems:
+        matrix = sample.statistic(name, ConfusionMatrix)
+        has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name), truth),)
     first = next((cells for (cells,) in has.values() if cells is not None), None)
-    if _is_apart(source):
-        return _of(task, source, has, _classes([cells for (cells,) in has.values()]), told)
-    said, truth = {}, next(iter(source.by_name.values())).problem.truth
-    for name, s in source.by_name.items():
-        said[name] = _present(s.score, s.predicted)
-    wrong = {n: s.predicted != truth for n, s in source.by_name.items() if s.score is None}
-    return _of(
-        task,
-        source,
-        has,
-        (first and Classes(first), Outputs(truth, said, wrong, s.clusters is not None)),
-        told,
-    )
+    if _is_apart(sample):
+        return _of(sample, has, _classes([cells for (cells,) in has.values()]), told)
+    data: tuple[object, ...] = (first and Classes(first),)
+    if rows:
+        said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
+        wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
+        assert truth is not None
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+    return _of(sample, has, data, told)
 
 
-def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
-    if s.predicted is None:
-        return None
-    clusters, matrix = s.clusters, s.counts.matrix
-    k = matrix.classes
+def _cells(sample: Sample, matrix: ConfusionMatrix, rows: Any, truth: Any) -> Cells:
+    """The counts of a system, and of rows in clusters how they vary."""
+    k, number = matrix.classes, sample.clusters or 0
 
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
-        if k > MOST_CLASSES or clusters.number < 2:
+        if k > MOST_CLASSES or number < 2 or rows is None:
             return UNKNOWN
-        moved = influence()[truth.astype(np.int64), s.predicted.astype(np.int64)]
-        return tuple(clusters.sum_error(moved if s.weight is None else moved * s.weight))
+        moved = influence()[truth.astype(np.int64), rows.predicted.astype(np.int64)]
+        weighed = moved if rows.weight is None else moved * rows.weight
+        return tuple(rows.clusters.sum_error(weighed))
 
-    number = 0 if clusters is None else clusters.number
     return (TwoCells if k == 2 else ManyCells)(matrix, number, error)
 
 
-def of_label_sets(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that name the labels of rows."""
-    s = next(iter(source.by_name.values()))
-    rows = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
-    said = {name: s.predicted for name, s in source.by_name.items()}
-    has = {n: () if sets is None else (LabelAnswers(rows, sets),) for n, sets in said.items()}
-    columns = {n: _present(one.score, one.predicted) for n, one in source.by_name.items()}
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    s = next(iter(rows.values()))
+    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
+    said = {name: s.predicted for name, s in rows.items()}
+    has = {n: () if sets is None else (LabelAnswers(labels, sets),) for n, sets in said.items()}
+    columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}
     wrong = {
-        n: (one.predicted != s.truth).any(axis=1)
-        for n, one in source.by_name.items()
-        if one.score is None
+        n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
     }
     return _of(
-        task, source, has, (rows, Outputs(s.truth, columns, wrong, s.clusters is not None)), told
+        sample, has, (labels, Outputs(s.truth, columns, wrong, s.clusters is not None)), told
     )
 
 
-def of_numbers(
-    named: Callable[[int], str], task: str, source: Rows, told: Told
-) -> tuple[Finding, ...]:
-    """Of systems that predict numbers; ``named`` is what a row is called."""
-    by_name = source.by_name.items()
-    has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named),) for n, s in by_name}
-    one = next(iter(source.by_name.values()))
-    wrong = {n: s.predicted != one.truth for n, s in by_name}
-    said = {n: [s.predicted] for n, s in by_name}
+def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict numbers."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    has = {
+        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, sample.named),)
+        for n, s in rows.items()
+    }
+    one = next(iter(rows.values()))
+    wrong = {n: s.predicted != one.truth for n, s in rows.items()}
+    said = {n: [s.predicted] for n, s in rows.items()}
     outputs = Outputs(one.truth, said, wrong, one.clusters is not None)
-    return _of(task, source, has, (outputs,), told)
+    return _of(sample, has, (outputs,), told)
 
 
-def of_outputs(
-    outputs: Sequence[str], named: Callable[[int], str], task: str, source: Rows, told: Told
-) -> tuple[Finding, ...]:
+def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
     one by one."""
-    by_name = source.by_name.items()
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
     each = {
         name: {
-            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, named),)
+            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, sample.named),)
             for o, one in ((o, s.of_output(o)) for o in outputs)
         }
-        for name, s in by_name
+        for name, s in rows.items()
     }
-    one = next(iter(source.by_name.values()))
-    wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in by_name}
-    said = {n: [s.predicted] for n, s in by_name}
+    one = next(iter(rows.values()))
+    wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
+    said = {n: [s.predicted] for n, s in rows.items()}
     whole = Outputs(one.truth, said, wrong, one.clusters is not None)
-    return _of(task, source, dict.fromkeys(source.by_name, ()), (whole,), told, each)
+    return _of(sample, dict.fromkeys(rows, ()), (whole,), told, each)
 
 
-def of_quantiles(
-    named: Callable[[int], str], task: str, source: Rows, told: Told
-) -> tuple[Finding, ...]:
-    """Of systems that predict quantiles; ``named`` is what a row is called."""
-    by_name = source.by_name.items()
-    has = {n: (Predicted(s.truth, s.said, s.weight, s.clusters, named),) for n, s in by_name}
-    return _of(task, source, has, (), told)
+def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict quantiles."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    has = {
+        n: (Predicted(s.truth, s.said, s.weight, s.clusters, sample.named),)
+        for n, s in rows.items()
+    }
+    return _of(sample, has, (), told)
 
 
-def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that put points into clusters."""
-    has, systems = {}, source.by_name
-    near = [m.plain for m in source.measures if m.definition.reads == "distances"]
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    has, systems = {}, rows
+    near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         known: list[object] = [] if s.truth is None else [Independence(cache(partial(_dealt, s)))]
         for measure in near[:1]:
@@ -219,27 +235,30 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
         has[name] = tuple(known)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
     for e in told[0]:
-        d = parse(e.measure, TASKS[task]).definition
+        d = parse(e.measure, TASKS[sample.problem.task]).definition
         # A total over points falls with every cluster more.
         if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
-    why = {name: favours(parse(name, TASKS[task])) for name in values}
-    return _of(task, source, has, (NumbersOfClusters(clusters, values, why),), told)
+    why = {name: favours(parse(name, TASKS[sample.problem.task])) for name in values}
+    return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
-def of_raters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_raters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of sets of raters: by the first measure that goes by a scale, as the verb was told it."""
-    scaled = [m for m in source.measures if "scale" in m.parameters]
-    alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[task])
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    scaled = [m for m in sample.measures if "scale" in m.parameters]
+    alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
     has: dict[str, tuple[Any, ...]] = {}
-    for name, s in source.by_name.items():
+    for name, s in rows.items():
         r = s.over(alpha).statistic.shared
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
         share = float(r.of_category[at] / r.times.sum()) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
         has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
-    return _of(task, source, has, (), told)
+    return _of(sample, has, (), told)
 
 
 def _without_each(s: Any, measure: Measure, level: float) -> list[Valued]:
@@ -352,8 +371,7 @@ def _over_ties(
 
 
 def _of(
-    task: str,
-    source: Rows,
+    sample: Sample,
     has: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
     told: Told,
@@ -361,63 +379,67 @@ def _of(
 ) -> tuple[Finding, ...]:
     """What there is to say of the data, of each system by what it has, of each of its ``outputs``
     by what it has of that, and of what was computed."""
-    (estimates, comparison, slices), settings = told, source.settings
+    (estimates, comparison, slices), settings = told, sample.settings
+    families = TASKS[sample.problem.task]
 
-    def subject(s: Any) -> Subject:
-        known = {e.measure: e for e in estimates if e.system == s.name}
+    def subject(system: str) -> Subject:
+        known = {e.measure: e for e in estimates if e.system == system}
 
         def estimate(name: str) -> Estimate:
-            return known.get(name) or estimated(s, parse(name, TASKS[task]))
+            return known.get(name) or sample.estimate(system, parse(name, families))
 
-        readings = cache(lambda name: s.reading(parse(name, TASKS[task])))
+        readings = cache(lambda name: sample.reading(system, parse(name, families)))
 
         def at_level(name: str, level: float) -> Valued:
             reading = readings(name)
             return Valued.within(reading.value, policy.interval(reading, level))
 
-        shown, inference = tuple(source.measures), settings.interval != "none"
+        shown, inference = tuple(sample.measures), settings.interval != "none"
         return Subject(
-            s.name,
+            system,
             settings.level,
-            (*has[s.name], *_neighbours(task, source, s)),
+            (*has[system], *_neighbours(sample, system)),
             shown,
             cache(estimate),
             inference,
             at_level=at_level,
         )
 
-    def of_output(s: Any, output: str, known: tuple[Any, ...]) -> Subject:
-        own = [m for m in source.measures if m.label == output]
-        one = s.of_output(output)
+    def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:
+        own = [m for m in sample.measures if m.label == output]
+        assert sample.rows is not None
+        one = sample.rows[system].of_output(output)
         return replace(
-            subject(s),
+            subject(system),
             has=known,
             output=output,
             measures=tuple(m.plain for m in own),
             called={str(m.plain): str(m) for m in own},
-            estimate=cache(lambda name: estimated(one, parse(name, TASKS[task]))),
+            estimate=cache(lambda name: estimated(one, parse(name, families))),
             at_level=None,
         )
 
-    subjects = [subject(s) for s in source.by_name.values()]
+    subjects = [subject(system) for system in sample.systems]
     subjects += [
-        of_output(source.by_name[name], output, known)
-        for name, of in outputs.items()
+        of_output(system, output, known)
+        for system, of in outputs.items()
         for output, known in of.items()
     ]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
 
 
-def _neighbours(task: str, source: Rows, s: Any) -> tuple[Unordered, ...]:
+def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
     """How rows move the first measure, where nobody said in which order they stand or what they
     come from; nothing of rows that are sorted by what is true or said of them."""
-    if task not in ("classification", "regression") or source.ids is None:
+    task, ids = sample.problem.task, getattr(sample, "ids", None)
+    if task not in ("classification", "regression") or ids is None or sample.rows is None:
         return ()
+    s = sample.rows[system]
     if s.order is not None or s.clusters is not None or _is_sorted(s):
         return ()
     some = s if s.number <= MOST_NEIGHBOURS else s.taken(np.arange(MOST_NEIGHBOURS))
-    for measure in source.measures:
+    for measure in sample.measures:
         reading = some.reading(measure)
         if reading.influence is not None and math.isfinite(reading.value):
             return (Unordered(str(measure), partial(_moved, reading, some.number), s.number),)

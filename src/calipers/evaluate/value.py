@@ -33,9 +33,9 @@ from calipers.data.two_classes import (
     two_classes,
 )
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.problems.soft import class_names, distributions
 from calipers.evaluate.raters import agreement
 from calipers.evaluate.shared import is_order_assumed
-from calipers.evaluate.soft import distributions
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
@@ -82,7 +82,7 @@ def value_of(
     if definition.reads in ("numbers", "quantiles"):
         return _of_numbers(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
-        _, target, said = distributions(truth, {"": prediction})
+        target, said = distributions(truth, {"": prediction}, class_names(truth))
         repeats = Repeats.of(count, len(target))
         loss = repeats(measure.losses(target, said[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))

@@ -13,8 +13,9 @@ from calipers.data.unit_weights import unit_weights
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import glossary, make_settings
+from calipers.evaluate.shared import glossary
 from calipers.evaluate.topics import TopicScores
+from calipers.evaluation.options import make_settings
 from calipers.measures import (
     TASKS,
     Definition,

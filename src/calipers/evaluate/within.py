@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calipers.evaluate.compare import Asked
 from calipers.evaluate.families import JOINT, Family, Found, families
-from calipers.evaluate.rows import Rows
 from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.methods import BY_REPLICATES
 from calipers.inference.procedures import without
@@ -17,31 +16,27 @@ from calipers.inference.questions import USUAL
 from calipers.results import Comparison, Difference, SliceDifference
 
 if TYPE_CHECKING:
-    from calipers.evaluate.cuts import Cut
+    from calipers.evaluate.sample import Sample
     from calipers.measures import Measure
 
 
-def compared_within(
-    source: Rows, made: Sequence[Cut], comparison: Comparison
-) -> tuple[SliceDifference, ...]:
+def compared_within(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
     """The pairs of a comparison on the rows of each slice. As there, the primary measure is one
     family and all others are another, each with all its pairs and slices."""
     pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
     found: dict[Measure, list[Found]] = {}
-    for cut in made:
-        for name, rows in zip(cut.names, cut.rows, strict=True):
-            part = replace(source, by_name={n: s.taken(rows) for n, s in source.by_name.items()})
-            # None leads: on several slices no difference is a family by itself.
-            asked = Asked(part, source.settings, USUAL, None)
-            for measure, own in asked.found(pairs, "", with_vectors=True).items():
-                there = found.setdefault(measure, [])
-                there += [replace(_sober(one), part=(cut.column, name)) for one in own]
+    for cut, name, part in sample.parts():
+        # None leads: on several slices no difference is a family by itself.
+        asked = Asked(part, sample.settings, USUAL, None)
+        for measure, own in asked.found(pairs, "", with_vectors=True).items():
+            there = found.setdefault(measure, [])
+            there += [replace(_sober(one), part=(cut.column, name)) for one in own]
     return tuple(
         SliceDifference(*one.part, difference)
         for family in families(found, comparison.primary)
-        for one, difference in _adjusted(family, source, comparison.baseline)
+        for one, difference in _adjusted(family, sample, comparison.baseline)
     )
 
 
@@ -58,7 +53,7 @@ def _sober(one: Found) -> Found:
 
 
 def _adjusted(
-    family: dict[Measure, list[Found]], source: Rows, baseline: str | None
+    family: dict[Measure, list[Found]], sample: Sample, baseline: str | None
 ) -> Iterable[tuple[Found, Difference]]:
     """The differences of a family; those without a test are not of their number."""
     made: dict[int, Difference] = {}
@@ -69,7 +64,7 @@ def _adjusted(
         }
         of = {measure: own for measure, own in of.items() if own}
         if of:
-            rows = Family(of, source, baseline, source.settings, lambda *_: {}).adjusted(way)
+            rows = Family(of, sample, baseline, sample.settings, lambda *_: {}).adjusted(way)
             for measure, own in of.items():
                 made.update(zip(map(id, own), rows[measure], strict=True))
     return [(one, made[id(one)]) for own in family.values() for one in own]

@@ -21,7 +21,7 @@ from calipers.evaluate.classification import classification
 from calipers.evaluate.compare import check_option
 from calipers.evaluate.estimators import of_positive, rows_of
 from calipers.evaluate.regression import regression
-from calipers.evaluate.shared import MeasureNames, inference_of, make_settings
+from calipers.evaluation.options import MeasureNames, inference_of, make_settings
 from calipers.inference.settings import Settings
 from calipers.learning import answers, nested
 from calipers.learning.averaged import Averages, found, widened

@@ -13,7 +13,7 @@ import numpy as np
 from calipers.data.classes import coded
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import make_settings
+from calipers.evaluation.options import make_settings
 from calipers.inference import decomposed
 from calipers.inference.decomposed import Term
 from calipers.inference.limits import FEWEST_SETS

@@ -1,0 +1,87 @@
+"""Rows by what their columns are: some of them at a time, or all that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.counts import NOTHING, About, Repeats
+from calipers.evaluate.shared import as_clusters, as_order
+
+if TYPE_CHECKING:
+    from calipers.data.columns import Gathered
+    from calipers.data.confusions import Systems
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.time_order import TimeOrder
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows: of each role a column, or one of each system.
+
+    Columns are as they were given, and ``frequencies`` say how often each of their rows counts;
+    weights, clusters and the order in time are of the rows that count.
+    """
+
+    columns: Mapping[str, Any]
+    frequencies: Repeats
+    weights: FloatArray | None = None
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
+    #: The columns that the rows are cut by.
+    slices: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, role: str) -> Any:
+        """What is given of a role; None of one that is not given."""
+        return self.columns.get(role)
+
+    @property
+    def counted(self) -> Any:
+        """The rows given that count."""
+        places = self.frequencies.places
+        return slice(None) if places is None else places
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All rows, in memory, and what is known of them."""
+
+    batch: Batch
+    about: About = NOTHING
+    notes: Sequence[str] = ()
+    #: What a row is called.
+    named: Callable[[int], str] = str
+    #: The system of each row, where rows are the cells of confusion matrices.
+    of_systems: Systems | None = None
+
+    @classmethod
+    def of(
+        cls,
+        gathered: Gathered,
+        columns: Mapping[str, Any],
+        number: int,
+        *,
+        notes: Sequence[str] = (),
+        of_systems: Systems | None = None,
+    ) -> Table:
+        """Of columns by their roles, so many rows of them, as they were gathered."""
+        weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
+        frequencies = Repeats.of(columns.get("count"), number, weight)
+        weights = frequencies.weights(weight)
+        batch = Batch(
+            columns,
+            frequencies,
+            weights,
+            None if cluster is None else as_clusters(cluster, weights, frequencies),
+            as_order(time, frequencies),
+            frequencies.sliced(columns.get("slices")) or {},
+        )
+        return cls(
+            batch,
+            frequencies.about(gathered),
+            (*gathered.notes, *notes),
+            lambda row: gathered.named(frequencies.place(row)),
+            of_systems,
+        )

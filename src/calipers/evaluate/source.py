@@ -1,0 +1,109 @@
+"""The columns of an evaluation by their roles: of all rows in memory, or of a stream of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.arrays import as_array
+from calipers.data.classes import coded
+from calipers.data.columns import Gathered, gather
+from calipers.evaluate.batch import Table
+from calipers.evaluate.cuts import slice_columns
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
+from calipers.evaluate.shared import column_name, named_systems
+from calipers.evaluate.stream_columns import Columns, allowed, distinct, in_batches
+from calipers.evaluation.options import Options
+
+if TYPE_CHECKING:
+    from calipers.evaluate.problem import Problem
+    from calipers.results import Evaluation
+
+#: What rows may have beside what is true of them and what systems say, by role.
+OF_ROWS = ("weight", "count", "cluster", "time", "slices")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Columns by their roles, ``truth`` first; one of rows in memory, or those of a stream."""
+
+    options: Options
+    gathered: Gathered | None = None
+    stream: Columns | None = None
+
+    def labels(self, role: str) -> tuple[str, ...]:
+        """The distinct labels of a role, of whatever system, in the order in which they are found;
+        of a stream in a look at its columns."""
+        found: dict[str, None] = {}
+        for what, column in self._columns(role):
+            found |= dict.fromkeys(coded(column, what).names)
+        return tuple(found)
+
+    def _columns(self, role: str) -> list[tuple[str, Any]]:
+        if self.stream is None:
+            assert self.gathered is not None
+            named = named_systems(self.gathered.columns[role], role)
+            return [(column_name(role, name), column) for name, column in named.items()]
+        c = self.stream
+        given = {"": c.truth} if role == "truth" else c.said[role]
+        return [
+            (what, distinct(c.stream, column, what))
+            for what, column in ((column_name(role, n), x) for n, x in given.items())
+            if isinstance(column, str)
+        ]
+
+    def evaluate(self, problem: Problem) -> Evaluation:
+        """The evaluation of these columns."""
+        if self.stream is not None:
+            memory = allowed(self.options.memory, self.stream.stream)
+            return evaluate_stream(problem, self.stream, self.options, memory)
+        assert self.gathered is not None
+        columns = self.gathered.columns
+        number = len(as_array(columns["truth"], "truth"))
+        return evaluate_rows(problem, Table.of(self.gathered, columns, number), self.options)
+
+
+def open_source(arguments: Mapping[str, Any], *roles: str, wide: Collection[str] = ()) -> Source:
+    """The columns of an evaluation, wherever they are.
+
+    Parameters
+    ----------
+    arguments
+        Those of a verb by name: columns by their roles, the options, what else rows have (weights,
+        counts, clusters, times, slices), and ``data``, a table of which all may be given by name.
+    *roles
+        Which of them are the truth, and what systems say: a column, or a dict from systems to such.
+    wide
+        Roles that may have several columns in a table of their own.
+    """
+    options, data = Options.of(arguments), arguments.get("data")
+    columns = {role: arguments[role] for role in roles}
+    rows = {role: arguments.get(role) for role in OF_ROWS}
+    rows["slices"] = slice_columns(rows["slices"])
+    needed = (*columns.values(), rows["weight"], rows["cluster"])
+    if not in_batches(options.engine, options.memory, data, needed):
+        gathered = gather(
+            {**columns, **rows},
+            data=data,
+            by=options.id,
+            missing=options.missing,
+            wide=wide,
+            cost=options.cost,
+        )
+        return Source(options, gathered)
+    truth, *said = roles
+    stream = Columns.of(
+        data,
+        columns[truth],
+        {role: columns[role] for role in said},
+        rows["weight"],
+        rows["cluster"],
+        options.missing,
+        {"id": options.id, "cost": options.cost, "time": rows["time"]},
+        options.engine,
+        rows["slices"],
+        options.slice_bins,
+        rows["count"],
+    )
+    return Source(options, stream=stream)

@@ -1,0 +1,1 @@
+"""What every evaluation has in common, whatever its task and wherever its rows are."""
