@@ -445,3 +445,26 @@ def test_a_row_may_move_a_number_without_bounds() -> None:
     )
     assert ours.value == theirs.value
     assert ours.no_interval == "no_spread"
+
+
+@pytest.mark.parametrize("design", [{}, {"weight": "w"}])
+@pytest.mark.parametrize("said", [{"probability": ["p", "q"]}, {"predicted": ["called"]}])
+def test_findings_are_those_of_memory(said: Any, design: Any) -> None:
+    random = np.random.default_rng(1)
+    rare = random.random(ROWS) < 0.15
+    score = random.normal(size=ROWS) + 1.2 * rare
+    p = 1 / (1 + np.exp(-score))
+    data = {
+        "y": rare.astype(int),
+        "p": p,
+        "q": np.clip(p + random.normal(0, 0.1, ROWS), 0.001, 0.999),
+        "called": (score > 0).astype(int),
+        "w": random.random(ROWS) + 0.5,
+    }
+    ours, theirs = (
+        cal.classification("y", engine=engine, data=pa.table(data), **said, **design)
+        for engine in ("stream", "memory")
+    )
+    found = {(f.rule, f.systems, f.measures) for f in ours.findings}
+    assert found == {(f.rule, f.systems, f.measures) for f in theirs.findings}
+    assert len(found) > 2

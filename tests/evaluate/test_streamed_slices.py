@@ -190,3 +190,27 @@ def test_squares_have_the_default_of_memory_in_slices_and_pipes(weight: str | No
         assert a.default == pytest.approx(expected, rel=1e-12, nan_ok=True)
     once = cal.regression("y", "p", data=table.to_reader(), **asked)
     assert once["RMSE"].default == pytest.approx(theirs["RMSE"].default, rel=1e-12)
+
+
+@pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}])
+def test_systems_are_compared_within_slices(table: pa.Table, design: dict[str, Any]) -> None:
+    asked = {"slices": ["site", "half"], "data": table, "measures": ["Brier", "accuracy"], **design}
+    ours, theirs = (
+        cal.classification("y", probability=["p", "q"], engine=engine, **asked)
+        for engine in ("stream", "memory")
+    )
+    assert ours.slices is not None
+    assert theirs.slices is not None
+    assert len(ours.slices.differences) == len(theirs.slices.differences) > 0
+    for one, two in zip(ours.slices.differences, theirs.slices.differences, strict=True):
+        a, b = one.difference, two.difference
+        assert (one.column, one.slice, a.measure, a.system) == (
+            two.column,
+            two.slice,
+            b.measure,
+            b.system,
+        )
+        assert a.value == pytest.approx(b.value, abs=1e-12)
+        if design.get("cluster"):
+            assert (a.p, a.low, a.high) == pytest.approx((b.p, b.low, b.high), abs=1e-9)
+    assert not any("not compared" in note for note in ours.notes)

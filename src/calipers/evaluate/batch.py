@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.data.columns import Gathered
+from calipers.data.costs import NO_COSTS
 from calipers.data.counts import NOTHING, About, Repeats
 from calipers.evaluate.shared import as_clusters, as_order
 
 if TYPE_CHECKING:
-    from calipers.data.columns import Gathered
     from calipers.data.confusions import Systems
     from calipers.inference.clusters import Clusters
     from calipers.inference.time_order import TimeOrder
@@ -42,6 +43,18 @@ class Batch:
         """The rows given that count."""
         places = self.frequencies.places
         return slice(None) if places is None else places
+
+
+@dataclass(frozen=True, eq=False)
+class RowNames:
+    """What rows that count are called: by their ids, or by their places in what was given."""
+
+    gathered: Gathered
+    frequencies: Repeats
+
+    def __call__(self, row: int) -> str:
+        """What a row is called."""
+        return self.gathered.named(self.frequencies.place(row))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +95,6 @@ class Table:
             batch,
             frequencies.about(gathered),
             (*gathered.notes, *notes),
-            lambda row: gathered.named(frequencies.place(row)),
+            RowNames(replace(gathered, columns={}, costs=NO_COSTS), frequencies),
             of_systems,
         )

@@ -169,7 +169,7 @@ def evaluated(
             *missed,
         ),
         slices=slices,
-        findings=problem.findings(sample, (estimates, comparison, slices)) if sample.rows else (),
+        findings=problem.findings(sample, (estimates, comparison, slices)),
         provenance=provenance(
             problem.task, settings, conventions, options.inputs if inputs is None else inputs
         ),

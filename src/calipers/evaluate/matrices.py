@@ -47,6 +47,11 @@ class Matrices(Rows):
 
     apart: ClassVar[bool] = True
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That systems are compared as independent samples."""
+        return (NOTE,)
+
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:

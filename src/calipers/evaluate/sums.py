@@ -274,12 +274,12 @@ class Sums(Sample):
             for cut, of in zip(self.cuts, places, strict=True)
             for system in self.systems
         )
-        return slices_of(halves, self.measures, self.settings)
+        slices = slices_of(halves, self.measures, self.settings)
+        if comparison is None:
+            return slices
+        from calipers.evaluate.within import compared_within
 
-    def slice_notes(self, slices: Slices | None, comparison: Comparison | None) -> Sequence[str]:
-        """What a reader has to know of the slices."""
-        several = slices is not None and len(self.systems) > 1
-        return ("Systems are not compared within slices of a stream.",) if several else ()
+        return replace(slices, differences=compared_within(self, comparison))
 
     def parts(self) -> Iterator[tuple[Cut, str, Sums]]:
         """Each slice."""
