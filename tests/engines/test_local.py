@@ -17,7 +17,7 @@ from calipers.engines.passes import Passes
 from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error
-from calipers.statistics import Moments, NumberMoments
+from calipers.statistics import Moments, NumberMoments, Statistic
 from calipers.statistics.logits import SummedLogits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
@@ -71,7 +71,9 @@ def equal(a: Any, b: Any, tolerance: float) -> None:
     assert hasattr(a, "rows")
     for name, value in a._parts().items():
         other = getattr(b, name)
-        if isinstance(value, np.ndarray | float):
+        if isinstance(value, Statistic):
+            equal(value, other, tolerance)
+        elif isinstance(value, np.ndarray | float) or name == "cubes":
             assert other == pytest.approx(value, rel=tolerance, abs=tolerance), name
         else:
             assert other == value, name

@@ -3,6 +3,7 @@ refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
         (b"", "is damaged"),
         (b"y,p\n1,0.5\n", "is damaged"),
         (serialised.packed({"kind": "another"}), "holds other statistics"),
-        (serialised.packed({"kind": "a state of an evaluation", "version": 2}), "version 2"),
+        (serialised.packed({"kind": "a state of an evaluation", "version": 9}), "version 9"),
         (serialised.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
         (
             serialised.packed(
@@ -270,3 +271,32 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="read in batches"):
         cal.save_state(cal.classification([0, 1, 1], score=[0, 1, 2]), tmp_path / "c.state")
     assert not (tmp_path / "c.state").exists()
+
+
+def test_states_without_third_moments_are_read_and_say_delta(
+    table: pa.Table, tmp_path: Path
+) -> None:
+    """As version 1 wrote them; what is added to one has none either."""
+    from calipers.engines.work import Passed, Weighed
+    from calipers.statistics import Moments, SkewMoments
+
+    names = ["MAE", "RMSE"]
+    new = evaluated("numbers", table.slice(0, 400), measures=names)
+    cal.save_state(new, tmp_path / "new.state")
+    with (tmp_path / "new.state").open("rb") as stream:
+        tree = serialised.read(stream, also=(Passed, Weighed))
+    old = {
+        number: Moments(**{k: v for k, v in vars(of).items() if k in Moments.__annotations__})
+        if isinstance(of, SkewMoments)
+        else of
+        for number, of in tree["passed"].statistics.items()
+    }
+    tree |= {"version": 1, "passed": replace(tree["passed"], statistics=old)}
+    (tmp_path / "old.state").write_bytes(serialised.packed(tree))
+    cal.save_state(evaluated("numbers", table.slice(400), measures=names), tmp_path / "b.state")
+    whole = evaluated("numbers", table, measures=names)
+    for first, method in (("old.state", "delta"), ("new.state", "t, skewness-corrected")):
+        made = cal.merge_states([tmp_path / first, tmp_path / "b.state"])
+        for a, b in zip(made, whole, strict=True):
+            assert a.value == pytest.approx(b.value, rel=1e-12)
+            assert a.method.startswith(method)

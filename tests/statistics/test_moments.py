@@ -8,7 +8,7 @@ from operator import add
 import numpy as np
 import pytest
 
-from calipers.statistics import Moments
+from calipers.statistics import Moments, SkewMoments
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e9])
@@ -85,3 +85,35 @@ def test_infinite_values_make_no_warning() -> None:
     assert not np.isfinite(one.mean)
     assert not np.isfinite((one + Moments.from_rows(np.array([1.0]))).mean)
     assert not np.isfinite((one + one).mean)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_third_moments_merge_and_are_the_skewness_of_what_rows_move(
+    shift: float, weighted: bool
+) -> None:
+    generator = np.random.default_rng(5)
+    value = generator.exponential(size=1000) + shift
+    weight = generator.uniform(0.1, 3.0, 1000) if weighted else np.ones(1000)
+    pieces = np.array_split(np.arange(1000), 7)
+    merged = reduce(
+        add, [SkewMoments.from_rows(value[i], weight[i] if weighted else None) for i in pieces]
+    )
+    exact = value - shift  # as above
+    moved = weight * (exact - np.average(exact, weights=weight))
+    skewness = np.sum(moved**3) / np.sum(moved**2) ** 1.5
+    assert isinstance(merged, SkewMoments)
+    assert merged.skewness == pytest.approx(skewness, rel=1e-12 if shift == 0 else 1e-7)
+    # Of rows that weigh 2 each the same as of those that weigh 1.
+    twice = SkewMoments.from_rows(value, np.full(1000, 2.0)).in_units(2.0)
+    assert twice.skewness == pytest.approx(SkewMoments.from_rows(value).skewness, rel=1e-7)
+    assert twice.cubes[0] == 1000
+
+
+def test_moments_that_lack_third_ones_make_sums_that_lack_them() -> None:
+    value = np.array([1.0, 2.0, 4.0, 9.0])
+    third, plain = SkewMoments.from_rows(value[:2]), Moments.from_rows(value[2:])
+    for both in (third + plain, plain + third):
+        assert type(both) is Moments
+        assert both.mean == 4.0
+        assert both.m2 == pytest.approx(38.0)

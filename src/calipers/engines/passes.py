@@ -22,6 +22,7 @@ from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, S
 from calipers.inference import intervals
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
+from calipers.readings.losses import of_moments
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import Moments, ScoreTable
@@ -91,22 +92,24 @@ class Passes:
         made = of_statistic(own, statistic, settings, passed.rows, together=True)
         if made is None:
             return None
-        if isinstance(statistic, Moments) and (ends := getattr(one.over(own), "ends", None)):
-            made = replace(made, bounds=ends)
         if isinstance(statistic, ScoreTable) and not passed.clustered:
             made = with_replicates(applied(own, statistic), made, statistic)
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
-        error, clusters = made.error, None
         scale = self._scale(asked, own, made.value)
 
         def moved() -> Influence | None:
             found = self.influences.get(asked)
             return found if found is None or scale == 1 else scale * found
 
+        by_cluster = moved() if passed.clustered else None
+        if isinstance(statistic, Moments):
+            formula, ends = applied(own, statistic), getattr(one.over(own), "ends", None)
+            made = of_moments(formula, statistic, settings, passed.rows, ends, by_cluster)
+        error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
-            found = moved()
-            clusters = None if found is None else found.space.clusters
-            error = None if found is None else lambda: found.error
+            error = None if by_cluster is None else lambda: by_cluster.error
+            clusters = None if by_cluster is None else by_cluster.space.clusters
+            methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
         if error is None and not self.engine.again:
             # Of what has an influence, in which no row is looked up.
             known = like.influence(measure, self.moving.whole[asked]) is not None
@@ -118,7 +121,7 @@ class Passes:
             uneven=passed.weight.uneven,
             clusters=clusters,
             sizes=lambda: sizes,
-            methods={} if passed.clustered else made.methods,
+            methods=methods,
             reduced=True,
             law=None,
             replicates=None,

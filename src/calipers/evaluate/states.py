@@ -16,8 +16,8 @@ from calipers.engines.base import Engine, itself
 from calipers.engines.work import First, Passed
 from calipers.statistics import serialised
 
-#: What a file says that it is, and what that holds.
-KIND, VERSION = "a state of an evaluation", 1
+#: What a file says that it is, and what that holds. (States of version 1 have no third moments.)
+KIND, VERSION, READ = "a state of an evaluation", 2, (1, 2)
 
 #: What has to be the same where states are added up, and what messages call it.
 _ALIKE = {
@@ -86,7 +86,7 @@ class State:
             raise FileError(f"{where}: {error}; expected a file that {what}") from None
         if not isinstance(tree, dict) or tree.get("kind") != KIND:
             raise FileError(f"{where}: holds other statistics; expected a file that {what}")
-        if tree.get("version") != VERSION:
+        if tree.get("version") not in READ:
             raise FileError(
                 f"{where}: version {tree.get('version')} of states, expected {VERSION}; written by "
                 f"calipers {tree.get('calipers')}, this is {__version__}"

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.inference.intervals import Interval, missing
-from calipers.statistics import FloatArray, IntArray
+from calipers.statistics import FloatArray, Histogram
 
 METHOD = "Bayesian bootstrap"
 
-#: More different values than these are put together with their neighbours.
-MOST_VALUES = 1024
-
 
 def bayesian(
-    values: FloatArray, ends: tuple[float, float], level: float, weight: FloatArray | None = None
+    values: FloatArray | Histogram,
+    ends: tuple[float, float],
+    level: float,
+    weight: FloatArray | None = None,
 ) -> Interval:
     """The lower tail of the mean of ``values`` and half a unit at the lower of the ``ends``,
     counted by Dirichlet, and the upper tail of it with half a unit at the upper end; as far as the
@@ -39,8 +39,12 @@ def bayesian(
     added = _Added.of(values, weight)
     of = added.mean(ends)
     if of is None:
-        return missing(METHOD, "no_spread" if len(values) > 1 else "too_few_units")
-    mean = float(np.average(values, weights=weight))
+        rows = values.rows if isinstance(values, Histogram) else len(values)
+        return missing(METHOD, "no_spread" if rows > 1 else "too_few_units")
+    if isinstance(values, Histogram):
+        mean = float(np.average(values.mean, weights=values.sums))
+    else:
+        mean = float(np.average(values, weights=weight))
     limits = []
     for end, share in zip(ends, ((1 - level) / 2, (1 + level) / 2), strict=True):
         beside = added.mean((end,))  # None where all values are at that end
@@ -49,7 +53,9 @@ def bayesian(
     return Interval(limits[0], limits[1], METHOD, se=of.spread).around(mean)
 
 
-def upper(values: FloatArray, end: float, level: float, weight: FloatArray | None = None) -> float:
+def upper(
+    values: FloatArray | Histogram, end: float, level: float, weight: FloatArray | None = None
+) -> float:
     """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
     where all of them are one number, or the end is not known."""
     of = _Mean.of(values, (end,), weight)
@@ -84,34 +90,6 @@ def reach(apart: FloatArray, most: float = math.inf) -> float:
     return min(most, float(np.abs(apart).max()) * (1 + 2 / different))
 
 
-def _put_together(x: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Equal values as one, and neighbours where there are many: of each group its mean, what a unit
-    of it weighs, and how many there are by Kish's number, which is what the sum of their Gamma
-    numbers has for a shape. Without weights every unit weighs one."""
-    # Of many values a few rows tell that they are many.
-    if len(np.unique(x[: 8 * MOST_VALUES])) > MOST_VALUES:
-        place = _among_neighbours(x)
-    else:
-        distinct, place = np.unique(x, return_inverse=True)
-        place = _among_neighbours(x) if len(distinct) > MOST_VALUES else place.reshape(-1)
-    if w is None:
-        mass = np.bincount(place).astype(np.float64)
-        there = mass > 0
-        mass = mass[there]
-        return np.bincount(place, x)[there] / mass, np.ones(len(mass)), mass
-    # One after the other, so that no two products stand in memory at once.
-    sums, squares = np.bincount(place, w), np.bincount(place, w**2)
-    totals = np.bincount(place, w * x)
-    there = sums > 0
-    sums, squares, totals = sums[there], squares[there], totals[there]
-    return totals / sums, squares / sums, sums**2 / squares
-
-
-def _among_neighbours(x: FloatArray) -> IntArray:
-    low = x.min()
-    return np.asarray((x - low) / np.ptp(x) * (MOST_VALUES - 1), np.intp)
-
-
 class _Mean:
     """Σgwx/Σgw of numbers x with weights w, where the g are independent Gamma of these shapes.
     Within, x goes from 0 to 1."""
@@ -128,7 +106,10 @@ class _Mean:
 
     @classmethod
     def of(
-        cls, values: FloatArray, ends: tuple[float, ...], weight: FloatArray | None = None
+        cls,
+        values: FloatArray | Histogram,
+        ends: tuple[float, ...],
+        weight: FloatArray | None = None,
     ) -> _Mean | None:
         """Of values and half a unit at each of the ends; None where all of them are one number, or
         an end is not known."""
@@ -155,24 +136,15 @@ class _Added:
     most: float
 
     @classmethod
-    def of(cls, values: FloatArray, weight: FloatArray | None = None) -> _Added:
-        """Of values, rows of weight 0 aside."""
-        x, w = values, weight
-        if w is not None:
-            there = w > 0
-            if not there.all():
-                x, w = values[there], w[there]
-            # Strided weights would be added up in another order.
-            w = np.ascontiguousarray(w)
-        least, most = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
+    def of(cls, values: FloatArray | Histogram, weight: FloatArray | None = None) -> _Added:
+        """Of values, rows of weight 0 aside. Equal values are one, and neighbours where there are
+        many: of each group its mean, what a unit of it weighs, and how many there are by Kish's
+        number, which is what the sum of their Gamma numbers has for a shape."""
+        of = values if isinstance(values, Histogram) else Histogram.from_rows(values, weight)
         # An end weighs what a unit does of as many as there are by Kish's number.
-        end = 1.0 if w is None or not len(w) else float(np.square(w).sum() / w.sum())
-        if w is None or len(x) > MOST_VALUES:
-            finite = math.isfinite(most - least)
-            x, w, mass = _put_together(x, w) if finite else (x, np.ones(len(x)), np.ones(len(x)))
-        else:
-            mass = np.ones(len(x))
-        return cls(x, w / end, mass, least, most)
+        end = float(of.squares.sum() / of.sums.sum()) if len(of.sums) else 1.0
+        own = of.squares / of.sums
+        return cls(of.mean, own / end, of.sums / own, of.least, of.most)
 
     def mean(self, ends: tuple[float, ...]) -> _Mean | None:
         """With half a unit at each of the ends; None where all of them are one number, or an end is

@@ -8,6 +8,7 @@ import numpy as np
 
 from calipers.inference.intervals import ROUNDING, Interval, missing, t_of
 from calipers.statistics import FloatArray
+from calipers.statistics.histogram import MOST_OF_TAIL
 
 
 def skewed_t(
@@ -52,16 +53,17 @@ LEAST_INDEX, MOST_BEYOND = 2.2, 25.0
 FEWEST_OF_TAIL = 5
 
 
-def unseen_square(squares: FloatArray) -> float:
+def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
     """What a row beyond the largest of squares has in the mean, if the tail of their roots goes on
     as that of the largest √n does: x·α/(α − 2) of a Pareto tail from x on, with Hill's index α
-    (1975).
+    (1975). Of so many ``rows``, where the largest of them are enough.
 
     >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
     1.133
     """
     n, most = len(squares), float(squares.max(initial=0.0))
-    few = min(max(int(math.sqrt(n)), FEWEST_OF_TAIL), n - 1)
+    few = max(int(math.sqrt(n if rows is None else rows)), FEWEST_OF_TAIL)
+    few = min(few, MOST_OF_TAIL - 1, n - 1)
     index = LEAST_INDEX
     if few > 0:
         tail = np.partition(squares, n - 1 - few)[n - 1 - few :]

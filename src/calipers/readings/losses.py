@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means, weighted_means
 from calipers.inference.spaces import Error, Influence, OfMeans
 from calipers.measures.regression import SQUARES
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -39,6 +39,23 @@ class Losses:
         """Their moments."""
         return Moments.from_rows(self.values, self.weight)
 
+    def added(self, measure: MeasureLike) -> SkewMoments:
+        """What batches of them add up to for a measure: with how values are spread, where its
+        interval takes that."""
+
+        def made() -> SkewMoments:
+            moments = SkewMoments.from_rows(self.values, self.weight)
+            if self.clusters is not None or not (squares or bounded):
+                return moments
+            spread = Histogram.from_rows(self.values, self.weight, largest=squares)
+            return replace(moments, spread=spread)
+
+        squares, definition = of_squares(measure), measure.definition
+        ends = definition.range if self.ends is None else self.ends
+        bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
+        bounded &= _is_mean(measure) and definition.hits is None
+        return kept(self, ("added", squares, bounded), made)
+
     def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
         """The reading of a measure of their mean."""
         rows = self.values, self.weight, self.clusters, self.settings
@@ -54,16 +71,32 @@ class Losses:
         return influence(measure, self.values, self.weight, self.clusters, whole)
 
 
-def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows: int) -> Reading:
-    """What the moments of a value per row say of a measure of its mean."""
+def of_moments(
+    measure: MeasureLike,
+    moments: Moments,
+    settings: Settings,
+    rows: int,
+    ends: tuple[float, float] | None = None,
+    by_cluster: Influence | None = None,
+) -> Reading:
+    """What the moments of a value per row say of a measure of its mean; with third ones also its
+    limits, where rows are gone. ``ends`` is what values can be, where that is narrower than the
+    range of the measure; ``by_cluster`` how much each cluster moves the measure."""
     value, definition = float(measure.apply(moments)), measure.definition
     rate = slope(measure, value, moments)
+    bounds = definition.range if ends is None else ends
+    known: dict[str, Any] = {}
+    if isinstance(moments, SkewMoments):
+        of = _OfMean(measure, moments, bounds)
+        if by_cluster is not None:
+            of = _OfClusters(measure, moments, bounds, by_cluster)
+        known = {"skew": lambda: abs(of.skewness), "methods": of.methods()}
     return Reading(
         value=value,
         kind="mean of a value per row",
         settings=settings,
         n=rows,
-        bounds=definition.range,
+        bounds=bounds,
         # Of rows without a finite value those are the reason, and not all that there are.
         undefined=reasons(measure, moments, moments.infinite or rows),
         higher_is_better=definition.higher_is_better,
@@ -71,6 +104,7 @@ def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows:
         error=lambda: Error(rate * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
         far_end=definition.interval == "far_end",
+        **known,
     )
 
 
@@ -105,8 +139,7 @@ def of_losses(
     there. The units test that means do not differ, which is not the same of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
-    made = of_moments(measure, moments, settings, len(loss))
-    made = made if ends is None else replace(made, bounds=ends)
+    made = of_moments(measure, moments, settings, len(loss), ends)
     of = _Losses(measure, moments, loss, weight, clusters, settings, made.bounds)
 
     return replace(
@@ -163,54 +196,43 @@ def slope(measure: MeasureLike, value: float, moments: Moments) -> float:
     return 1.0
 
 
-class _Losses:
-    """The intervals that a measure of a mean has of its own."""
+class _OfMean:
+    """The intervals that a measure of a mean has of its own, by moments of independent rows."""
 
-    def __init__(
-        self,
-        measure: MeasureLike,
-        moments: Moments,
-        loss: FloatArray,
-        weight: FloatArray | None,
-        clusters: Clusters | None,
-        settings: Settings,
-        bounds: tuple[float, float],
-    ) -> None:
-        self.measure, self.moments, self.loss, self.weight = measure, moments, loss, weight
-        self.clusters, self.settings, self.bounds = clusters, settings, bounds
+    clusters: Clusters | None = None
+
+    def __init__(self, measure: MeasureLike, moments: Moments, bounds: tuple[float, float]) -> None:
+        self.measure, self.moments, self.bounds = measure, moments, bounds
         self.kind = measure.definition.interval
 
     def at(self, means: FloatArray) -> FloatArray:
         """The measure, were the mean another."""
         return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
 
-    def replicates(self) -> FloatArray:
-        """Of the bootstrap of rows, or of their clusters."""
-        column = self.loss[:, None]
-        return self.at(row_means(column, self.weight, self.settings, self.clusters)[:, 0])
-
     def methods(self) -> dict[str, Limits]:
-        """By name, but for the bootstraps of all."""
+        """By name, but for those that take rows."""
         made: dict[str, Limits] = {"delta": self.by_error, "hall": self.skewed}
         if self.kind == "root_mean":
             made["chi-square"] = self.chi_square
         else:
             made["student"] = self.student
-        if _is_mean(self.measure) and np.isfinite(self.bounds).all():
-            made["bayesian"] = self.bayesian
-        if self.clusters is None:
-            made["studentised"] = self.studentised
+        spread = self.spread
+        if spread is not None and _is_mean(self.measure) and np.isfinite(self.bounds).all():
+            made["bayesian"] = lambda level: dirichlet.bayesian(spread, self.bounds, level)
         return made
+
+    @property
+    def spread(self) -> Histogram | None:
+        """How the values are spread, where that is known without them."""
+        independent = isinstance(self.moments, SkewMoments) and self.clusters is None
+        return self.moments.spread if independent else None  # type: ignore[attr-defined]
 
     @cached_property
     def skewness(self) -> float:
         """The skewness of rows, or of sums by cluster, over √n, by which the mean is not normal."""
-        mean, loss = self.moments.mean, self.loss
-        if not np.isfinite(mean):
-            return 0.0
-        if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
-            loss = np.where(self.weight > 0, loss, mean)
-        return intervals.skewness(Units(loss, self.weight, self.clusters).moved)
+        moments = self.moments
+        known = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
+        return moments.skewness if known else 0.0  # type: ignore[attr-defined]
 
     def skewed(self, level: float) -> Interval:
         """Student's t, corrected for skewness."""
@@ -220,28 +242,19 @@ class _Losses:
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
         made = means.skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
         if self.clusters is None and made.reason is None and of_squares(self.measure):
-            high = dirichlet.upper(self.loss, means.unseen_square(self._used), level, self.weight)
+            high = self.unseen(level)
             made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
         if self.clusters is not None and self.clusters.number < 2:
             return intervals.missing(made.method, "too_few_clusters")
         return self.of_limits(self.named(made))
 
-    @property
-    def _used(self) -> FloatArray:
-        """The values of rows that weigh anything."""
-        return self.loss if self.weight is None else self.loss[self.weight > 0]
-
-    def bayesian(self, level: float) -> Interval:
-        """Of values that have ends; of clusters by their means."""
-        values, weight = self.loss, self.weight
-        if self.clusters is not None:
-            if self.clusters.number < 2:
-                return intervals.missing(dirichlet.METHOD, "too_few_clusters")
-            sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
-            sums = sums[sums[:, 1] > 0]
-            values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
-        made = dirichlet.bayesian(values, self.bounds, level, weight)
-        return self.named(made)
+    def unseen(self, level: float) -> float:
+        """How high a mean of squares may be for half a row beyond the largest; NaN where it is not
+        known how they are spread."""
+        if self.spread is None:
+            return float("nan")
+        end = means.unseen_square(self.spread.largest, self.spread.rows)
+        return dirichlet.upper(self.spread, end, level)
 
     def named(self, made: Interval) -> Interval:
         """Whose method says how many clusters there are."""
@@ -263,15 +276,17 @@ class _Losses:
     @property
     def mean_error(self) -> float:
         """The standard error of the mean."""
-        if self.clusters is not None:
-            return self.clusters.mean_error(self.loss).se
         return self.moments.standard_error
 
     @property
     def error(self) -> float:
         """That of the measure."""
-        value = float(self.measure.apply(self.moments))
-        return slope(self.measure, value, self.moments) * self.mean_error
+        return self.rate * self.mean_error
+
+    @property
+    def rate(self) -> float:
+        """How fast the measure rises with the mean."""
+        return slope(self.measure, float(self.measure.apply(self.moments)), self.moments)
 
     def by_error(self, level: float) -> Interval:
         """From the standard error of the mean."""
@@ -310,10 +325,116 @@ class _Losses:
         if self.clusters is not None:
             return None
         mean = self.moments.mean
-        fourth = Moments.from_rows(np.square(self.loss), self.weight).mean
-        kurtosis = fourth / mean**2 if mean > 0 else 3.0
+        kurtosis = self.fourth / mean**2 if mean > 0 else 3.0
         root = float(self.measure.apply(self.moments))
         return intervals.chi_square(root, self.moments.effective_size, kurtosis, level)
+
+    @property
+    def fourth(self) -> float:
+        """The mean of the squares of what the mean is of."""
+        moments = self.moments
+        return moments.m2 / moments.weight + moments.mean**2
+
+
+class _OfClusters(_OfMean):
+    """The same by moments of clustered rows, of which it is known how much each cluster moves the
+    measure."""
+
+    def __init__(
+        self,
+        measure: MeasureLike,
+        moments: Moments,
+        bounds: tuple[float, float],
+        by_cluster: Influence,
+    ) -> None:
+        super().__init__(measure, moments, bounds)
+        self.by_cluster, self.clusters = by_cluster, by_cluster.space.clusters
+
+    @cached_property
+    def skewness(self) -> float:
+        """Of sums by cluster."""
+        return intervals.skewness(self.by_cluster.moved)
+
+    @property
+    def mean_error(self) -> float:
+        """By clusters."""
+        return self.by_cluster.error.se / self.rate
+
+
+class _Losses(_OfMean):
+    """The same of rows that are here."""
+
+    def __init__(
+        self,
+        measure: MeasureLike,
+        moments: Moments,
+        loss: FloatArray,
+        weight: FloatArray | None,
+        clusters: Clusters | None,
+        settings: Settings,
+        bounds: tuple[float, float],
+    ) -> None:
+        super().__init__(measure, moments, bounds)
+        self.loss, self.weight = loss, weight
+        self.clusters, self.settings = clusters, settings
+
+    def replicates(self) -> FloatArray:
+        """Of the bootstrap of rows, or of their clusters."""
+        column = self.loss[:, None]
+        return self.at(row_means(column, self.weight, self.settings, self.clusters)[:, 0])
+
+    def methods(self) -> dict[str, Limits]:
+        """By name, but for the bootstraps of all."""
+        made = super().methods()
+        if _is_mean(self.measure) and np.isfinite(self.bounds).all():
+            made["bayesian"] = self.bayesian
+        if self.clusters is None:
+            made["studentised"] = self.studentised
+        return made
+
+    @cached_property
+    def skewness(self) -> float:
+        """Of rows, or of sums by cluster."""
+        mean, loss = self.moments.mean, self.loss
+        if not np.isfinite(mean):
+            return 0.0
+        if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
+            loss = np.where(self.weight > 0, loss, mean)
+        return intervals.skewness(Units(loss, self.weight, self.clusters).moved)
+
+    def unseen(self, level: float) -> float:
+        """By half a row beyond the largest."""
+        end = means.unseen_square(self._used)
+        return dirichlet.upper(self.loss, end, level, self.weight)
+
+    @property
+    def _used(self) -> FloatArray:
+        """The values of rows that weigh anything."""
+        return self.loss if self.weight is None else self.loss[self.weight > 0]
+
+    @property
+    def mean_error(self) -> float:
+        """By rows, or clusters."""
+        if self.clusters is not None:
+            return self.clusters.mean_error(self.loss).se
+        return super().mean_error
+
+    @property
+    def fourth(self) -> float:
+        """By rows."""
+        return Moments.from_rows(np.square(self.loss), self.weight).mean
+
+    def bayesian(self, level: float) -> Interval:
+        """Of values that have ends; of clusters by their means."""
+        values, weight = self.loss, self.weight
+        if self.clusters is not None:
+            if self.clusters.number < 2:
+                return intervals.missing(dirichlet.METHOD, "too_few_clusters")
+            sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
+            sums = sums[sums[:, 1] > 0]
+            values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
+        made = dirichlet.bayesian(values, self.bounds, level, weight)
+        return self.named(made)
 
     def left_out(self) -> tuple[FloatArray, None]:
         """How much each row, or cluster, moves the value by being left out."""

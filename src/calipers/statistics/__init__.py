@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.groups import GroupedRankings
-    from calipers.statistics.moments import Moments
+    from calipers.statistics.histogram import Histogram
+    from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.numbers import NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
     from calipers.statistics.quantiles import QuantileRows
@@ -37,7 +38,8 @@ _HOMES = {
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "groups": "GroupedRankings",
-    "moments": "Moments",
+    "histogram": "Histogram",
+    "moments": "Moments, SkewMoments",
     "numbers": "NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
@@ -58,6 +60,7 @@ __all__ = [
     "ContingencyTable",
     "FloatArray",
     "GroupedRankings",
+    "Histogram",
     "IntArray",
     "JudgedRankings",
     "LabelMatrices",
@@ -72,6 +75,7 @@ __all__ = [
     "ScoreParts",
     "ScoreTable",
     "Separations",
+    "SkewMoments",
     "Statistic",
     "all_but_one",
     "confusion_matrix",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.statistics.base import FloatArray, Statistic, dot, kish
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from calipers.statistics.histogram import Histogram
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ class Moments(Statistic):
             squares = float(square.sum())
             return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
 
-    def __add__(self, other: Self) -> Self:
+    def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         mean = self.mean + share * (other.mean - self.mean)
         a, b = self._moved(mean), other._moved(mean)
-        return type(self)(
+        return Moments(
             self.rows + other.rows,
             weight,
             mean,
@@ -100,6 +102,71 @@ class Moments(Statistic):
         if n <= 1:
             return float("nan")
         return float(np.sqrt(max(self.v2, 0.0) * n / (n - 1)) / self.weight)
+
+
+@dataclass(frozen=True)
+class SkewMoments(Moments):
+    """Moments with the third ones that the skewness of a weighted mean takes: ``cubes`` are
+    Σw³(x − mean)^k for k = 0 … 3; and with how the values are ``spread``, where an interval takes
+    that. Together with moments that lack them they are moments.
+
+    >>> values = np.array([1.0, 2.0, 2.0, 9.0])
+    >>> whole = SkewMoments.from_rows(values)
+    >>> parts = SkewMoments.from_rows(values[:1]) + SkewMoments.from_rows(values[1:])
+    >>> round(whole.skewness, 6), round(parts.skewness, 6)
+    (0.540672, 0.540672)
+    """
+
+    cubes: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    spread: Histogram | None = None
+
+    @classmethod
+    def from_rows(cls, value: FloatArray, weight: FloatArray | None = None) -> Self:
+        """The moments of one value per row."""
+        made = super().from_rows(value, weight)
+        if weight is not None:
+            there = weight > 0
+            value, weight = value[there], weight[there]
+        with np.errstate(invalid="ignore", over="ignore"):  # values may be infinite
+            apart = np.asarray(value, np.float64) - made.mean
+            square = np.square(apart)
+            if weight is None:
+                sums = float(len(value)), float(apart.sum()), float(square.sum())
+                return replace(made, cubes=(*sums, dot(square, apart)))
+            cube = weight**3
+            sums = float(cube.sum()), dot(cube, apart), dot(cube, square)
+            square *= apart
+            return replace(made, cubes=(*sums, dot(cube, square)))
+
+    def __add__(self, other: Moments) -> Moments:
+        made = super().__add__(other)
+        if not isinstance(other, SkewMoments):
+            return made
+        both = zip(self._cubes_about(made.mean), other._cubes_about(made.mean), strict=True)
+        cubes: Any = tuple(one + two for one, two in both)
+        known = self.spread is not None and other.spread is not None
+        spread = self.spread + other.spread if known else None  # type: ignore[operator]
+        return SkewMoments(**made._parts(), cubes=cubes, spread=spread)
+
+    def _cubes_about(self, centre: float) -> tuple[float, float, float, float]:
+        step, (none, one, two, three) = self.mean - centre, self.cubes
+        return (
+            none,
+            one + none * step,
+            two + 2 * one * step + none * step * step,
+            three + 3 * two * step + 3 * one * step * step + none * step * step * step,
+        )
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        cubes: Any = (self.weight / weight, *(of / weight**3 for of in self.cubes[1:]))
+        spread = None if self.spread is None else self.spread.in_units(weight)
+        return replace(super().in_units(weight), cubes=cubes, spread=spread)
+
+    @property
+    def skewness(self) -> float:
+        """The skewness over √n of how much rows move the mean, 0 where nothing varies."""
+        return float(self.cubes[3] / self.v2**1.5) if self.v2 > 0 else 0.0
 
 
 def _infinite(mean: float, value: FloatArray) -> int:

@@ -97,9 +97,12 @@ class System:
         return None if sample is None else sample.statistic
 
     def added(self, measure: Measure) -> Statistic | None:
-        """What batches of rows add up to for a measure: its statistic, unless another one that
-        stays small says the same."""
-        return self.statistic(measure)
+        """What batches of rows add up to for a measure: its statistic, unless another one says more
+        where rows are gone, or stays small and says the same."""
+        system, own = self.asked(measure)
+        sample = system.over(own)
+        added = getattr(sample, "added", None)
+        return self.statistic(measure) if added is None else added(own)  # type: ignore[no-any-return]
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure, and how it varies."""

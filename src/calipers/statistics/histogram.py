@@ -1,0 +1,171 @@
+"""How values are spread, in bounded memory: which there are while they are few, else bins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.lazily import numpy as np
+from calipers.statistics.base import FloatArray, IntArray, Statistic
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+#: More different values than these are put into bins, of which there are no more.
+MOST_VALUES = 1024
+
+#: So many of the largest values are kept, where these are asked for.
+MOST_OF_TAIL = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Statistic):
+    """The mean, Σw and Σw² of the rows of each of at most :data:`MOST_VALUES` groups: of each row
+    that has a weight while they are few (``single``), of each distinct value while these are, else
+    of each bin ``cell``·width ≤ x < (``cell`` + 1)·width. The width is a power of two, the least
+    with which the bins suffice for the range, so that the same rows make the same bins however they
+    come in batches. ``largest`` are the largest of the values, where they are kept.
+
+    >>> few = Histogram.from_rows(np.array([0.0, 1.0, 1.0]))
+    >>> few.mean.tolist(), few.sums.tolist()
+    ([0.0, 1.0], [1.0, 2.0])
+    >>> many = Histogram.from_rows(np.arange(1500.0)) + Histogram.from_rows(np.arange(1500.0, 3000))
+    >>> many.width, len(many.mean), many.sums.sum()
+    (4.0, 750, 3000.0)
+    """
+
+    rows: int
+    least: float
+    most: float
+    width: float
+    single: bool
+    kept: int
+    mean: FloatArray
+    sums: FloatArray
+    squares: FloatArray
+    cell: IntArray
+    largest: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls, values: FloatArray, weight: FloatArray | None = None, *, largest: bool = False
+    ) -> Self:
+        """Of values, rows of weight 0 aside."""
+        x = np.asarray(values, np.float64)
+        if weight is not None:
+            there = weight > 0
+            if not there.all():
+                x, weight = x[there], weight[there]
+            # Strided weights would be added up in another order.
+            weight = np.ascontiguousarray(weight)
+        kept = MOST_OF_TAIL if largest else 0
+        least, most = float(x.min(initial=math.inf)), float(x.max(initial=-math.inf))
+        none, no_cell = np.zeros(0), np.zeros(0, np.int64)
+        tail = _largest(x, kept)
+        made = cls(len(x), least, most, 0.0, single=False, kept=kept, mean=none,
+                   sums=none, squares=none, cell=no_cell, largest=tail)  # fmt: skip
+        if not made.bounded:
+            return made
+        ones = np.ones(len(x)) if weight is None else weight
+        if weight is not None and len(x) <= MOST_VALUES:
+            return replace(made, single=True, mean=x, sums=ones, squares=np.square(ones))
+        return made._together(x, weight, None if weight is None else np.square(weight))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are values, all of them finite."""
+        return math.isfinite(self.most - self.least)
+
+    def __add__(self, other: Self) -> Self:
+        ends = min(self.least, other.least), max(self.most, other.most)
+        tail = _largest(np.concatenate([self.largest, other.largest]), self.kept)
+        made = replace(self, rows=self.rows + other.rows, least=ends[0], most=ends[1], largest=tail)
+        if not other.rows or not self.rows:
+            return replace(other if other.rows else self, largest=tail)
+        if not made.bounded:
+            none = np.zeros(0)
+            return replace(made, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
+        x, sums, squares = (
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("mean", "sums", "squares")
+        )
+        single = self.single and other.single
+        if single and made.rows <= MOST_VALUES:
+            return replace(made, mean=x, sums=sums, squares=squares)
+        made = replace(made, single=False)
+        if not (self.width or other.width):
+            return made._together(x, sums, squares)
+        width = _width(*ends)
+        return made._binned(np.concatenate([self._cells(width), other._cells(width)]), width,
+                            x, sums, squares)  # fmt: skip
+
+    def _cells(self, width: float) -> IntArray:
+        """The bin of each group, of bins that are no finer."""
+        if not self.width:
+            return np.floor(self.mean / width).astype(np.int64)
+        return self.cell // round(width / self.width)
+
+    def _together(self, x: FloatArray, sums: FloatArray | None, squares: FloatArray | None) -> Self:
+        """Equal values as one; where they are many, those of each bin."""
+        # Of many values a few rows tell that they are many.
+        if len(np.unique(x[: 8 * MOST_VALUES])) <= MOST_VALUES:
+            distinct, place = np.unique(x, return_inverse=True)
+            if len(distinct) <= MOST_VALUES:
+                own = _sums(place.reshape(-1), sums, squares, len(distinct))
+                return replace(self, width=0.0, single=False, mean=distinct, sums=own[0],
+                               squares=own[1], cell=np.zeros(0, np.int64))  # fmt: skip
+        width = _width(self.least, self.most)
+        return self._binned(np.floor(x / width).astype(np.int64), width, x, sums, squares)
+
+    def _binned(
+        self,
+        cell: IntArray,
+        width: float,
+        x: FloatArray,
+        sums: FloatArray | None,
+        squares: FloatArray | None,
+    ) -> Self:
+        first = math.floor(self.least / width)
+        place, number = cell - first, math.floor(self.most / width) - first + 1
+        weighed, of_squares = _sums(place, sums, squares, number)
+        total = np.bincount(place, x if sums is None else sums * x, number)
+        there = np.flatnonzero(weighed)
+        return replace(
+            self,
+            width=width,
+            single=False,
+            mean=total[there] / weighed[there],
+            sums=weighed[there],
+            squares=of_squares[there],
+            cell=there + first,
+        )
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        made = replace(self, sums=np.rint(self.sums / weight))
+        made = replace(made, squares=made.sums)
+        return made._together(made.mean, made.sums, made.squares) if self.single else made
+
+
+def _sums(
+    place: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
+) -> tuple[FloatArray, FloatArray]:
+    made = np.bincount(place, sums, number).astype(np.float64)
+    return made, made if squares is None else np.bincount(place, squares, number)
+
+
+def _width(least: float, most: float) -> float:
+    """The least power of two with which so many bins hold the range."""
+    width = 2.0 ** (math.frexp((most - least) / MOST_VALUES)[1] - 1)
+    while math.floor(most / width) - math.floor(least / width) >= MOST_VALUES:
+        width *= 2
+    return width
+
+
+def _largest(x: FloatArray, kept: int) -> FloatArray:
+    """So many of the largest."""
+    if len(x) <= kept or not kept:
+        return x[: len(x) if kept else 0]
+    return np.asarray(np.partition(x, len(x) - kept)[len(x) - kept :])
