@@ -162,6 +162,13 @@ def test_numbers_are_as_in_memory(path: Path, design: str) -> None:
     equal(ours, theirs)
 
 
+@pytest.mark.parametrize("interval", ["bootstrap", "bca", "stratified"])
+def test_comparing_anew_draws_no_rows(path: Path, interval: str) -> None:
+    ev = cal.classification("y", score=["near", "far"], data=path, engine="stream")
+    with pytest.raises(InputError, match="draws rows anew, which takes engine='memory'"):
+        ev.compare(interval=interval)
+
+
 @pytest.mark.parametrize("level", [0.9, 0.99])
 def test_comparing_anew_asks_the_stream_again(path: Path, level: float) -> None:
     ours, theirs = (
@@ -290,6 +297,9 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
         ({"score": np.arange(3)}, "takes the name of a column"),
         ({"interval": "bootstrap"}, "draws rows anew"),
+        ({"interval": "bca"}, "interval='bca' draws rows anew"),
+        ({"interval": "wilson, percentile"}, "draws rows anew"),
+        ({"interval": ["studentised", "analytic"]}, "draws rows anew"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
         ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is no class"),

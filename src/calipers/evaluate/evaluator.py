@@ -112,17 +112,13 @@ def evaluate_stream(
 
 def _check_stream(sample: Any, options: Options) -> None:
     """That nothing is asked for that takes the rows themselves."""
-    baseline, settings, name = options.baseline, options.settings, sample.engine.name
+    baseline, name = options.baseline, sample.engine.name
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
             "baseline: a system of another day is compared row by row, which takes all rows in "
             "memory; name one of the systems"
         )
-    if settings.prefers_bootstrap or any("bootstrap" in method for method in settings.methods):
-        raise InputError(
-            f"interval={settings.asked!r} draws rows anew, which takes engine='memory'; a stream "
-            "has 'auto', 'analytic' and 'none'"
-        )
+    sample.check_drawn(options.settings)
     if not sample.passes.passed.weight.total > 0:
         raise InputError(f"{name}: weight: all weights are 0")
 

@@ -22,6 +22,7 @@ from calipers.evaluate.stream_cuts import Slicing, slicings
 from calipers.evaluate.stream_memory import Within
 from calipers.evaluate.stream_rows import BuildSystems, Read
 from calipers.evaluate.streamed_slices import Group, Outside, once_made
+from calipers.inference.policy import DRAWN
 from calipers.once import cached_property
 from calipers.progress import over
 from calipers.readings.whole import of_statistic
@@ -180,11 +181,20 @@ class Sums(Sample):
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
         """The first system of each pair minus the second on every measure that has a direction."""
+        self.check_drawn(settings)
         for pair in pairs:
             for measure in self.directed:
                 first, second = (self.passes.reading(name, measure, settings) for name in pair)
                 if first is not None and second is not None:
                     yield pair, measure, first - second
+
+    def check_drawn(self, settings: Settings) -> None:
+        """That no interval is asked for that draws rows, which are gone."""
+        if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
+            raise InputError(
+                f"interval={settings.asked!r} draws rows anew, which takes engine='memory'; a "
+                "stream has 'auto', 'analytic' and 'none', and methods that draw nothing"
+            )
 
     # --- The rows --------------------------------------------------------------------------------
 
