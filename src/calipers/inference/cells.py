@@ -171,8 +171,14 @@ class Cells:
 
     @property
     def alike(self) -> bool:
-        """The same, where weights may be alike without being one."""
-        return self.clusters is None and (self.weight is None or not np.ptp(self.weight) > 0)
+        """The same, where weights may be alike without being one; of rows that are gone by what the
+        cells hold."""
+        if self.clusters is not None or self.squares is self.counts:
+            return self.clusters is None
+        if self.weight is not None:
+            return not np.ptp(self.weight) > 0
+        each = self.squares / self.counts
+        return bool(np.ptp(each) <= ROUNDING * each.max(initial=0.0))
 
     @property
     def dense(self) -> bool:

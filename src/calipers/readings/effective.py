@@ -110,11 +110,9 @@ def of_classes(
         low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
     truth, predicted = np.divmod(cells.place, matrix.classes)
-    total = squared = rows_of(matrix)
-    if cells.clusters is not None:
-        squared = cells.squares_by_class()
-    elif cells.weight is not None:
-        squared = rows_of(matrix.squared)
+    total = rows_of(matrix)
+    by_cluster = cells.clusters is not None
+    squared = cells.squares_by_class() if by_cluster else rows_of(matrix.squared)
     units = np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
 
     def squares(by_count: FloatArray) -> float:
