@@ -162,6 +162,39 @@ def test_numbers_are_as_in_memory(path: Path, design: str) -> None:
     equal(ours, theirs)
 
 
+@designs
+def test_the_paired_t_of_units_that_are_gone(path: Path, table: pa.Table, design: str) -> None:
+    """Asked for by name it is that of memory, with its effect size; of rows that count alike the
+    text-book one."""
+    from scipy.stats import ttest_rel
+
+    asked = {"measures": ["MSE", "MAE", "RMSE"], **DESIGNS[design]}
+    ours, theirs = (
+        cal.regression("real", ["guess", "other"], data=path, engine=engine, **asked).compare(
+            test="t", adjust="none"
+        )
+        for engine in ("stream", "memory")
+    )
+    for a, b in zip(ours.differences, theirs.differences, strict=True):
+        assert (a.measure, a.test, a.method) == (b.measure, b.test, b.method)
+        assert a.test.startswith("paired t")
+        found, known = ((d.value, d.low, d.high, d.p) for d in (a, b))
+        assert found == pytest.approx(known, rel=1e-9, nan_ok=True), a.measure
+        if design == "plain":
+            assert a.effect == pytest.approx(b.effect, rel=1e-9)
+    if design == "plain":
+        near, far = (np.abs(table[n].to_numpy() - table["real"].to_numpy())
+                     for n in ("guess", "other"))  # fmt: skip
+        known = [ttest_rel(near**2, far**2).pvalue, ttest_rel(near, far).pvalue]
+        assert [d.p for d in ours.differences[:2]] == pytest.approx(known, rel=1e-9)
+
+
+def test_a_test_that_takes_rows_says_so(path: Path) -> None:
+    ev = cal.regression("real", ["guess", "other"], data=path, engine="stream")
+    with pytest.raises(InputError, match="none of the measures; it may take all rows"):
+        ev.compare(test="wilcoxon")
+
+
 @pytest.mark.parametrize("interval", ["bootstrap", "bca", "stratified"])
 def test_comparing_anew_draws_no_rows(path: Path, interval: str) -> None:
     ev = cal.classification("y", score=["near", "far"], data=path, engine="stream")

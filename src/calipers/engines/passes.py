@@ -20,9 +20,10 @@ from calipers.engines.local import Local
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
 from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, Second
 from calipers.inference import intervals
+from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
-from calipers.readings.losses import of_moments
+from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import Moments, ScoreTable
@@ -105,6 +106,15 @@ class Passes:
         if isinstance(statistic, Moments):
             formula, ends = applied(own, statistic), getattr(one.over(own), "ends", None)
             made = of_moments(formula, statistic, settings, passed.rows, ends, by_cluster)
+            if self.engine.again:
+                rate = slope(formula, made.value, statistic)
+                units = SummedUnits(
+                    statistic.mean,
+                    statistic.effective_size,
+                    lambda: None if (of := moved()) is None else (1 / rate) * of,
+                    weighted=passed.weight.uneven or self.unit != 1,
+                )
+                made = replace(made, units=units, units_make_value=is_mean(formula))
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error

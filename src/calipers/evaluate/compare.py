@@ -21,7 +21,7 @@ from calipers.inference.forecasts import DIEBOLD_MARIANO
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure
 from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, Units
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, in_each_task
 from calipers.measures.precision_recall import TASK
@@ -266,7 +266,7 @@ class Asked:
     ) -> dict[Measure, list[Found]]:
         """What is known of each difference, by measure."""
         of: dict[Measure, list[Found]] = {}
-        applies, weighted, apart = False, False, False
+        applies, weighted, apart, gone = False, False, False, False
         # One after another: what a difference has drawn goes with it.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
@@ -274,7 +274,8 @@ class Asked:
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test, asked.horizon)
             apart = apart or reading.apart is not None
-            weighted = weighted or (reading.units is not None and not reading.units.plain)
+            weighted = weighted or (isinstance(reading.units, Units) and not reading.units.plain)
+            gone = gone or reading.reduced
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
@@ -283,6 +284,8 @@ class Asked:
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
+            if gone:
+                why = "; it may take all rows, which takes engine='memory'"
             if apart:
                 why = "; independent samples have 'auto', 'bootstrap' and 'normal'"
             elif self.question.test == DIEBOLD_MARIANO:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.inference.reading import Reading, Units
 from calipers.inference.spaces import NAN, Error
 
 if TYPE_CHECKING:
-    from calipers.inference.reading import Reading
     from calipers.statistics import FloatArray
 
 #: What the test is called where it is asked for.
@@ -55,7 +55,7 @@ def applies(reading: Reading, horizon: int) -> bool:
     """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
     one step only where rows have an order, and one row a time."""
     units, order = reading.units, reading.order
-    if units is None or not (reading.of_units and units.plain):
+    if not isinstance(units, Units) or not (reading.of_units and units.plain):
         return False
     if order is None:
         return horizon == 1
@@ -64,7 +64,7 @@ def applies(reading: Reading, horizon: int) -> bool:
 
 def error(reading: Reading, horizon: int) -> Error:
     """The standard error of a difference to which the test applies."""
-    assert reading.units is not None
+    assert isinstance(reading.units, Units)
     values = reading.units.values
     if reading.order is not None:
         values = values[np.argsort(reading.order.code)]

@@ -207,7 +207,7 @@ def _jackknife(reading: Reading) -> tuple[FloatArray, FloatArray | None] | None:
         return reading.jackknife()
     if reading.left_out is not None and not reading.pivotal:
         return reading.left_out(), None
-    if reading.units is not None:
+    if isinstance(reading.units, Units):
         return reading.units.moved, None
     moved = None if reading.influence is None else reading.influence()
     if moved is None:
@@ -279,7 +279,8 @@ def unit_differences(reading: Reading) -> _Differences | None:
         up, down = reading.discordant()
         counts = np.array([up, down, reading.n - up - down])
         return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
-    units = reading.units if reading.of_units else None
+    known = reading.units if isinstance(reading.units, Units) else None
+    units = known if reading.of_units else None
     exact = units is not None
     if units is None and reading.linear_units is not None:
         units = reading.linear_units()
@@ -602,7 +603,7 @@ def nothing_differs(reading: Reading) -> bool:
 def _of_unit_values(reading: Reading) -> FloatArray | None:
     """The differences of independent units that count alike."""
     units = reading.units
-    if units is None or not units.plain or not np.isfinite(units.values).all():
+    if not isinstance(units, Units) or not units.plain or not np.isfinite(units.values).all():
         return None
     return units.values * reading.scale
 
@@ -650,13 +651,15 @@ def _of_location(
 
 def _randomized(reading: Reading) -> Procedure | None:
     units, settings = reading.units, reading.settings
-    if units is None or units.clusters is not None or not reading.of_units:
+    gone = not isinstance(units, Units) or units.clusters is not None
+    if gone or not reading.of_units:
         made = _swapped(reading)
         if made is None:
             return None
         name = made("two-sided").name
         reason = "no_interval_of_test"
         return OfNoDifference(**_shared(reading), method=name, name=name, made=made, reason=reason)
+    assert isinstance(units, Units)
     if not np.isfinite(units.values).all():
         return None
     values, tries = units.values * reading.scale, randomisations(settings)

@@ -408,7 +408,11 @@ def hedges_g(differences: FloatArray) -> float:
     n = len(differences)
     if n < 3 or not np.isfinite(differences).all():
         return NAN
-    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if spread <= ROUNDING * abs(mean):
+    return hedges_g_of(float(differences.mean()), float(differences.std(ddof=1)), n)
+
+
+def hedges_g_of(mean: float, spread: float, n: int) -> float:
+    """The same from the mean of n differences and their standard deviation."""
+    if n < 3 or not math.isfinite(spread) or spread <= ROUNDING * abs(mean):
         return NAN
     return mean / spread * (1 - 3 / (4 * (n - 1) - 1))

@@ -35,7 +35,7 @@ from calipers.inference.methods import (
     procedure_by_name,
 )
 from calipers.inference.procedures import ByLimits, Procedure, without
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, SummedUnits
 from calipers.inference.spaces import Error
 from calipers.once import kept
 
@@ -317,6 +317,10 @@ def _of_all_rows(reading: Reading) -> bool:
     return reading.discordant is not None or (
         reading.kind == "share of rows" and (_weighs(reading) or reading.clusters is not None)
     )
+
+
+def _of_summed_units(reading: Reading) -> bool:
+    return isinstance(reading.units, SummedUnits)
 
 
 def _clusters_with_error(reading: Reading) -> bool:
@@ -677,6 +681,8 @@ def rows(reading: Reading) -> Sequence[Row]:
     tried: Sequence[str]
     if settings.interval == "analytic" or gone:
         tried = ANALYTIC[paired]
+        if paired and gone:  # whose units are known by their mean and its error
+            first = (*first, Row("student", _of_summed_units, tries=True))
     elif settings.prefers_bootstrap:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:

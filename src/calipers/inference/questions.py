@@ -14,7 +14,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.limits import POWER
 from calipers.inference.paired import Test
 from calipers.inference.procedures import Procedure, Wald, without
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, Units
 from calipers.inference.spaces import NAN, Error
 from calipers.statistics import FloatArray
 
@@ -153,7 +153,7 @@ def outcomes(reading: Reading) -> dict[str, Any]:
         wins, losses = rows if reading.higher_is_better else rows[::-1]
         return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
     apart = reading.raw
-    if apart is None and reading.units is not None:
+    if apart is None and isinstance(reading.units, Units):
         apart = reading.units.values
     if apart is None:
         return {}

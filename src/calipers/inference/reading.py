@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -94,6 +94,43 @@ class Units:
         return paired.hedges_g(self.values) if self.weight is None else NAN
 
 
+@dataclass(frozen=True, eq=False)
+class SummedUnits:
+    """Units that are gone: their mean, and how all of them move it, which tells its error; of so
+    many by Kish's number."""
+
+    mean: float
+    size: float
+    influence: Callable[[], Influence | None]
+    weighted: bool = False
+
+    #: Whether tests of ranks and signs can have them.
+    plain: ClassVar[bool] = False
+
+    def __sub__(self, other: SummedUnits) -> SummedUnits:
+        apart = difference_of(self.influence, other.influence)
+        assert apart is not None
+        return replace(self, mean=self.mean - other.mean, influence=apart)
+
+    @cached_property
+    def error(self) -> Error:
+        """The standard error of the mean, and the t test that it makes."""
+        found = self.influence()
+        if found is None:
+            return Error(NAN, "paired t", 0.0)
+        if found.space.clusters is not None:
+            return replace(found.error, name="paired t, clustered")
+        return Error(found.error.se, "paired t", round(self.size) - 1)
+
+    @property
+    def effect(self) -> float:
+        """Hedges' g for paired data; none of weighted rows, nor of clusters, which do not say how
+        rows vary."""
+        spread, found = self.error.se * math.sqrt(self.size), self.influence()
+        without = self.weighted or found is None or found.space.clusters is not None
+        return NAN if without else paired.hedges_g_of(self.mean, spread, round(self.size))
+
+
 # --- Readings -------------------------------------------------------------------------------------
 
 
@@ -157,7 +194,7 @@ class Reading:
     linear: Callable[[], FloatArray | None] | None = None
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], Error | Interval | None] | None = None
-    units: Units | None = None
+    units: Units | SummedUnits | None = None
     units_make_value: bool = True
     scale: float = 1.0
     raw: FloatArray | None = None

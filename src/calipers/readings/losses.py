@@ -53,7 +53,7 @@ class Losses:
         squares, definition = of_squares(measure), measure.definition
         ends = definition.range if self.ends is None else self.ends
         bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
-        bounded &= _is_mean(measure) and definition.hits is None
+        bounded &= is_mean(measure) and definition.hits is None
         return kept(self, ("added", squares, bounded), made)
 
     def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
@@ -150,14 +150,14 @@ def of_losses(
         error=None,
         influence=lambda: influence(measure, loss, weight, clusters),
         units=Units(loss, weight, clusters),
-        units_make_value=_is_mean(measure),
+        units_make_value=is_mean(measure),
         replicates=of.replicates,
         jackknife=of.left_out,
         methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
     )
 
 
-def _is_mean(measure: MeasureLike) -> bool:
+def is_mean(measure: MeasureLike) -> bool:
     """Whether it is the mean itself."""
     return measure.definition.interval not in ("root_mean", "exponential", "total")
 
@@ -171,7 +171,7 @@ def influence(
 ) -> Influence | None:
     """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
     the moments of all rows, where these are a batch of them."""
-    if _is_mean(measure):
+    if is_mean(measure):
         space = OfMeans(weight, clusters, whole=whole)
         return Influence(loss, space, "normal" if space.clusters is None else "Student t")
     moments = Moments.from_rows(loss, weight) if whole is None else whole
@@ -217,7 +217,7 @@ class _OfMean:
         else:
             made["student"] = self.student
         spread = self.spread
-        if spread is not None and _is_mean(self.measure) and np.isfinite(self.bounds).all():
+        if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
             made["bayesian"] = lambda level: dirichlet.bayesian(spread, self.bounds, level)
         return made
 
@@ -386,7 +386,7 @@ class _Losses(_OfMean):
     def methods(self) -> dict[str, Limits]:
         """By name, but for the bootstraps of all."""
         made = super().methods()
-        if _is_mean(self.measure) and np.isfinite(self.bounds).all():
+        if is_mean(self.measure) and np.isfinite(self.bounds).all():
             made["bayesian"] = self.bayesian
         if self.clusters is None:
             made["studentised"] = self.studentised

@@ -153,7 +153,8 @@ def _sums(
     place: npt.NDArray[Any], sums: FloatArray | None, squares: FloatArray | None, number: int
 ) -> tuple[FloatArray, FloatArray]:
     made = np.bincount(place, sums, number).astype(np.float64)
-    return made, made if squares is None else np.bincount(place, squares, number)
+    own = made if squares is None else np.bincount(place, squares, number).astype(np.float64)
+    return made, own
 
 
 def _width(least: float, most: float) -> float:

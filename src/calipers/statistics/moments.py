@@ -138,7 +138,7 @@ class SkewMoments(Moments):
             square *= apart
             return replace(made, cubes=(*sums, dot(cube, square)))
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: Moments) -> Moments:  # type: ignore[override]
         made = super().__add__(other)
         if not isinstance(other, SkewMoments):
             return made
