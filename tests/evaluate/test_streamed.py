@@ -189,6 +189,30 @@ def test_the_paired_t_of_units_that_are_gone(path: Path, table: pa.Table, design
         assert [d.p for d in ours.differences[:2]] == pytest.approx(known, rel=1e-9)
 
 
+@pytest.mark.parametrize("given", [{}, {"count": "often"}])
+def test_on_how_many_rows_only_one_system_is_right(
+    path: Path, table: pa.Table, given: dict[str, Any]
+) -> None:
+    """From the difference of the accuracies and its error: tests of counts are those of memory."""
+    asked = {
+        "probability": ["near", "far"],
+        "threshold": 0.5,
+        "measures": ["accuracy", "error-rate"],
+    }
+    if given:
+        often = pa.array(np.arange(len(table)) % 3)
+        table = table.append_column("often", often)
+    data = table if given else path
+    evs = [cal.classification("y", data=data, engine=e, **asked, **given)
+           for e in ("stream", "memory")]  # fmt: skip
+    for more in ({}, {"test": "mcnemar"}, {"test": "mid-p"}):
+        ours, theirs = (ev.compare(adjust="none", **more) for ev in evs)
+        for a, b in zip(ours.differences, theirs.differences, strict=True):
+            assert (a.test, a.method) == (b.test, b.method)
+            assert (a.wins, a.ties, a.losses) == (b.wins, b.ties, b.losses)
+            assert (a.low, a.high, a.p) == pytest.approx((b.low, b.high, b.p), rel=1e-9)
+
+
 def test_a_test_that_takes_rows_says_so(path: Path) -> None:
     ev = cal.regression("real", ["guess", "other"], data=path, engine="stream")
     with pytest.raises(InputError, match="none of the measures; it may take all rows"):

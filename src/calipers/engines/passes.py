@@ -23,10 +23,11 @@ from calipers.inference import intervals
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
+from calipers.readings.counts import OfHits
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
-from calipers.statistics import Moments, ScoreTable
+from calipers.statistics import ConfusionMatrix, Moments, ScoreTable
 from calipers.statistics.base import kish
 
 if TYPE_CHECKING:
@@ -124,6 +125,9 @@ class Passes:
             # Of what has an influence, in which no row is looked up.
             known = like.influence(measure, self.moving.whole[asked]) is not None
             error = _of_one_pass if known else None
+        of_rows = own.definition.hits is not None and not own.viewed
+        of_rows &= isinstance(statistic, ConfusionMatrix)
+        alike = not (passed.clustered or passed.weight.uneven) and self.unit == 1
         return replace(
             made,
             influence=moved,
@@ -133,7 +137,7 @@ class Passes:
             sizes=lambda: sizes,
             methods=methods,
             reduced=True,
-            law=None,
+            law=OfHits() if of_rows and alike and self.engine.again else None,
             replicates=None,
             stratified=None,
             studentised=None,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
 
+_NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
 _FEW_CELLS = 25  # replicates of more have no standard errors of their own
 
 
@@ -426,3 +427,23 @@ class _Counted:
             jackknife=lambda: both.moved(measure) if both.cells.plain else None,
             discordant=(lambda: both.discordant(measure)) if of_rows and both.cells.plain else None,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class OfHits:
+    """The law of shares of rows that are gone, each right or wrong and worth the same: of how many
+    only one of two systems is right follows from the difference and its error, as these differ by
+    1, −1 or nothing."""
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference."""
+        made = first.difference(second, influence=difference_of(first.influence, second.influence))
+        error = made.found_error
+        n, value = made.n, made.value
+        if not isinstance(error, Error) or not math.isfinite(error.se):
+            return made
+        apart, both = n * value, n * n * error.se**2 + n * value**2
+        found = (both + apart) / 2, (both - apart) / 2
+        whole = all(abs(x - round(x)) < _NEARLY_WHOLE and round(x) >= 0 for x in found)
+        up, down = (float(round(x)) for x in found)
+        return replace(made, discordant=lambda: (up, down)) if whole else made
