@@ -25,9 +25,10 @@ from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.readings.counts import OfHits
 from calipers.readings.losses import is_mean, of_moments, slope
+from calipers.readings.numbers import of_gathered
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
-from calipers.statistics import ConfusionMatrix, Moments, ScoreTable
+from calipers.statistics import ConfusionMatrix, Moments, NumberMoments, NumberRows, ScoreTable
 from calipers.statistics.base import kish
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class Passes:
                     weighted=passed.weight.uneven or self.unit != 1,
                 )
                 made = replace(made, units=units, units_make_value=is_mean(formula))
+        elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
+            made = of_gathered(made, statistic)
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error

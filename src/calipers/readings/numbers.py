@@ -21,7 +21,14 @@ from calipers.measures import parse
 from calipers.once import cached_property, kept
 from calipers.readings.losses import excess_kurtosis
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, Moments, NumberMoments, NumberRows
+from calipers.statistics import (
+    FitMoments,
+    FloatArray,
+    Moments,
+    NumberMoments,
+    NumberRows,
+    kish_of,
+)
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -55,6 +62,44 @@ def of_statistic(
         higher_is_better=definition.higher_is_better,
         transform=_SCALES.get(definition.interval),
     )
+
+
+def of_gathered(made: Reading, rows: NumberRows | NumberMoments) -> Reading:
+    """A reading of independent rows that are only known by their numbers, or what these add up to,
+    with what that says of its limits and of how heavy the tail of its errors is."""
+    if isinstance(rows, NumberMoments):
+        squared = rows.squared if isinstance(rows, FitMoments) else None
+        if squared is None or made.kind != "share of variance":
+            return made
+        return replace(made, kurtosis=lambda: excess_kurtosis(squared))
+    if made.kind == "median":
+        size = kish_of(rows.weight)
+        limits: Limits = partial(_by_share_below, rows, size, WOODRUFF)
+        return replace(made, methods={**made.methods, "woodruff": limits})
+    if made.kind != "share of variance":
+        return made
+
+    def kurtosis() -> float:
+        return excess_kurtosis(
+            Moments.from_rows(np.square(rows.predicted - rows.truth), rows.weight)
+        )
+
+    return replace(made, kurtosis=kurtosis)
+
+
+#: What limits of a quantile by the share of rows below it are called.
+WOODRUFF = "Woodruff [W]"
+
+
+def _by_share_below(
+    rows: NumberRows, size: float, name: str, level: float, share: float = 0.5
+) -> Interval:
+    """The errors at the limits of the share of rows below a quantile of them."""
+    if size < 2:
+        return intervals.missing(name, "too_few_rows")
+    made = proportions.wilson(share, size, level)
+    low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
+    return Interval(low, high, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +212,13 @@ class Fitted(NumberedRows):
     def statistic(self) -> NumberMoments:
         """The moments."""
         return NumberMoments.from_rows(self.truth, self.predicted, self.weight)
+
+    def added(self, measure: MeasureLike) -> NumberMoments:
+        """What batches of them add up to."""
+        if self.truth.ndim == 2:
+            return self.statistic
+        columns = self.truth, self.predicted, self.weight
+        return kept(self, "added", lambda: FitMoments.from_rows(*columns))
 
     def _influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
         """By how much the value changes where each row is left out."""
@@ -286,7 +338,7 @@ class Ordered(NumberedRows):
     def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
         """Limits of the share of rows below the median, or another quantile, as errors (Woodruff
         1952)."""
-        name, clusters, rows = "Woodruff [W]", self.clusters, self.statistic
+        name, clusters, rows = WOODRUFF, self.clusters, self.statistic
         size = self.size
         if clusters is not None:
             below = np.abs(self.predicted - self.truth)
@@ -296,11 +348,7 @@ class Ordered(NumberedRows):
                 return intervals.missing(name, "too_few_clusters")
             se = intervals.as_student(error.se, clusters.degrees, level)
             size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
-        if size < 2:
-            return intervals.missing(name, "too_few_rows")
-        made = proportions.wilson(share, size, level)
-        low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
-        return Interval(low, high, name)
+        return _by_share_below(rows, size, name, level, share)
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
         return np.concatenate(list(self._drawn(measure)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.moments import Moments, SkewMoments
-    from calipers.statistics.numbers import NumberMoments, NumberRows
+    from calipers.statistics.numbers import FitMoments, NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
@@ -40,7 +40,7 @@ _HOMES = {
     "groups": "GroupedRankings",
     "histogram": "Histogram",
     "moments": "Moments, SkewMoments",
-    "numbers": "NumberMoments, NumberRows",
+    "numbers": "FitMoments, NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
@@ -58,6 +58,7 @@ __all__ = [
     "ClusterMoments",
     "ConfusionMatrix",
     "ContingencyTable",
+    "FitMoments",
     "FloatArray",
     "GroupedRankings",
     "Histogram",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, Statistic, kish
+from calipers.statistics.moments import Moments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -108,7 +109,7 @@ class NumberMoments(Statistic):
         """Of the rest; a part may be a whole axis of them, each left out by itself."""
         return self._with(part, -1.0)
 
-    def _with(self, other: Self, sign: float) -> Self:
+    def _with(self, other: NumberMoments, sign: float) -> Self:
         weight = self.weight + sign * other.weight
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(weight > 0, sign * other.weight / weight, 0.0)
@@ -150,6 +151,32 @@ class NumberMoments(Statistic):
     def squared_error(self) -> FloatArray:
         """Σwr²."""
         return np.asarray(self.of_residual + self.weight * np.square(self.residual))
+
+
+@dataclass(frozen=True, eq=False)
+class FitMoments(NumberMoments):
+    """The same of one output, with the moments of squared residuals, which say how heavy their tail
+    is. Together with moments that lack these they lack them too."""
+
+    squared: Moments | None = None
+
+    @classmethod
+    def from_rows(
+        cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
+    ) -> Self:
+        """From the columns; a row of weight 0 is no row."""
+        made = super().from_rows(truth, predicted, weight)
+        return replace(made, squared=Moments.from_rows(np.square(predicted - truth), weight))
+
+    def __add__(self, other: NumberMoments) -> Self:
+        known = isinstance(other, FitMoments) and self.squared and other.squared
+        squared = self.squared + other.squared if known else None  # type: ignore[operator, attr-defined]
+        return replace(self._with(other, 1.0), squared=squared)
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        squared = None if self.squared is None else self.squared.in_units(weight)
+        return replace(super().in_units(weight), squared=squared)
 
 
 @dataclass(frozen=True, eq=False)
