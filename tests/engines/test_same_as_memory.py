@@ -1,0 +1,226 @@
+"""What a stream says of the whole catalogue is what memory says of the same rows; what differs does
+so by a method that is listed here, with the reason."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+from calipers.measures import TASKS, catalogue
+
+ROWS = 400
+CLASSES = ("cat", "dog", "emu")
+
+DESIGNS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "weighted": {"weight": "w"},
+    "clustered": {"cluster": "user"},
+    "weighted clusters": {"weight": "w", "cluster": "user"},
+    "counted": {"count": "often"},
+}
+
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "two classes": (
+        "classification",
+        {"truth": "y", "probability": ["near", "far"], "threshold": 0.5},
+    ),
+    "several classes": (
+        "classification",
+        {
+            "truth": "kind",
+            "probability": {s: {name: f"{s}_{name}" for name in CLASSES} for s in ("p", "q")},
+        },
+    ),
+    "numbers": ("regression", {"truth": "real", "predicted": ["guess", "other"]}),
+    "clusters": (
+        "clustering",
+        {"truth": "kind", "labels": ["bins", "coarse"], "features": ["x", "z"]},
+    ),
+}
+
+#: Averages and measures of one class.
+MORE = {
+    "several classes": (
+        *("macro-F1", "weighted-F1", "micro-precision", "F1[dog]", "AUC[dog]", "macro-recall"),
+        *("recall[cat]", "macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
+    )
+}
+
+#: What a stream does not serve: it takes all rows, or several statistics of them.
+REFUSED = {
+    "two classes": set[str](),
+    "several classes": {
+        *("Brier-skill", "log-loss-skill", "top-5-accuracy"),
+        *("macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
+    },
+    "numbers": set[str](),
+    "clusters": {"silhouette", "squared-silhouette", "Dunn"},
+}
+
+DRAWS = "replicates of rows, which a stream does not draw"
+CELLS = "replicates of rows; a stream draws the cells of its table of scores"
+CLUSTERS = "replicates of whole clusters, which a stream does not draw"
+LIE = "how the differences of rows lie, of which a stream knows the mean and its error"
+BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
+ORDER = "rows of each cluster in the order of their errors"
+
+POISSON = "pivotal Poisson bootstrap [B]"
+#: Methods of intervals in memory and in a stream that differ, and what memory's takes.
+NUMBERS: dict[tuple[str, str], str] = {
+    ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
+    ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
+    ("bootstrap [B]", "Jeffreys, of the cells, effective rows"): DRAWS,
+    ("bootstrap [B]", "Dirichlet, of the cells, effective rows"): DRAWS,
+    ("pivotal bootstrap [B], *", f"{POISSON}, *"): CELLS,
+    ("cluster bootstrap [B], *", "none"): CLUSTERS,
+    ("pivotal cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
+    ("pivotal cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
+    ("Wilson [W], of the smaller class", "none"): CLUSTERS,
+    ("Wilson [W], effective rows, clustered", "delta"): BY_CLUSTER,
+    ("noncentral chi-square of the bins", "none"): BY_CLUSTER,
+    ("Clopper-Pearson of the bins", "none"): BY_CLUSTER,
+    ("Woodruff [W], clustered", "none"): ORDER,
+}
+
+#: The same of the tests of differences.
+DIFFERENCES: dict[tuple[str, str], str] = {
+    ("paired bootstrap", "delta, Student t, paired"): DRAWS,
+    ("paired bootstrap", "none"): DRAWS,
+    ("limits of both", "none"): DRAWS,
+    ("paired cluster bootstrap", "delta, Student t, paired"): CLUSTERS,
+    ("paired cluster bootstrap", "none"): CLUSTERS,
+    ("paired t or Bayesian bootstrap", "paired t"): LIE,
+    ("paired t or Bayesian bootstrap", "Student t, paired"): LIE,
+    ("paired t or Bayesian bootstrap", "delta, Student t, paired"): LIE,
+    ("paired t or Bayesian bootstrap", "DeLong, Student t, paired"): LIE,
+    ("paired t or Bayesian bootstrap", "jackknife, Student t, paired"): LIE,
+    ("paired t or Bayesian bootstrap", "Dirichlet, of the cells, paired"): LIE,
+}
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    random = np.random.default_rng(4)
+    user = random.integers(0, 40, ROWS)
+    latent = random.normal(size=ROWS) + random.normal(size=40)[user] / 2
+    truth = random.random(ROWS) < 1 / (1 + np.exp(-latent))
+    near, far = latent + 0.3 * random.normal(size=ROWS), latent + random.normal(size=ROWS)
+    kind, columns = random.integers(0, 3, ROWS), {}
+    for system, better in (("p", 0.45), ("q", 0.25)):
+        shares = random.dirichlet(np.ones(3), ROWS) + better * np.eye(3)[kind]
+        shares /= shares.sum(axis=1, keepdims=True)
+        columns |= {f"{system}_{name}": shares[:, k] for k, name in enumerate(CLASSES)}
+    return pa.table(
+        {
+            "y": truth.astype(np.int8),
+            "near": 1 / (1 + np.exp(-near.round(1))),
+            "far": 1 / (1 + np.exp(-far.round(1))),
+            "w": random.integers(1, 4, ROWS) / 3,
+            "often": random.integers(0, 3, ROWS),
+            "user": np.char.add("u", user.astype(str)),
+            "kind": np.array(CLASSES)[kind],
+            **columns,
+            "real": np.exp(latent / 2),
+            "guess": np.exp(near / 2),
+            "other": np.exp(far / 2),
+            "bins": np.digitize(near, [-1.5, 0, 1]),
+            "coarse": np.digitize(far, [-1.5, 0, 1]),
+            "x": latent,
+            "z": near,
+        }
+    )
+
+
+def measures_of(task: str) -> list[str]:
+    verb = CALLS[task][0]
+    named = [str(m) for family in TASKS[verb] for m in catalogue(family)]
+    return list(dict.fromkeys([*named, *MORE.get(task, ())]))
+
+
+def both(rows: pa.Table, task: str, measures: list[str], design: str) -> list[cal.Evaluation]:
+    verb, given = CALLS[task]
+    asked = {**given, **DESIGNS[design], "measures": measures, "resamples": 100}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of calibration in the large at 0
+        return [getattr(cal, verb)(data=rows, engine=e, **asked) for e in ("memory", "stream")]
+
+
+def served(rows: pa.Table, task: str) -> list[str]:
+    """The measures that both take; those that only memory takes are listed."""
+    verb, given = CALLS[task]
+    found, refused, few = [], set(), rows.slice(0, 40)
+    one = {name: of[:1] if isinstance(of, list) else of for name, of in given.items()}
+    if task == "several classes":
+        one["probability"] = {"p": given["probability"]["p"]}
+    for name in measures_of(task):
+        try:
+            getattr(cal, verb)(data=few, engine="stream", measures=[name], interval="none", **one)
+        except cal.InputError as error:
+            if "in memory" in str(error):  # else it takes other inputs
+                refused.add(name)
+        else:
+            found.append(name)
+    assert refused == REFUSED[task]
+    return found
+
+
+def plain(method: str) -> str:
+    """Without how many clusters there are."""
+    return re.sub(r", \d+ clusters(, as many as [\d.]+)?", "", method)
+
+
+def listed(pair: tuple[str, str], known: dict[tuple[str, str], str]) -> tuple[str, str] | None:
+    found = [
+        at for at in known if all(map(fnmatchcase, pair, (of.replace("[", "[[]") for of in at)))
+    ]
+    return found[0] if found else None
+
+
+def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
+    seen: set[tuple[str, str]] = set()
+    wrong: list[str] = []
+    near = {"rel": 1e-9, "abs": 1e-12, "nan_ok": True}
+    for task in CALLS:
+        measures = served(rows, task)
+        for design in DESIGNS if task != "clusters" else ("plain", "counted"):
+            memory, stream = both(rows, task, measures, design)
+            for a, b in zip(memory, stream, strict=True):
+                where = f"{task}, {design}: {a.measure} of {a.system}"
+                if (a.system, a.measure, a.n) != (b.system, b.measure, b.n):
+                    wrong.append(where)
+                if b.value != pytest.approx(a.value, **near):
+                    wrong.append(f"{where}: {a.value} and {b.value}")
+                # (Of a median the best constant takes the rows.)
+                if not np.isnan(b.default) and b.default != pytest.approx(a.default, **near):
+                    wrong.append(f"{where}: default {a.default} and {b.default}")
+                pair = plain(a.method), plain(b.method)
+                if pair[0] != pair[1]:
+                    seen.add(pair if (at := listed(pair, NUMBERS)) is None else at)
+                    wrong += [f"{where}: {pair}"] if at is None else []
+                    continue
+                limits = (a.standard_error, a.low, a.high), (b.standard_error, b.low, b.high)
+                if limits[1] != pytest.approx(limits[0], **near):
+                    wrong.append(f"{where}: {pair[0]} {limits}")
+            for c, d in zip(
+                memory.comparison.differences, stream.comparison.differences, strict=True
+            ):
+                where = f"{task}, {design}: difference of {c.measure}"
+                if d.value != pytest.approx(c.value, **near):
+                    wrong.append(f"{where}: {c.value} and {d.value}")
+                pair = c.test, d.test
+                if pair[0] != pair[1]:
+                    seen.add(pair if (at := listed(pair, DIFFERENCES)) is None else at)
+                    wrong += [f"{where}: {pair}"] if at is None else []
+                    continue
+                found = (c.standard_error, c.p), (d.standard_error, d.p)
+                if found[1] != pytest.approx(found[0], rel=1e-7, abs=1e-12, nan_ok=True):
+                    wrong.append(f"{where}: {pair[0]} {found}")
+    assert not wrong, "\n".join(wrong)
+    assert seen == {*NUMBERS, *DIFFERENCES}, "what is listed and does not differ any more"
