@@ -80,6 +80,7 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Dirichlet, of the cells, effective rows"): DRAWS,
     ("pivotal bootstrap [B], *", f"{POISSON}, *"): CELLS,
     ("cluster bootstrap [B], *", "none"): CLUSTERS,
+    ("cluster bootstrap [B], *", "delta"): CLUSTERS,
     ("pivotal cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
     ("pivotal cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,

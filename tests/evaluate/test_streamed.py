@@ -213,6 +213,39 @@ def test_on_how_many_rows_only_one_system_is_right(
             assert (a.low, a.high, a.p) == pytest.approx((b.low, b.high, b.p), rel=1e-9)
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_skills_vary_by_the_delta_method(path: Path, table: pa.Table, weight: str | None) -> None:
+    """The error of the difference and of clusters from the rows: by the derivative of 1 − L/D."""
+    ev = cal.classification(
+        "y", probability=["near", "far"], data=path, engine="stream", weight=weight,
+        measures=["Brier-skill", "log-loss-skill"],
+    )  # fmt: skip
+    y = table["y"].to_numpy().astype(float)
+    w = np.ones(len(y)) if weight is None else table["w"].to_numpy()
+    w, n = w / w.sum(), w.sum() ** 2 / np.square(w).sum()
+    losses = {
+        "Brier-skill": lambda p: np.square(y - p),
+        "log-loss-skill": lambda p: -np.log(np.where(y > 0, p, 1 - p)),
+    }
+    for difference in ev.comparison.differences:
+        loss = losses[difference.measure]
+        constant = loss(np.full(len(y), w @ y))
+        least, moved = w @ constant, []
+        for name in ("near", "far"):
+            own = loss(table[name].to_numpy().astype(float))
+            share = w @ own / least
+            moved.append(w * (share * (constant - least) - (own - w @ own)) / least)
+        se = np.sqrt(np.square(moved[0] - moved[1]).sum() * n / (n - 1))
+        assert difference.standard_error == pytest.approx(se, rel=1e-6)
+        assert difference.test == "delta, Student t, paired"
+    clustered = cal.classification(
+        "y", probability="near", data=path, engine="stream", cluster="user", weight=weight,
+        measures=["log-loss-skill"],
+    )["log-loss-skill"]  # fmt: skip
+    assert clustered.method.startswith("delta")
+    assert clustered.low < clustered.value < clustered.high
+
+
 def test_a_test_that_takes_rows_says_so(path: Path) -> None:
     ev = cal.regression("real", ["guess", "other"], data=path, engine="stream")
     with pytest.raises(InputError, match="none of the measures; it may take all rows"):

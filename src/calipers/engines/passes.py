@@ -256,10 +256,13 @@ class Passes:
             return {}
         space, known = Reduced(products=found.products, again=self._again), list(found.spaces)
         own = [asked[k] for k in known]
+        # One space of each kind, whose root is found once.
+        kinds = dict.fromkeys(of.degrees for of in found.spaces.values())
+        spaces = {degrees: replace(space, freedom=degrees) for degrees in kinds}
         return {
             one: Influence(
                 as_combination(one, own),
-                replace(space, freedom=found.spaces[k].degrees),
+                spaces[found.spaces[k].degrees],
                 found.spaces[k].name,
             )
             for k, one in zip(known, own, strict=True)

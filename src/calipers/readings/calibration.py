@@ -9,6 +9,7 @@ coefficients of a recalibration have Wald's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,10 +21,10 @@ from calipers.inference.calibration_errors import Bins
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
-from calipers.inference.spaces import Error, Influence, Space
+from calipers.inference.spaces import Error, Influence, OfMeans, Space
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, ScoreTable, kish
+from calipers.statistics import FloatArray, Moments, ScoreTable, kish
 from calipers.statistics.base import dot
 from calipers.statistics.calibration import Levels, expit, information
 from calipers.statistics.logits import Line, SummedLogits
@@ -103,7 +104,10 @@ class ProbableRows:
         self, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
     ) -> Influence | None:
         """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
-        all rows, or the sums of their logits, where these are a batch of them."""
+        all rows, or the sums of their logits, where these are a batch of them; of a skill only
+        there, as rows that are here are drawn anew."""
+        if measure.definition.skill_of is not None and isinstance(whole, ScoreTable):
+            return _of_skill(self.rows, measure, whole)
         if measure.definition.coefficient is None:
             return None
         return influence_of_line(self.rows, measure, whole)
@@ -209,6 +213,32 @@ def _may_be_calibrated(table: ScoreTable, level: float) -> bool:
     """Whether a test at this level leaves it possible; it knows no clusters."""
     p = parse("Spiegelhalter-p", ("calibration",)).apply(table)
     return bool(p > 1 - level)
+
+
+def _of_skill(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
+    """By how much each row moves the share 1 − L/D of the loss of the prevalence that is saved: by
+    what it loses, and what it would lose under the prevalence, for which D is least."""
+    positive, negative = float(whole.total_positive), float(whole.total_negative)
+    total, value = positive + negative, float(measure.apply(whole))
+    if not (positive > 0 and negative > 0 and math.isfinite(value)):
+        return None
+    loss = _LOSSES[measure.definition.skill_of]
+    shares = np.array([negative / total, positive / total])
+    of_class = loss(shares)  # what a row of each class loses under the prevalence
+    least = float(shares @ of_class)
+    with np.errstate(divide="ignore"):  # of a row of weight 0 whose class was called impossible
+        own = loss(np.where(rows.positive, rows.score, 1 - rows.score))
+    column = ((1 - value) * of_class[rows.positive.astype(np.intp)] - own) / least
+    squares = float(whole.positive_squares.sum() + whole.negative_squares.sum())
+    of_all = Moments(len(column), total, 0.0, 0.0, squares, 0.0, 0.0)
+    return Influence(column, OfMeans(rows.weight, rows.clusters, whole=of_all), "delta")
+
+
+#: What a row loses whose class was given a probability.
+_LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
+    "Brier": lambda likely: np.square(1 - likely),
+    "log-loss": lambda likely: -np.log(likely),
+}
 
 
 # --- Recalibration --------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ class FitMoments(NumberMoments):
 
     def __add__(self, other: NumberMoments) -> Self:
         known = isinstance(other, FitMoments) and self.squared and other.squared
-        squared = self.squared + other.squared if known else None  # type: ignore[operator, attr-defined]
+        squared = self.squared + other.squared if known else None
         return replace(self._with(other, 1.0), squared=squared)
 
     def in_units(self, weight: float) -> Self:

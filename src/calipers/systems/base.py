@@ -102,7 +102,7 @@ class System:
         system, own = self.asked(measure)
         sample = system.over(own)
         added = getattr(sample, "added", None)
-        return self.statistic(measure) if added is None else added(own)  # type: ignore[no-any-return]
+        return self.statistic(measure) if added is None else added(own)
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure, and how it varies."""
