@@ -169,8 +169,9 @@ class FitMoments(NumberMoments):
         return replace(made, squared=Moments.from_rows(np.square(predicted - truth), weight))
 
     def __add__(self, other: NumberMoments) -> Self:
-        known = isinstance(other, FitMoments) and self.squared and other.squared
-        squared = self.squared + other.squared if known else None
+        theirs, squared = other.squared if isinstance(other, FitMoments) else None, None
+        if self.squared is not None and theirs is not None:
+            squared = self.squared + theirs
         return replace(self._with(other, 1.0), squared=squared)
 
     def in_units(self, weight: float) -> Self:
