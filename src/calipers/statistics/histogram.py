@@ -32,7 +32,7 @@ class Histogram(Statistic):
     >>> few.mean.tolist(), few.sums.tolist()
     ([0.0, 1.0], [1.0, 2.0])
     >>> many = Histogram.from_rows(np.arange(1500.0)) + Histogram.from_rows(np.arange(1500.0, 3000))
-    >>> many.width, len(many.mean), many.sums.sum()
+    >>> many.width, len(many.mean), float(many.sums.sum())
     (4.0, 750, 3000.0)
     """
 

@@ -113,8 +113,8 @@ class SkewMoments(Moments):
     >>> values = np.array([1.0, 2.0, 2.0, 9.0])
     >>> whole = SkewMoments.from_rows(values)
     >>> parts = SkewMoments.from_rows(values[:1]) + SkewMoments.from_rows(values[1:])
-    >>> round(whole.skewness, 6), round(parts.skewness, 6)
-    (0.540672, 0.540672)
+    >>> round(whole.skewness, 6), round(parts.skewness, 6)  # 144/41^1.5
+    (0.548513, 0.548513)
     """
 
     cubes: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
