@@ -97,6 +97,10 @@ class Passes:
             return None
         if isinstance(statistic, ScoreTable) and not passed.clustered:
             made = with_replicates(applied(own, statistic), made, statistic)
+        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
+            known = bool(made.drawn_as) and not passed.clustered
+            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
+            made = replace(made, alone=alone, drawn_as=drawn_as)
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
         scale = self._scale(asked, own, made.value)
 

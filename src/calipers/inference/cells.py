@@ -44,6 +44,16 @@ ROUNDING = 1e-9
 _MANY_CELLS = 2500
 _MANY_ROWS = 8
 
+#: Of more rows than this that weigh differently, cells are drawn from the sums of their weights and
+#: squared weights, which takes no longer for more rows; row by row a million took 8 CPU seconds a
+#: system. Of 400 sets of 20,400 rows with lognormal weights (σ = 1), alike or three times as heavy
+#: where they are wrong, of which 0.2 or 2% are positive, both held the truth of F1, MCC, LR+, LR-
+#: and balanced accuracy equally often, but for 0.8 of 100: 90 to 95 times of 100 of 40 positive
+#: rows, 92 to 95 of 400.
+MAX_DRAWN_ROWS = 20_000
+#: What such replicates are called.
+DRAWN_BY_SUMS = "Poisson bootstrap [B]"
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -57,6 +67,8 @@ class Cells:
     flat: npt.NDArray[np.int64]
     weight: FloatArray | None = None
     clusters: Clusters | None = None
+    #: Whether rows weigh differently that are gone, with their weights.
+    uneven: bool = False
 
     @classmethod
     def from_codes(
@@ -135,11 +147,12 @@ class Cells:
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The same, of replicates."""
-        if not self.dense and (self.weight is None or self.by_row):
+        whole = self.weight is None and not self.uneven
+        if not self.dense and (whole or self.by_row or self.by_sums):
             redrawn = self._by_margins(drawn, labels, axes)
-            return redrawn.as_whole() if self.weight is None else redrawn
+            return redrawn.as_whole() if whole else redrawn
         made = self.matrix(drawn, labels, axes)
-        return made.as_whole() if self.weight is None else made
+        return made.as_whole() if whole else made
 
     def by_margins(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
@@ -167,14 +180,16 @@ class Cells:
     @property
     def plain(self) -> bool:
         """Whether rows are independent and weigh alike."""
-        return self.weight is None and self.clusters is None
+        return self.weight is None and self.clusters is None and not self.uneven
 
     @property
     def alike(self) -> bool:
         """The same, where weights may be alike without being one; of rows that are gone by what the
         cells hold."""
-        if self.clusters is not None or self.squares is self.counts:
-            return self.clusters is None
+        if self.clusters is not None or self.uneven:
+            return False
+        if self.squares is self.counts:
+            return True
         if self.weight is not None:
             return not np.ptp(self.weight) > 0
         each = self.squares / self.counts
@@ -194,9 +209,11 @@ class Cells:
 
     def drawn(self, settings: Settings) -> Iterator[FloatArray]:
         """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
-        row weighs one, else rows (or clusters) drawn one by one."""
+        row weighs one, else rows (or clusters) drawn one by one, or the cells of many rows."""
         cells = len(self.place)
-        if self.by_row:
+        if self.by_sums:
+            yield from self._by_sums(settings)
+        elif self.by_row:
             yield from self._by_row(settings)
         elif self.weight is not None:
             from calipers import _core
@@ -219,8 +236,27 @@ class Cells:
         """Whether rows are drawn rather than cells."""
         if self.clusters is not None:
             return True
+        if self.by_sums:
+            return False
         many_rows = self.weight is None and self.counts.sum() > _MANY_ROWS * len(self.place)
         return len(self.place) > _MANY_CELLS and not many_rows
+
+    @property
+    def by_sums(self) -> bool:
+        """Whether cells are drawn from the sums of weights and of squared weights of their rows,
+        which weigh differently."""
+        if self.clusters is not None:
+            return False
+        return self.uneven or (self.weight is not None and len(self.flat) > MAX_DRAWN_ROWS)
+
+    def _by_sums(self, settings: Settings) -> Iterator[FloatArray]:
+        """As often as a Poisson number says for each row a cell weighs Σw on average, with the
+        variance Σw²; so does Σw²/Σw times a Poisson number with the mean (Σw)²/Σw²."""
+        generator = np.random.Generator(np.random.Philox(settings.seed))
+        scale = self.squares / np.where(self.counts > 0, self.counts, 1.0)
+        mean = np.divide(self.counts, scale, out=np.zeros_like(scale), where=scale > 0)
+        for size in self._steps(settings):
+            yield generator.poisson(mean, (size, len(mean))) * scale
 
     def _steps(self, settings: Settings) -> Iterator[int]:
         """The number of replicates in turns."""

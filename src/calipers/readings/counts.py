@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.cells import Cells, exact, likely_interval
+from calipers.inference.cells import (
+    DRAWN_BY_SUMS,
+    MAX_DRAWN_ROWS,
+    ROUNDING,
+    Cells,
+    exact,
+    likely_interval,
+)
 from calipers.inference.gradients import cell_gradient, moving_cells
 from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
@@ -74,12 +81,14 @@ class ClassCounts:
     def from_matrix(
         cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
     ) -> ClassCounts:
-        """The same of rows that weigh one each and are independent, of whom the matrix is all (for
-        which ``cells.by_row`` must not be)."""
+        """The same of independent rows of whom the matrix is all (for which ``cells.by_row`` must
+        not be); they weigh one each, unless they are many."""
         truth, predicted, counts = matrix.occupied()
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied()[2]
-        return cls(matrix, Cells(shape, place, counts, squares, nobody), settings, together)
+        uneven = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(squares, counts, rtol=ROUNDING)
+        cells = Cells(shape, place, counts, squares, nobody, uneven=uneven)
+        return cls(matrix, cells, settings, together)
 
     @property
     def statistic(self) -> ConfusionMatrix:
@@ -120,6 +129,7 @@ class ClassCounts:
             influence=lambda: self.influence(measure),
             error=lambda: self._error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
+            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
             likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
             stratified=lambda: self._stratified(measure),
             studentised=lambda: self._studentised(measure),
@@ -422,6 +432,7 @@ class _Counted:
             error=error,
             methods={"Jeffreys of the cells": likely} if known else {},
             replicates=lambda: both.drawn(measure),
+            drawn_as=DRAWN_BY_SUMS if both.cells.by_sums else "",
             likely=lambda: both.likely(measure),
             stratified=(lambda: both.by_class(measure)) if both.cells.plain else None,
             jackknife=lambda: both.moved(measure) if both.cells.plain else None,

@@ -1,0 +1,94 @@
+"""Cells of many rows that weigh differently are drawn from sums, whoever has the rows."""
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.inference import cells, dirichlet
+from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.settings import Settings
+
+ROWS = MAX_DRAWN_ROWS + 2_000
+COUNTED = ("balanced-accuracy", "F1", "MCC", "LR+", "LR-")
+
+
+def _rows(seed: int = 4) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(ROWS) < 0.1).astype(int)
+    first, second = (np.where(rng.random(ROWS) < wrong, 1 - truth, truth) for wrong in (0.1, 0.12))
+    return truth, first, second, np.exp(rng.normal(size=ROWS))
+
+
+def _drawn(rows: int, settings: Settings) -> np.ndarray:
+    truth, predicted, _, weight = (x[:rows] for x in _rows())
+    of = Cells.from_codes([truth, predicted], (2, 2), weight)
+    return np.concatenate(list(of.drawn(settings)))
+
+
+def test_replicates_have_the_mean_and_the_variance_of_weights_drawn_row_by_row():
+    settings = Settings(resamples=20_000)
+    truth, predicted, _, weight = _rows()
+    drawn = _drawn(ROWS, settings)
+    for cell in range(4):
+        own = weight[truth * 2 + predicted == cell]
+        # Of a Poisson number of each row the weight has the mean Σw and the variance Σw².
+        error = np.sqrt(np.square(own).sum() / settings.resamples)
+        assert drawn[:, cell].mean() == pytest.approx(own.sum(), abs=4 * error)
+        assert drawn[:, cell].var() == pytest.approx(np.square(own).sum(), rel=0.06)
+    assert abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.03
+
+
+def test_rows_are_not_looked_at_where_they_are_many(monkeypatch: pytest.MonkeyPatch):
+    touched: list[int] = []
+    row = Cells.row
+    monkeypatch.setattr(Cells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1])
+    _drawn(ROWS, Settings(resamples=50))
+    assert not touched
+    _drawn(MAX_DRAWN_ROWS, Settings(resamples=50))
+    assert touched == [MAX_DRAWN_ROWS]
+
+
+def test_intervals_by_sums_are_those_by_rows(monkeypatch: pytest.MonkeyPatch):
+    truth, first, second, weight = _rows()
+
+    def evaluated() -> cal.Evaluation:
+        return cal.classification(
+            truth, {"a": first, "b": second}, weight=weight, measures=COUNTED, resamples=4000
+        )
+
+    by_sums = evaluated()
+    monkeypatch.setattr(cells, "MAX_DRAWN_ROWS", ROWS)
+    by_rows = evaluated()
+    for one, other in zip(by_sums.estimates, by_rows.estimates, strict=True):
+        assert (one.method, other.method) == ("Poisson bootstrap [B]", "bootstrap [B]")
+        assert one.value == other.value
+        width = other.high - other.low
+        assert one.low == pytest.approx(other.low, abs=0.07 * width)
+        assert one.high == pytest.approx(other.high, abs=0.07 * width)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_stream_has_the_intervals_of_memory(classes: int):
+    *columns, weight = _rows()
+    truth, first, second = (x + (np.arange(ROWS) % 3 == 2) * (classes - 2) for x in columns)
+    measures = COUNTED if classes == 2 else ("MCC", "kappa")
+    data = {"y": truth, "a": first, "b": second, "w": weight}
+    here, there = (
+        cal.classification("y", ["a", "b"], weight="w", data=data, measures=measures, engine=engine)
+        for engine in ("memory", "stream")
+    )
+    for one, other in zip(here.estimates, there.estimates, strict=True):
+        assert (one.measure, one.method) == (other.measure, other.method)
+        assert one.method == "Poisson bootstrap [B]"
+        for at in ("value", "low", "high"):
+            assert getattr(one, at) == pytest.approx(getattr(other, at), rel=1e-9)
+
+
+def test_equal_values_are_put_together_wherever_they_are():
+    # The first rows lack two of the values, and one is not there by its neighbour's place.
+    x = np.concatenate([np.tile([0.1, 0.3], 5_000), [0.2, 0.7, 0.7, 0.0]])
+    w = np.linspace(1, 2, len(x))
+    means, _, sizes = dirichlet._put_together(x, w)
+    assert means == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.7])
+    own = w[x == 0.7]
+    assert sizes[4] == pytest.approx(own.sum() ** 2 / np.square(own).sum())
