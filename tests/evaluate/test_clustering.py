@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, permutations
 from typing import Any
@@ -13,7 +14,7 @@ from scipy import stats
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.evaluate.clustering import AGAINST_TRUTH
-from calipers.inference.independence import independence
+from calipers.inference.independence import independence, sums_of_squares
 from calipers.measures import definitions
 from calipers.statistics import ContingencyTable
 
@@ -399,6 +400,30 @@ def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
     exact = np.mean(np.array(pairs) >= float(table(truth, cluster).pairs[0]) - 1e-9)
     p = independence(truth, cluster, 20_000, 1)
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_many_points_are_dealt_by_their_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, columns = np.array([3, 3, 1]), np.array([2, 2, 3])
+    random = np.random.Generator(np.random.Philox(3))
+    drawn = sums_of_squares(rows, columns, 20_000, random)
+    truth, cluster = np.repeat(np.arange(3), rows), np.repeat(np.arange(3), columns)
+    exact = Counter(
+        float(np.square(np.bincount(truth * 3 + cluster[list(o)])).sum())
+        for o in permutations(range(7))
+    )
+    ways = sum(exact.values())
+    for value, times in exact.items():
+        share = times / ways
+        error = np.sqrt(share * (1 - share) / len(drawn))
+        assert np.mean(drawn == value) == pytest.approx(share, abs=5 * error)
+    assert set(drawn) <= set(exact)
+    # The same p by points and by margins, but for chance.
+    few = np.array([0, 0, 1, 1, 0, 1, 0, 1, 1, 1] * 3), np.array([0, 0, 1, 0, 1, 1] * 5)
+    by_points = independence(*few, 20_000, 1)
+    monkeypatch.setattr("calipers.inference.independence.MANY_POINTS", 10)
+    by_margins = independence(*few, 20_000, 1)
+    assert 0.05 < by_points < 0.95
+    assert by_margins == pytest.approx(by_points, abs=0.02)
 
 
 def test_points_that_were_seen_count_as_one_way_to_deal_them() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.statistics import IntArray
+from calipers.statistics import FloatArray, IntArray
 
 #: So many points are dealt out in all.
 MOST_DEALT = 100_000_000
+
+#: Of more points than this tables of no more cells than that are drawn rather than points: by
+#: margins, which takes no longer for more points, and so all replicates are made.
+MANY_POINTS, FEW_CELLS = 20_000, 2_500
 
 #: A sum of pairs that is this much smaller is the same.
 _HAIR = 1e-9
@@ -28,10 +32,35 @@ def independence(truth: IntArray, cluster: IntArray, replicates: int, seed: int)
             counts = np.unique(flat, return_counts=True)[1]
         return float(np.square(counts.astype(np.float64)).sum())
 
-    seen, dealt = together(cluster), cluster.copy()
+    seen = together(cluster)
+    if len(cluster) > MANY_POINTS and cells[0] * cells[1] <= FEW_CELLS:
+        sizes = (np.bincount(of) for of in (truth, cluster))
+        squares = sums_of_squares(*sizes, max(99, replicates), random)
+        reached = int(np.count_nonzero(squares >= seen * (1 - _HAIR)))
+        return (reached + 1) / (len(squares) + 1)
+    dealt = cluster.copy()
     number = max(99, min(replicates, MOST_DEALT // max(len(cluster), 1)))
     reached = 0
     for _ in range(number):
         random.shuffle(dealt)
         reached += together(dealt) >= seen * (1 - _HAIR)
     return (reached + 1) / (number + 1)
+
+
+def sums_of_squares(
+    rows: IntArray, columns: IntArray, replicates: int, random: np.random.Generator
+) -> FloatArray:
+    """The sum of the squared cells of tables with these margins, each as probable as it is where
+    points with their columns are dealt out to the rows: cell by cell a hypergeometric number."""
+    squares = np.zeros(replicates)
+    left = np.tile(columns, (replicates, 1))
+    for size in rows[:-1].tolist():
+        to_draw = np.full(replicates, size)
+        beyond = left.sum(axis=1)
+        for column in range(len(columns)):
+            beyond -= left[:, column]
+            drawn = random.hypergeometric(left[:, column], beyond, to_draw)
+            left[:, column] -= drawn
+            to_draw -= drawn
+            squares += np.square(drawn.astype(np.float64))
+    return np.asarray(squares + np.square(left.astype(np.float64)).sum(axis=1))
