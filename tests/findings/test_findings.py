@@ -562,7 +562,7 @@ def forgotten() -> Iterator[None]:
 def lonely(least: int) -> None:
     """A rule from outside."""
 
-    @findings.rule("lonely-items", "warning", Partition, counts=True, items="one item")
+    @findings.rule("lonely-items", "warning", Partition, cost="sums", counts=True, items="one item")
     def one_item(s: Subject, partition: Partition) -> Iterator[findings.Said]:
         """A cluster holds
         {items}."""
@@ -615,7 +615,7 @@ def claims(kind: str) -> None:
             yield findings.Claim(p, *(lambda one=one: one for one in told))
 
     says.__qualname__ = kind
-    findings.rule(kind, "caution", Hypotheses)(says)
+    findings.rule(kind, "caution", Hypotheses, cost="results")(says)
 
 
 @pytest.fixture
@@ -760,7 +760,7 @@ def test_a_rule_that_is_defined_again_is_asked_once() -> None:
 
 
 def test_without_inference_only_rules_that_count_are_asked() -> None:
-    @findings.rule("odd", "caution", Partition)
+    @findings.rule("odd", "caution", Partition, cost="sums")
     def odd(_: Subject, __: Partition) -> Iterator[findings.Said]:
         """Always."""
         yield findings.Said("Odd.", {})
@@ -776,9 +776,11 @@ def test_a_kind_has_one_meaning_and_a_severity() -> None:
         yield findings.Said("Now.", {})
 
     with pytest.raises(ValueError, match="of the kind 'ties' already"):
-        findings.rule("ties", "caution")(whenever)
+        findings.rule("ties", "caution", cost="rows")(whenever)
     with pytest.raises(ValueError, match="severity is 'grave', expected one of warning, caution"):
-        findings.rule("new", "grave")
+        findings.rule("new", "grave", cost="rows")
+    with pytest.raises(ValueError, match="cost is 'much', expected one of results, sums, some"):
+        findings.rule("new", "caution", cost="much")
     assert "new" not in KINDS
 
 

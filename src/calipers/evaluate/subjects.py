@@ -30,6 +30,7 @@ from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.findings.raters import Panel
 from calipers.inference import policy
+from calipers.inference.clusters import cr2
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 #: Of more rows, the first are looked at for what neighbours have in common.
 MOST_NEIGHBOURS = 20_000
 
+#: Sums by cluster and cell are kept where they are no more than so many for a row.
+MOST_SUMS = 8
+
 #: Of more classes than this nothing is said of cells of rows that come in clusters.
 MOST_CLASSES = 30
 
@@ -73,7 +77,7 @@ def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     for name in sample.systems:
         table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
         one = rows.get(name)
-        cells = None if matrix is None else _cells(sample, matrix, one, _positive(one))
+        cells = None if matrix is None else _cells(sample, matrix, one)
         c = None if one is None else one.chosen
         tuned = None if c is None else Tuned(c.threshold, c.rule.measure, c.out_of_bag, c.note)
         has[name] = cells, table, tuned
@@ -127,7 +131,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     truth = next(iter(rows.values())).problem.truth if rows else None
     for name in sample.systems:
         matrix = sample.statistic(name, ConfusionMatrix)
-        has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name), truth),)
+        has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
     first = next((cells for (cells,) in has.values() if cells is not None), None)
     if _is_apart(sample):
         return _of(sample, has, _classes([cells for (cells,) in has.values()]), told)
@@ -140,16 +144,25 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, data, told)
 
 
-def _cells(sample: Sample, matrix: ConfusionMatrix, rows: Any, truth: Any) -> Cells:
+def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
     """The counts of a system, and of rows in clusters how they vary."""
     k, number = matrix.classes, sample.clusters or 0
 
+    @cache
+    def cells() -> FloatArray:
+        """What the rows of each cluster in each cell weigh, a row a cluster."""
+        clusters = s.clusters
+        found: FloatArray = clusters.matrices(s.counts.cells.flat, (k, k))
+        return found.reshape(clusters.size, k * k)
+
     def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
-        if k > MOST_CLASSES or number < 2 or rows is None:
+        if k > MOST_CLASSES or number < 2 or s is None:
             return UNKNOWN
-        moved = influence()[truth.astype(np.int64), rows.predicted.astype(np.int64)]
-        weighed = moved if rows.weight is None else moved * rows.weight
-        return tuple(rows.clusters.sum_error(weighed))
+        by_cell, flat = influence().ravel(), s.counts.cells.flat
+        if s.clusters.size * k * k <= MOST_SUMS * len(flat):
+            return tuple(cr2(cells() @ by_cell, s.clusters.held))
+        moved = by_cell[flat]
+        return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
     return (TwoCells if k == 2 else ManyCells)(matrix, number, error)
 
@@ -160,7 +173,8 @@ def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     if rows is None:
         return of_systems(sample, told)
     s = next(iter(rows.values()))
-    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
+    counted = (lambda: s.usual_set), (lambda: s.n_sets)
+    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted)
     said = {name: s.predicted for name, s in rows.items()}
     has = {n: () if sets is None else (LabelAnswers(labels, sets),) for n, sets in said.items()}
     columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}

@@ -38,7 +38,7 @@ RECALIBRATION = {
 }
 
 
-@rule("miscalibrated", "caution", ScoreTable)
+@rule("miscalibrated", "caution", ScoreTable, cost="rows")
 def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and
     that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there being
@@ -101,8 +101,8 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
     return min(1.0, float(np.exp(above + below).sum()))
 
 
-@rule("rules-out-only", "caution", TwoCells, firm="NPV", loose="precision")
-@rule("rules-in-only", "caution", TwoCells, firm="precision", loose="NPV")
+@rule("rules-out-only", "caution", TwoCells, cost="sums", firm="NPV", loose="precision")
+@rule("rules-in-only", "caution", TwoCells, cost="sums", firm="precision", loose="NPV")
 def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not, and the
     intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
@@ -183,7 +183,7 @@ def _by_prevalence(cells: TwoCells, does: str, values: Mapping[str, Valued]) -> 
     return ""
 
 
-@rule("leaning", "caution", TwoCells)
+@rule("leaning", "caution", TwoCells, cost="sums")
 def leaning(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     """The interval of how often a class is answered over how often it occurs lies above
     {LEANING:g}."""
@@ -220,7 +220,7 @@ class Tuned:
     note: Callable[[ScoreTable], str]
 
 
-@rule("tuned-threshold", "warning", ScoreTable, Tuned, counts=True)
+@rule("tuned-threshold", "warning", ScoreTable, Tuned, cost="replicates", counts=True)
 def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Said]:
     """A rule chose the threshold on the rows that it is judged on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
@@ -232,7 +232,7 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Sai
     yield Said(tuned.note(table), values, s.named(str(measure)))
 
 
-@rule("ties", "caution", ScoreTable, counts=True)
+@rule("ties", "caution", ScoreTable, cost="scores", counts=True)
 def ties(s: Subject, table: ScoreTable) -> Iterator[Said]:
     """At least {TIED:g} of the pairs of a positive and a negative row have equal scores."""
     pairs = float(table.total_positive * table.total_negative)

@@ -27,7 +27,7 @@ from calipers.report.numbers import number
 from calipers.statistics import Moments, ScoreTable, kish
 
 
-@rule("below-diagonal", "warning", ScoreTable)
+@rule("below-diagonal", "warning", ScoreTable, cost="rows")
 def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
@@ -55,7 +55,7 @@ def _ranks_wrongly(s: Subject, area: Valued) -> Said:
     )
 
 
-@rule("below-diagonal", "warning", TwoCells)
+@rule("below-diagonal", "warning", TwoCells, cost="sums")
 def answers_wrongly(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
@@ -124,8 +124,8 @@ def beside_constant(
 CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 
 
-@rule("accuracy-below-constant", "warning", Cells, verb=CHOSEN.format("class", "K"))
-@rule("accuracy-like-constant", "caution", Cells, verb=", contains")
+@rule("accuracy-below-constant", "warning", Cells, cost="sums", verb=CHOSEN.format("class", "K"))
+@rule("accuracy-like-constant", "caution", Cells, cost="sums", verb=", contains")
 def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Claim]:
     """The interval of accuracy minus that of always answering the most frequent class, paired by
     row{verb} 0."""
@@ -140,8 +140,14 @@ def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Claim]:
     yield from beside_constant(s, "accuracy", own, answer, always, apart, m.classes)
 
 
-@rule("error-above-constant", "warning", Numbers, verb="lies above 0")
-@rule("error-like-constant", "caution", Numbers, verb="contains 0, or they are the same")
+@rule("error-above-constant", "warning", Numbers, cost="sorted rows", verb="lies above 0")
+@rule(
+    "error-like-constant",
+    "caution",
+    Numbers,
+    cost="sorted rows",
+    verb="contains 0, or they are the same",
+)
 def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
     {verb}."""
@@ -186,7 +192,7 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
     )
 
 
-@rule("like-chance", "caution", ScoreTable)
+@rule("like-chance", "caution", ScoreTable, cost="scores")
 def like_chance(s: Subject, _: ScoreTable) -> Iterator[Said]:
     """The interval of the AUC contains 0.5."""
     area = s.of("AUC")

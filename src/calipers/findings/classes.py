@@ -17,7 +17,7 @@ from calipers.statistics import ConfusionMatrix
 CONFUSED = 0.05
 
 
-@rule("weak-class", "caution", ManyCells)
+@rule("weak-class", "caution", ManyCells, cost="sums")
 def weak_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
     """The interval of a class's recall minus that of all other rows lies below 0."""
     for code in range(cells.matrix.classes):
@@ -56,7 +56,7 @@ def _weak_class(s: Subject, cells: ManyCells, code: int, of: AtLevel, of_rest: A
     )
 
 
-@rule("confused-class", "caution", ManyCells)
+@rule("confused-class", "caution", ManyCells, cost="sums")
 def confused_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
     """Of the errors on a class more than half are one other class, and of its rows more than
     {CONFUSED:g}, both by the whole interval (exact, corrected for there being two such classes)."""

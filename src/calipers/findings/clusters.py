@@ -100,7 +100,7 @@ class Numbers:
     favours: Mapping[str, str]
 
 
-@rule("clusters-like-chance", "caution", Independence)
+@rule("clusters-like-chance", "caution", Independence, cost="replicates")
 def by_chance(s: Subject, independence: Independence) -> Iterator[Said]:
     """The interval of the ARI contains 0, and where clusters of the same sizes are dealt out anew
     the ARI is as high or higher more often than one minus the level."""
@@ -114,7 +114,7 @@ def by_chance(s: Subject, independence: Independence) -> Iterator[Said]:
         )
 
 
-@rule("no-cluster", "caution", Lying, counts=True)
+@rule("no-cluster", "caution", Lying, cost="rows", counts=True)
 def nearer_to_others(s: Subject, lying: Lying) -> Iterator[Said]:
     """The mean silhouette of a cluster of two points or more is below 0."""
     means = lying.means
@@ -130,7 +130,7 @@ def nearer_to_others(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("points-elsewhere", "information", Lying, counts=True)
+@rule("points-elsewhere", "information", Lying, cost="rows", counts=True)
 def points_elsewhere(s: Subject, lying: Lying) -> Iterator[Said]:
     """At least {SHARE} of the points have a silhouette below 0."""
     share = float((lying.silhouettes < 0).mean())
@@ -145,7 +145,7 @@ def points_elsewhere(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("points-alone", "information", Lying, counts=True)
+@rule("points-alone", "information", Lying, cost="rows", counts=True)
 def points_alone(s: Subject, lying: Lying) -> Iterator[Said]:
     """A cluster holds a single point, where clusters hold {USUAL} or more on average."""
     sizes = lying.sizes
@@ -160,7 +160,7 @@ def points_alone(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("numbers-of-clusters", "information", Numbers, counts=True)
+@rule("numbers-of-clusters", "information", Numbers, cost="results", counts=True)
 def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
     """Of several clusterings different ones are best by measures that need no truth."""
     best: dict[str, list[str]] = {}
@@ -188,7 +188,7 @@ def _in_favour(of: Iterable[str]) -> str:
     return f" (in favour of {joined(found)})" if found else ""
 
 
-@rule("two-in-one", "information", Halves, counts=True)
+@rule("two-in-one", "information", Halves, cost="results", counts=True)
 def two_in_one(s: Subject, halves: Halves) -> Iterator[Claim]:
     """Cutting a cluster of {ENOUGH} points or more in two takes off more of its variance, along the
     axis on which it varies most, than it does of points that are spread evenly (corrected for the
@@ -223,7 +223,7 @@ def cut_in_two(along: FloatArray) -> float:
     return float(between[inner].max() / total) if total > 0 and inner.any() else 0.0
 
 
-@rule("unstable-clusters", "caution", Stability, counts=True)
+@rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
 def unstable(s: Subject, stability: Stability) -> Iterator[Said]:
     """The mean Jaccard index of a cluster with the most similar one of bootstrap clusterings is
     below {UNSTABLE}."""

@@ -32,7 +32,7 @@ class Compared:
     slices: Slices | None = None
 
 
-@rule("slices-differ", "caution", Compared)
+@rule("slices-differ", "caution", Compared, cost="results")
 def slices_differ(_: Subject, compared: Compared) -> Iterator[Claim]:
     """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
     slices, is small, and the interval of the difference leaves out 0."""
@@ -70,7 +70,7 @@ def _slices_differ(system: str, column: str, differing: Sequence[Slice]) -> Said
     )
 
 
-@rule("slices-reverse", "caution", Compared)
+@rule("slices-reverse", "caution", Compared, cost="results")
 def slices_reverse(_: Subject, compared: Compared) -> Iterator[Claim]:
     """On the leading measure one of two systems is told to be better, but has the worse value in
     every slice of a column; and the interval of the mean difference within slices, by their
@@ -134,7 +134,7 @@ def _told_reversed(
     )
 
 
-@rule("not-told-apart", "information", Compared)
+@rule("not-told-apart", "information", Compared, cost="results")
 def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
     """On the leading measure the adjusted p-value of two systems is not small, or the interval of
     their difference contains 0."""

@@ -43,7 +43,7 @@ class Topics:
     unit: str = "topics"
 
 
-@rule("imbalance", "information", Classes)
+@rule("imbalance", "information", Classes, cost="sums")
 def imbalance(s: Subject, classes: Classes) -> Iterator[Claim]:
     """The interval of a class's share lies below {RARE:g}/K with K classes, which is
     {RARE_OF_TWO:g} with two (corrected for the number of classes)."""
@@ -79,7 +79,7 @@ def _imbalance(s: Subject, cells: Cells, rare: Mapping[str, Valued]) -> Said:
     )
 
 
-@rule("few-rows", "caution", Classes, counts=True)
+@rule("few-rows", "caution", Classes, cost="sums", counts=True)
 def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
@@ -97,7 +97,7 @@ def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
         )
 
 
-@rule("few-topics", "caution", Topics, counts=True)
+@rule("few-topics", "caution", Topics, cost="results", counts=True)
 def few_topics(_: Subject, topics: Topics) -> Iterator[Said]:
     """There are fewer than {FEW_TOPICS} topics (effective topics where they are weighted)."""
     resting = [e for e in topics.estimates if e.no_interval != "exact_count"]

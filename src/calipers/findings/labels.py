@@ -38,7 +38,7 @@ MOST_LISTED = 10
 class LabelRows:
     """Which labels each row has, shape (rows, labels); ``shares`` of the rows have each.
 
-    ``usual`` gives the most frequent set of labels.
+    ``usual`` gives the most frequent set of labels, ``n_sets`` how many different ones there are.
     """
 
     labels: tuple[str, ...]
@@ -47,6 +47,7 @@ class LabelRows:
     clusters: Clusters | None
     shares: FloatArray
     usual: Callable[[], Rows]
+    n_sets: Callable[[], int]
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -118,7 +119,7 @@ class LabelAnswers:
     predicted: Rows
 
 
-@rule("label-without-rows", "information", LabelRows, counts=True)
+@rule("label-without-rows", "information", LabelRows, cost="sums", counts=True)
 def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
     """No row has a label that is evaluated."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
@@ -130,7 +131,7 @@ def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
         )
 
 
-@rule("few-rows", "caution", LabelRows, counts=True)
+@rule("few-rows", "caution", LabelRows, cost="rows", counts=True)
 def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
@@ -149,7 +150,7 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
         )
 
 
-@rule("rare-labels", "information", LabelRows)
+@rule("rare-labels", "information", LabelRows, cost="rows")
 def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Claim]:
     """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
     number of labels)."""
@@ -181,7 +182,7 @@ def _rare_labels(s: Subject, rows: LabelRows, rare: Sequence[tuple[str, Valued]]
     )
 
 
-@rule("label-never-predicted", "caution", LabelAnswers, counts=True)
+@rule("label-never-predicted", "caution", LabelAnswers, cost="rows", counts=True)
 def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     """A label that rows have is predicted for none of them, nor for any other."""
     rows = answers.rows
@@ -200,8 +201,14 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
         )
 
 
-@rule("subset-below-constant", "warning", LabelAnswers, verb=CHOSEN.format("set", "all that occur"))
-@rule("subset-like-constant", "caution", LabelAnswers, verb=", contains")
+@rule(
+    "subset-below-constant",
+    "warning",
+    LabelAnswers,
+    cost="sorted rows",
+    verb=CHOSEN.format("set", "all that occur"),
+)
+@rule("subset-like-constant", "caution", LabelAnswers, cost="sorted rows", verb=", contains")
 def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     """The interval of subset accuracy minus that of always answering the most frequent set of
     labels, paired by row{verb} 0."""
@@ -211,16 +218,15 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     usual = rows.usual()
     constant = (rows.truth == usual).all(axis=1)
     right = (rows.truth == answers.predicted).all(axis=1)
-    kinds = len(np.unique(np.packbits(rows.truth, axis=1), axis=0))
     apart = rows.apart(right & ~constant, constant & ~right)
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
     names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
     answer = f"'{first(names, 5)}'" if names else "no label"
     value = Valued(own, math.nan, math.nan)
-    yield from beside_constant(s, "subset accuracy", value, answer, always, apart, kinds)
+    yield from beside_constant(s, "subset accuracy", value, answer, always, apart, rows.n_sets())
 
 
-@rule("confused-label", "caution", LabelAnswers)
+@rule("confused-label", "caution", LabelAnswers, cost="rows")
 def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     """Of the rows that miss a label more than half are given one other label that they do not have,
     and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and

@@ -23,7 +23,7 @@ class Unordered:
     rows: int
 
 
-@rule("neighbours-alike", "caution", Unordered)
+@rule("neighbours-alike", "caution", Unordered, cost="some rows")
 def neighbouring_rows(s: Subject, of: Unordered) -> Iterator[Claim]:
     """Neither the time of rows nor what they come from is stated, and neighbouring rows err alike:
     of at least {ENOUGH} rows, how much they move the first measure correlates with the row before

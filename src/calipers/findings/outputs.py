@@ -55,14 +55,14 @@ class Outputs:
         return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
 
 
-@rule("identical-systems", "warning", Outputs, counts=True)
+@rule("identical-systems", "warning", Outputs, cost="rows", counts=True)
 def identical_columns(s: Subject, of: Outputs) -> Iterator[Said]:
     """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
     many wrong answers, or as many judged documents below the first rank."""
     yield from _identical(s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows")
 
 
-@rule("identical-systems", "warning", Runs, counts=True)
+@rule("identical-systems", "warning", Runs, cost="rows", counts=True)
 def identical_runs(s: Subject, runs: Runs) -> Iterator[Said]:
     """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
     many wrong answers, or as many judged documents below the first rank."""
@@ -106,7 +106,7 @@ def _same(first: Sequence[Column], second: Sequence[Column]) -> bool:
     return all(heads) and all(map(np.array_equal, first, second))
 
 
-@rule("perfect-separation", "caution", ScoreTable, counts=True)
+@rule("perfect-separation", "caution", ScoreTable, cost="scores", counts=True)
 def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[Said]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
@@ -119,7 +119,7 @@ def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[Said]:
         yield from _perfect(s, sum(rows), "separates the classes without a single error")
 
 
-@rule("perfect-separation", "caution", Cells, counts=True)
+@rule("perfect-separation", "caution", Cells, cost="sums", counts=True)
 def perfect_answers(s: Subject, cells: Cells) -> Iterator[Said]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
@@ -130,7 +130,7 @@ def perfect_answers(s: Subject, cells: Cells) -> Iterator[Said]:
         yield from _perfect(s, cells.clusters or sum(sizes), "is right on every row")
 
 
-@rule("perfect-separation", "caution", LabelAnswers, counts=True)
+@rule("perfect-separation", "caution", LabelAnswers, cost="rows", counts=True)
 def perfect_sets(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
@@ -156,7 +156,7 @@ def _perfect(s: Subject, rows: float, what: str) -> Iterator[Said]:
         )
 
 
-@rule("duplicated-rows", "caution", Outputs, counts=True)
+@rule("duplicated-rows", "caution", Outputs, cost="rows", counts=True)
 def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Claim]:
     """At least {REPEATED:g} of the rows repeat another in the truth and in all outputs, of which
     some are continuous; and rows of the same outputs have the same truth more often than rows of

@@ -39,7 +39,7 @@ class Predicted:
     named: Callable[[int], str] = "row {}".format
 
 
-@rule("coverage-off", "caution", Predicted)
+@rule("coverage-off", "caution", Predicted, cost="rows")
 def coverage_off(s: Subject, of: Predicted) -> Iterator[Claim]:
     """The interval of the coverage of a central interval leaves out its nominal level."""
     for share in coverages(of.said.levels):
@@ -64,7 +64,7 @@ def _coverage_off(s: Subject, name: str, share: float) -> Said:
     )
 
 
-@rule("coverage-uneven", "caution", Predicted)
+@rule("coverage-uneven", "caution", Predicted, cost="sorted rows")
 def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the coverage of the widest central interval differs by {APART:g} or
     more between the lowest and the highest fifth of the intervals by their middle, and goes with
@@ -105,7 +105,7 @@ def _coverage_uneven(s: Subject, share: float, ends: tuple[Valued, Valued], p: f
     )
 
 
-@rule("crossing-quantiles", "caution", Predicted, counts=True)
+@rule("crossing-quantiles", "caution", Predicted, cost="rows", counts=True)
 def crossing(s: Subject, of: Predicted) -> Iterator[Said]:
     """The quantile of a higher level is below that of a lower one in a row."""
     cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)

@@ -92,7 +92,7 @@ class TopicTable:
         return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
-@rule("nothing-judged", "warning", Ranked, counts=True)
+@rule("nothing-judged", "warning", Ranked, cost="rows", counts=True)
 def nothing_judged(s: Subject, run: Ranked) -> Iterator[Said]:
     """A run retrieves documents for judged topics, and none of them is judged."""
     if not run.none_judged:
@@ -107,7 +107,7 @@ def nothing_judged(s: Subject, run: Ranked) -> Iterator[Said]:
     )
 
 
-@rule("topics-missing", "caution", Ranked, counts=True)
+@rule("topics-missing", "caution", Ranked, cost="rows", counts=True)
 def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
     """A run retrieves nothing for at least {MISSING:g} of the judged topics."""
     retrieved = run.rankings.retrieved
@@ -126,7 +126,7 @@ def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
     )
 
 
-@rule("few-judged", "caution", Runs, counts=True)
+@rule("few-judged", "caution", Runs, cost="rows", counts=True)
 def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
     """Of the first {TOP} documents that a run retrieves for a topic, on average a smaller share
     than {FEW_JUDGED:g} is judged."""
@@ -150,7 +150,7 @@ def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
         )
 
 
-@rule("tied-scores", "caution", Ranked, counts=True)
+@rule("tied-scores", "caution", Ranked, cost="sorted rows", counts=True)
 def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
     """At least {MOST_TIED:g} of the judged documents that a run retrieves share their score with
     another document of the topic."""
@@ -183,7 +183,7 @@ def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
     yield Said(f"{s.who} gives {tied:.0%} of the {what}{also}", values, s.shown)
 
 
-@rule("nothing-to-order", "information", Graded, counts=True)
+@rule("nothing-to-order", "information", Graded, cost="rows", counts=True)
 def nothing_to_order(s: Subject, graded: Graded) -> Iterator[Said]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
     levels = np.diff(graded.rankings.judged_offsets)
@@ -198,7 +198,7 @@ def nothing_to_order(s: Subject, graded: Graded) -> Iterator[Said]:
         )
 
 
-@rule("topic-carries", "caution", TopicTable, counts=True)
+@rule("topic-carries", "caution", TopicTable, cost="rows", counts=True)
 def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
     """Of {FEW_TO_COMPARE} topics or more, one alone makes more than half of a system's mean on the
     leading measure."""
@@ -231,7 +231,7 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
         )
 
 
-@rule("topic-decides", "caution", TopicTable)
+@rule("topic-decides", "caution", TopicTable, cost="rows")
 def topic_decides(s: Subject, table: TopicTable) -> Iterator[Claim]:
     """On the leading measure two systems cannot be told apart, or one is better; and without one
     topic the t interval of their difference leaves out 0, or lies on the other side of it
@@ -299,7 +299,7 @@ def _deciding(
     )
 
 
-@rule("few-topics-differ", "caution", TopicTable, counts=True)
+@rule("few-topics-differ", "caution", TopicTable, cost="rows", counts=True)
 def few_topics_differ(_: Subject, table: TopicTable) -> Iterator[Said]:
     """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems have the same value of
     the leading measure."""

@@ -35,7 +35,7 @@ class Panel:
     share: float
 
 
-@rule("raters-disagree", "caution", Panel)
+@rule("raters-disagree", "caution", Panel, cost="rows")
 def disagreeing(s: Subject, panel: Panel) -> Iterator[Claim]:
     """The interval of Krippendorff's alpha ends below {ENOUGH:g}."""
     alpha = s.of(panel.measure)
@@ -54,7 +54,7 @@ def _disagreeing(s: Subject, panel: Panel, alpha: Valued) -> Said:
     )
 
 
-@rule("rater-alone", "caution", Panel)
+@rule("rater-alone", "caution", Panel, cost="rows")
 def alone(s: Subject, panel: Panel) -> Iterator[Claim]:
     """Of three raters or more: without one of them Krippendorff's alpha is higher by {APART:g} or
     more, and the interval of the difference leaves out 0."""
@@ -77,7 +77,7 @@ def _alone(s: Subject, panel: Panel, name: str, gain: Valued) -> Said:
     )
 
 
-@rule("common-category", "information", Panel)
+@rule("common-category", "information", Panel, cost="rows")
 def common(s: Subject, panel: Panel) -> Iterator[Said]:
     """One category has {COMMON:.0%} of the ratings or more, as many pairs of ratings agree, and
     Krippendorff's alpha is below {ENOUGH:g}."""

@@ -41,7 +41,7 @@ _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
 _NAMED = 3
 
 
-@rule("heavy-tails", "caution", Numbers)
+@rule("heavy-tails", "caution", Numbers, cost="rows")
 def heavy_tails(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the standard deviation of the residuals is at least {HEAVY:g} times
     their mean absolute deviation, which normal ones seldom reach (Geary 1935)."""
@@ -72,7 +72,7 @@ def _heavy_tails(s: Subject, ratio: float) -> Said:
     )
 
 
-@rule("skewed-residuals", "information", Numbers)
+@rule("skewed-residuals", "information", Numbers, cost="sorted rows")
 def skewed(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the interval of the share of residuals below their mean is more than
     {UNEVEN:g} away from a half."""
@@ -116,7 +116,7 @@ def _skewed(s: Subject, made: Valued) -> Said:
     )
 
 
-@rule("trend-of-residuals", "caution", Numbers)
+@rule("trend-of-residuals", "caution", Numbers, cost="sorted rows")
 def trend(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more a line explains at least {NOTABLE:g} of the variance of residuals by
     the rank of the prediction, and the interval of its slope leaves out 0, however residuals
@@ -155,7 +155,7 @@ def _trend(s: Subject, r: Residuals, found: Line) -> Said:
     )
 
 
-@rule("uneven-errors", "caution", Numbers)
+@rule("uneven-errors", "caution", Numbers, cost="sorted rows")
 def uneven(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the mean size of residuals is {GROWN:g} times as large in one outer
     fifth of the predictions as in the other, and goes with the rank of the prediction beyond chance
@@ -197,7 +197,7 @@ def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
     )
 
 
-@rule("rows-carry", "caution", Numbers, counts=True)
+@rule("rows-carry", "caution", Numbers, cost="rows", counts=True)
 def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     """Of {ENOUGH} rows or more at most {FEW:g} of them, or one alone, make up half of the squared
     error."""

@@ -28,6 +28,20 @@ ADJUSTED_P = "adjusted p"
 _LEAST_P = 1e-12
 
 
+#: What a rule reads, and how its work grows with the n rows (topics, items, points) and the d
+#: distinct scores among them. All that is counted of clustered rows is added up by cluster and cell
+#: once for all rules of a system.
+COSTS: Mapping[str, str] = {
+    "results": "O(1)",  # estimates, comparisons, slices: as they were computed
+    "sums": "O(1)",  # what is added up over rows, such as the cells of a matrix
+    "some rows": "O(1)",  # no more than a fixed number of them
+    "scores": "O(d)",
+    "rows": "O(n)",
+    "sorted rows": "O(n log n)",
+    "replicates": "O(B n)",  # where nothing else answers what was asked for
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a rule has to say, the numbers it rests on, and the measures it speaks of.
@@ -170,12 +184,13 @@ class Kind:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A function asked of the subjects that have what it ``needs``, and what it finds if it does
-    not say."""
+    not say; at a ``cost`` of :data:`COSTS`."""
 
     kind: str
     says: Callable[..., Iterator[Said | Claim]]
     needs: tuple[type, ...]
     counts: bool
+    cost: str
 
     def asked(self, subject: Subject) -> Iterator[Said | Claim]:
         """What it says of a subject, and what it has tested."""
@@ -214,26 +229,30 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(
-    kind: str, severity: str, *needs: type, counts: bool = False, **words: str
+    kind: str, severity: str, *needs: type, cost: str, counts: bool = False, **words: str
 ) -> Callable[[F], F]:
     """Has a function asked of every subject that has something of each of the types ``needs``.
 
     It is called with the subject and what was found of these types, and yields what there is to
-    say. Its docstring is the rule as people read it, with ``words`` and the constants of its module
-    filled in. One that ``counts`` needs no interval, and is asked without inference as well. A
-    function that finds several kinds is decorated for each, and names the kind; one that is defined
-    again takes its place again.
+    say. ``cost`` is what it reads, one of :data:`COSTS`: findings together cost less than what they
+    speak of, so a rule takes sums and closed forms where there are any, and draws nothing. Its
+    docstring is the rule as people read it, with ``words`` and the constants of its module filled
+    in. One that ``counts`` needs no interval, and is asked without inference as well. A function
+    that finds several kinds is decorated for each, and names the kind; one that is defined again
+    takes its place again.
     """
     if severity not in SEVERITIES:
         expected = ", ".join(SEVERITIES)
         raise ValueError(f"{kind}: severity is {severity!r}, expected one of {expected}")
+    if cost not in COSTS:
+        raise ValueError(f"{kind}: cost is {cost!r}, expected one of {', '.join(COSTS)}")
 
     def register(says: F) -> F:
         text = " ".join((says.__doc__ or "").split())
         meant = Kind(severity, text.format(**{**says.__globals__, **words}))
         if KINDS.setdefault(kind, meant) != meant:
             raise ValueError(f"there are findings of the kind {kind!r} already, by another rule")
-        RULES[f"{says.__module__}.{says.__qualname__}"] = Rule(kind, says, needs, counts)
+        RULES[f"{says.__module__}.{says.__qualname__}"] = Rule(kind, says, needs, counts, cost)
         return says
 
     return register

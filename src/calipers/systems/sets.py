@@ -173,10 +173,35 @@ class LabelSystem(base.System):
     @cached_property
     def usual_set(self) -> npt.NDArray[np.bool_]:
         """The labels of the most frequent set of labels."""
+        return self._sets[0]
+
+    @property
+    def n_sets(self) -> int:
+        """How many different sets of labels rows have."""
+        return self._sets[1]
+
+    @cached_property
+    def _sets(self) -> tuple[npt.NDArray[np.bool_], int]:
+        """The most frequent set of labels, the first in their order of several, and their number;
+        as numbers, which are sorted faster than bytes are and in the same order."""
         packed = np.packbits(self.truth, axis=1)
-        kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
-        _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-        return np.asarray(self.truth[first[np.bincount(kind.ravel(), self.weight).argmax()]])
+        width = packed.shape[1]
+        if width > 8:
+            kinds = np.ascontiguousarray(packed).view(f"V{width}").ravel()
+            _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+            most = first[np.bincount(kind.ravel(), self.weight).argmax()]
+            return np.asarray(self.truth[most]), len(first)
+        whole = np.zeros((len(packed), 8), np.uint8)
+        whole[:, 8 - width :] = packed
+        codes = whole.view(">u8").ravel().astype(np.int64)
+        if width <= 2:
+            distinct, place = np.arange(1 << 8 * width), codes
+        else:
+            distinct, place = np.unique(codes.view(np.uint64), return_inverse=True)
+        most = int(np.bincount(place.ravel(), self.weight).argmax())
+        bits = np.unpackbits(np.array([distinct[most]], ">u8").view(np.uint8)[8 - width :])
+        number = np.count_nonzero(np.bincount(place.ravel()))
+        return bits[: self.truth.shape[1]].astype(bool), number
 
     def constant(self, measure: Measure) -> float:
         """Of the best constant answer, where it is known which one that is."""
