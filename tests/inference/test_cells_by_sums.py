@@ -1,12 +1,16 @@
 """Cells of many rows that weigh differently are drawn from sums, whoever has the rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.inference import cells, dirichlet
+from calipers.inference import cells, dirichlet, methods
 from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.reading import Reading, UnitGroups
 from calipers.inference.settings import Settings
+from calipers.readings.counts import ClassCounts, _Counted
 
 ROWS = MAX_DRAWN_ROWS + 2_000
 COUNTED = ("balanced-accuracy", "F1", "MCC", "LR+", "LR-")
@@ -92,3 +96,79 @@ def test_equal_values_are_put_together_wherever_they_are():
     assert means == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.7])
     own = w[x == 0.7]
     assert sizes[4] == pytest.approx(own.sum() ** 2 / np.square(own).sum())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_differences_by_cells_are_those_by_rows(classes: int, monkeypatch: pytest.MonkeyPatch):
+    truth, first, second, weight = _rows()
+    truth, first, second = (
+        x + (np.arange(ROWS) % 3 == 2) * (classes - 2) for x in (truth, first, second)
+    )
+    weight[::7] = 0.0
+    of_two = ("precision", "recall", "specificity", "NPV")
+    measures = (
+        "accuracy",
+        "error-rate",
+        *(of_two if classes == 2 else ("recall[1]", "precision[2]")),
+    )
+
+    def differences() -> list[cal.Difference]:
+        made = cal.classification(
+            truth, {"a": first, "b": second}, weight=weight, measures=measures, resamples=100
+        )
+        return list(made.compare(adjust="none", margin=0.01))
+
+    by_cell = differences()
+    monkeypatch.setattr(_Counted, "minus", _by_rows)
+    for one, other in zip(by_cell, differences(), strict=True):
+        assert (one.measure, one.method) == (other.measure, other.method)
+        assert one.differing == other.differing
+        assert one.method == "t or Bayesian bootstrap, paired"
+        for at in ("value", "low", "high", "p", "p_not_inferior", "standard_error"):
+            assert getattr(one, at) == pytest.approx(getattr(other, at), rel=1e-8, nan_ok=True)
+
+
+def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
+    truth, first, second, weight = _rows()
+    weight[::7] = 0.0
+    settings, measure = Settings(), cal.measure("precision")
+    a, b = (
+        ClassCounts.from_codes(truth, said, ("no", "yes"), settings, weight).reading(measure)
+        for said in (first, second)
+    )
+    by_cell, by_row = (
+        methods.unit_differences(of) for of in (a - b, replace(a - b, unit_groups=None))
+    )
+    assert by_cell is not None
+    assert by_row is not None
+    assert by_cell.differing == by_row.differing > 0
+    assert len(by_cell.values) <= 8 < len(by_row.values)
+    of_cells, of_rows = (
+        dirichlet.AboutMean.of(of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts)
+        for of in (by_cell, by_row)
+    )
+    assert of_cells is not None
+    assert of_rows is not None
+    # Rounding makes some groups of the rows of a cell, so that Kish's number is of fewer of them.
+    shares = np.array([0.025, 0.4, 0.975])
+    quantiles = of_rows.quantiles(shares)
+    width = quantiles[2] - quantiles[0]
+    assert of_cells.quantiles(shares) == pytest.approx(quantiles, abs=1e-4 * width)
+    assert of_cells.spread == pytest.approx(of_rows.spread, rel=1e-5)
+
+
+_minus = _Counted.minus
+
+
+def _by_rows(law: _Counted, first: Reading, second: Reading) -> Reading:
+    return replace(_minus(law, first, second), unit_groups=None)
+
+
+def test_the_median_of_groups_is_that_of_their_units():
+    rng = np.random.default_rng(0)
+    for units in ([1, 1], [2, 1, 3], [5, 1, 1, 1], [1, 2, 3, 6]):
+        values = rng.normal(size=len(units))
+        groups = UnitGroups(
+            values, np.array(units, float), np.ones(len(units)), np.ones(len(units))
+        )
+        assert groups.median == np.median(np.repeat(values, units))

@@ -172,7 +172,7 @@ class AboutMean:
 
     The half units lie about the mean difference, not about 0, so that they widen the distribution
     without moving it (:func:`ends_about`). ``counts`` is how many units have each of the values,
-    ``weight`` what each of the units weighs; at most one of them is given.
+    ``weight`` what each of the units weighs, or those that have a value.
 
     >>> of = AboutMean.of(np.array([0.2, 0.1, 0.3]), (-0.3, 0.7))
     >>> [round(float(q), 3) for q in of.quantiles(np.array([0.05, 0.95]))]
@@ -201,7 +201,11 @@ class AboutMean:
             return None
         there = counts > 0
         x, mass = np.append(values[there], ends), np.append(counts[there], [0.5, 0.5])
-        return cls(_Mean(x, np.ones(len(x)), mass))
+        own = np.ones(len(x))
+        if weight is not None:  # an end weighs what a unit does of as many as there are by Kish
+            total = counts * weight
+            own[:-2] = weight[there] * total.sum() / (total @ weight)
+        return cls(_Mean(x, own, mass))
 
     @property
     def spread(self) -> float:

@@ -31,7 +31,7 @@ from calipers.inference.procedures import (
     Wald,
     without,
 )
-from calipers.inference.reading import Limits, Reading, Units
+from calipers.inference.reading import Limits, Reading, UnitGroups, Units
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import NAN, Error, Influence
 from calipers.statistics import kish_of
@@ -261,7 +261,7 @@ def _shared(reading: Reading) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Differences:
     """Differences of units whose mean a difference is, exactly or to first order, with what each of
-    them weighs or how many have each value; and how many units differ at all."""
+    them weighs, how many have each value, or both; and how many units differ at all."""
 
     values: FloatArray
     differing: int
@@ -290,6 +290,8 @@ def unit_differences(reading: Reading) -> _Differences | None:
         values = units.values * reading.scale if exact else units.values
         differing = dirichlet.differing(values) if reading.changed is None else reading.changed()
         return _Differences(values, differing, units.weight, exact=exact)
+    if reading.unit_groups is not None:
+        return _of_groups(reading, reading.unit_groups())
     if reading.reduced or reading.influence is None:
         return None
     influence = reading.influence()
@@ -321,6 +323,18 @@ def _of_influence(reading: Reading, influence: Influence) -> _Differences | None
     return _Differences(reading.value + values - mean, differing, weight, exact=False)
 
 
+def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
+    """The same of rows of which many move it alike, by Kish's number of each group."""
+    values, weight = groups.values, groups.weight
+    if not np.isfinite(values).all():
+        return None
+    apart = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
+    values = reading.value + values - float(np.average(values, weights=weight))
+    own, number = groups.squares / weight, np.square(weight) / groups.squares
+    differing = round(float(groups.units[apart].sum()))
+    return _Differences(values, differing, own, number, exact=False)
+
+
 def _apart_from_most(values: FloatArray) -> int:
     """How many rows move a difference otherwise than most of the others: one that is the same for
     both systems moves it by how much it is above or below its mean."""
@@ -344,7 +358,8 @@ def _of_units(reading: Reading) -> Procedure | None:
     n, most = reading.n, reading.bounds[1]
     if not units.differing and not units.exact:
         if abs(reading.value) > reading.hair:  # all rows differ alike
-            units = replace(units, differing=len(units.values))
+            number = len(units.values) if units.counts is None else n
+            units = replace(units, differing=number)
         else:
             units = replace(units, values=np.zeros(len(units.values)))
     ends = dirichlet.ends_about(

@@ -131,6 +131,26 @@ class SummedUnits:
         return NAN if without else paired.hedges_g_of(self.mean, spread, round(self.size))
 
 
+@dataclass(frozen=True, eq=False)
+class UnitGroups:
+    """Independent units of which those of a group move a number alike, times their weight: by how
+    much a unit of weight 1 moves it, times the weight of all; how many ``units`` each group has,
+    and the sums of their weights and of squared weights."""
+
+    values: FloatArray
+    units: FloatArray
+    weight: FloatArray
+    squares: FloatArray
+
+    @property
+    def median(self) -> float:
+        """That of the units."""
+        order = np.argsort(self.values)
+        below, half = np.cumsum(self.units[order]), self.units.sum() / 2
+        at = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
+        return float(self.values[order][at].mean())
+
+
 # --- Readings -------------------------------------------------------------------------------------
 
 
@@ -216,6 +236,8 @@ class Reading:
     #: By how much leaving out groups of rows moves the value, the same groups for all readings.
     left_out: Callable[[], FloatArray] | None = None
     discordant: Callable[[], tuple[float, float]] | None = None
+    #: Of a difference of many rows: these by how much they move it, where many do so alike.
+    unit_groups: Callable[[], UnitGroups] | None = None
     #: Of a difference that is no mean of values of units: values whose mean it is to first order.
     linear_units: Callable[[], Units] | None = None
     #: Of a difference: on how many units the outputs of the two systems differ, where that is not

@@ -22,7 +22,7 @@ from calipers.inference.cells import (
 from calipers.inference.gradients import cell_gradient, moving_cells
 from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Limits, Reading, difference_of
+from calipers.inference.reading import Limits, Reading, UnitGroups, difference_of
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings import effective
@@ -339,6 +339,21 @@ class BothCounts:
         )
         return ours - theirs, self.cells.counts
 
+    @cached_property
+    def _rows(self) -> FloatArray:
+        """The rows in each cell, those of weight 0 aside."""
+        of, weight = self.cells.row(), self.cells.weight
+        if weight is not None and not (there := weight > 0).all():
+            of = of[there]
+        return np.bincount(of, minlength=len(self.cells.place)).astype(np.float64)
+
+    def unit_groups(self, measure: Any) -> UnitGroups:
+        """By how much rows of weight 1 in each cell move the difference, times all weight."""
+        there, cells = self._rows > 0, self.cells
+        values = self.moved(measure)[0] * cells.counts.sum()
+        of = (values, self._rows, cells.counts, cells.squares)
+        return UnitGroups(*(column[there] for column in of))
+
     def drawn(self, measure: Any) -> FloatArray:
         """Bootstrap replicates of the difference; of all measures at once."""
         return self._drawn[measure] if measure in self._drawn else self._all([measure])[measure]
@@ -433,6 +448,7 @@ class _Counted:
             methods={"Jeffreys of the cells": likely} if known else {},
             replicates=lambda: both.drawn(measure),
             drawn_as=DRAWN_BY_SUMS if both.cells.by_sums else "",
+            unit_groups=(lambda: both.unit_groups(measure)) if both.cells.by_sums else None,
             likely=lambda: both.likely(measure),
             stratified=(lambda: both.by_class(measure)) if both.cells.plain else None,
             jackknife=lambda: both.moved(measure) if both.cells.plain else None,
