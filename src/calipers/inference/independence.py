@@ -34,8 +34,8 @@ def independence(truth: IntArray, cluster: IntArray, replicates: int, seed: int)
 
     seen = together(cluster)
     if len(cluster) > MANY_POINTS and cells[0] * cells[1] <= FEW_CELLS:
-        sizes = (np.bincount(of) for of in (truth, cluster))
-        squares = sums_of_squares(*sizes, max(99, replicates), random)
+        rows, columns = np.bincount(truth), np.bincount(cluster)
+        squares = sums_of_squares(rows, columns, max(99, replicates), random)
         reached = int(np.count_nonzero(squares >= seen * (1 - _HAIR)))
         return (reached + 1) / (len(squares) + 1)
     dealt = cluster.copy()

@@ -200,7 +200,7 @@ class LabelSystem(base.System):
             distinct, place = np.unique(codes.view(np.uint64), return_inverse=True)
         most = int(np.bincount(place.ravel(), self.weight).argmax())
         bits = np.unpackbits(np.array([distinct[most]], ">u8").view(np.uint8)[8 - width :])
-        number = np.count_nonzero(np.bincount(place.ravel()))
+        number = int(np.count_nonzero(np.bincount(place.ravel())))
         return bits[: self.truth.shape[1]].astype(bool), number
 
     def constant(self, measure: Measure) -> float:
