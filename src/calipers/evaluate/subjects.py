@@ -30,7 +30,6 @@ from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.findings.raters import Panel
 from calipers.inference import policy
-from calipers.inference.clusters import cr2
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
@@ -160,7 +159,9 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
             return UNKNOWN
         by_cell, flat = influence().ravel(), s.counts.cells.flat
         if s.clusters.size * k * k <= MOST_SUMS * len(flat):
-            return tuple(cr2(cells() @ by_cell, s.clusters.held))
+            from calipers.inference.clusters import cr2
+
+            return cr2(cells() @ by_cell, s.clusters.held)
         moved = by_cell[flat]
         return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
