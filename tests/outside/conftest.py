@@ -15,6 +15,8 @@ import pytest
 from calipers.cli.group import cli
 from calipers.measures import families, parameters, reasons, registry
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 BOOKS: tuple[dict[Any, Any], ...] = (
     families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
     registry.REGISTRY, registry.NAMES, cli.commands,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from calipers.plugins import NameTakenError as NameTakenError  # noqa: PLC0414
+
 
 class UnknownMeasureError(ValueError):
     """A name that no measure answers to, or parameters that it does not take."""
-
-
-class NameTakenError(ValueError):
-    """A name for something new that means something else already."""
