@@ -168,7 +168,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def __init__(self, what: str, group: str, modules: Sequence[str] = ()) -> None:
         self.what, self.group, self._modules = what, group, tuple(modules)
         #: By name: who has registered it, which of the modules if it was one, and the thing.
-        self._entries: dict[str, tuple[str, int, T]] = {}
+        self.entries: dict[str, tuple[str, int, T]] = {}
         self._has_own = not modules
 
     def register(self, name: str, entry: T, *, replace: bool = False) -> T:
@@ -188,21 +188,21 @@ class Registry(Mapping[str, T], Generic[T]):
         by = _OURS if place < len(self._modules) else _registering.get()
         if by != _OURS:
             self._load_own()
-        if name in self._entries:
-            before = self._entries[name][0]
+        if name in self.entries:
+            before = self.entries[name][0]
             # A module is executed again where its first import ended half-way.
             again = bool(by) and by == before
             if not again and (before == _OURS or not replace):
                 whose = f" by {before}" if before else ""
                 raise NameTakenError(f"the {self.what} {name!r} is taken{whose}")
-        self._entries[name] = by, place, entry
+        self.entries[name] = by, place, entry
         return entry
 
     def __getitem__(self, name: str) -> T:
         self._load_own()
-        if name not in self._entries:
+        if name not in self.entries:
             load(self.group)
-        return self._entries[name][2]
+        return self.entries[name][2]
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -214,12 +214,12 @@ class Registry(Mapping[str, T], Generic[T]):
     def __iter__(self) -> Iterator[str]:
         self._load_own()
         load(self.group)
-        return iter(sorted(self._entries, key=lambda name: self._entries[name][1]))
+        return iter(sorted(self.entries, key=lambda name: self.entries[name][1]))
 
     def __len__(self) -> int:
         self._load_own()
         load(self.group)
-        return len(self._entries)
+        return len(self.entries)
 
     def _load_own(self) -> None:
         if not self._has_own:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.curves.clusters import BARS, MOST_CLUSTERS, MOST_POINTS
-from calipers.report.figures.clusters import cluster_figures, diagonal, lines
+from calipers.curves.clusters import BARS, MOST_CLUSTERS, MOST_POINTS, diagonal, lines
+from calipers.report.figures.page import figures
 from calipers.report.html import page
 from calipers.results import Curve
 
@@ -102,12 +103,12 @@ def test_the_table_of_clusters_is_counted() -> None:
 def test_figures_by_what_is_known() -> None:
     labels = {f"k{k}": (POINTS[:, 0] * k / 12).astype(int) % k for k in (2, 3, 4)}
     ev = cal.clustering(POINTS, labels, KIND, measures=["ARI", "silhouette"], resamples=100)
-    figures = list(cluster_figures(ev))
-    assert {f.chosen_from for f in figures} == {
+    drawn = figures(replace(ev, comparison=None))
+    assert {f.chosen_from for f in drawn} == {
         "Silhouettes", "Sizes of clusters", "Classes and clusters", "number",
         "Points on two principal components",
     }  # fmt: skip
-    by_number = [f for f in figures if f.chosen_from == "number"]
+    by_number = [f for f in drawn if f.chosen_from == "number"]
     assert [row[1] for row in by_number[0].rows] == ["2", "3", "4"]
     text = page(ev)
     assert "silhouette by the number of clusters" in text

@@ -13,9 +13,10 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.curves.access import OF_THRESHOLD, ScoreCurves
-from calipers.curves.kinds import KINDS
+from calipers.curves.access import OF_SCORES, ScoreCurves
 from calipers.curves.thinning import TOLERANCE, thinned
+from calipers.curves.thresholds import OF_THRESHOLD
+from calipers.report.figures.curves import curve_charts
 from calipers.report.figures.page import figures
 from calipers.results import Curve, Evaluation
 
@@ -36,6 +37,9 @@ def evaluation(
     options = {"measures": ["AUC"], "interval": "none", **options}
     return cal.classification(truth, probability=probability, weight=weight, **options)
 
+
+#: The kinds of curves of scores.
+OF_SCORE_CHARTS = [chart.name for chart in curve_charts(OF_SCORES)]
 
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
 
@@ -198,7 +202,7 @@ def test_a_weight_of_two_is_the_row_twice() -> None:
     times = (2 * weight).astype(int)
     weighted = evaluation(truth, score, times.astype(float))
     repeated = evaluation(np.repeat(truth, times), np.repeat(score, times))
-    for kind in KINDS:
+    for kind in OF_SCORE_CHARTS:
         if kind in ("density", "calibration by bins", "probabilities"):
             continue  # the number of bars is that of the rows
         a, b = cal.curve(weighted, kind), cal.curve(repeated, kind)
@@ -303,7 +307,7 @@ def promised(whole: Curve, thin: Curve) -> None:
     seed=st.integers(0, 10**6),
     n=st.sampled_from([1, 2, 5, 60, 400, 1500]),
     digits=st.sampled_from([1, 2, 6]),
-    kind=st.sampled_from([k for k in KINDS if k != "density"]),
+    kind=st.sampled_from([k for k in OF_SCORE_CHARTS if k != "density"]),
     measure=st.sampled_from(OF_THRESHOLD),
 )
 def test_thinning_keeps_to_its_tolerance(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.curves.topics import MOST, at_corners
 from calipers.data.errors import InputError
-from calipers.report.figures.corners import MOST, at_corners
 
 #: Relevant documents at ranks 1, 3, 4 and 8; one more is not retrieved.
 RELEVANT = [True, False, True, True, False, False, False, True, False, False]

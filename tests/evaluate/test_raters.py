@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from calipers.data.errors import InputError
 from calipers.inference.settings import Settings
 from calipers.measures.raters import moved_by_items
 from calipers.readings.raters import Rated
-from calipers.report.figures.raters import rater_figures
+from calipers.report.figures.page import figures
 from calipers.statistics.ratings import Ratings
 
 #: Krippendorff 2011: four observers, twelve units.
@@ -456,7 +457,7 @@ def test_charts_of_pairs_and_of_categories() -> None:
     """Both halves of the matrix, and what every rater said how often; each set by itself."""
     sets = {"two": ["a", "b"], "all": list(ASSESSORS)}
     ev = cal.agreement(ASSESSORS, sets, measures=["percent-agreement"])
-    drawn = {f.kind: f for f in rater_figures(ev)}
+    drawn = {f.kind: f for f in figures(replace(ev, comparison=None))}
     assert list(drawn) == ["pairs of raters", "categories by rater"]
     pairs, categories = (f.spec["datasets"]["cells"] for f in drawn.values())
     assert all(f.title.endswith(": all") for f in drawn.values())

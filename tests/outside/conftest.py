@@ -14,18 +14,20 @@ import pytest
 
 from calipers.cli.group import cli
 from calipers.measures import families, parameters, reasons, registry
+from calipers.report.figures.registry import CHARTS
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 BOOKS: tuple[dict[Any, Any], ...] = (
     families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
-    registry.REGISTRY, registry.NAMES, cli.commands,
+    registry.REGISTRY, registry.NAMES, cli.commands, CHARTS.entries,
 )  # fmt: skip
 
 
 @contextmanager
 def as_before() -> Iterator[None]:
     registry.load(families.FAMILIES)  # a module says its measures once
+    list(CHARTS)
     kept = [{k: list(v) if isinstance(v, list) else v for k, v in b.items()} for b in BOOKS]
     try:
         yield

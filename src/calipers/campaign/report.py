@@ -16,7 +16,7 @@ from calipers.campaign.status import Status, status
 from calipers.campaign.store import Campaign
 from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
-from calipers.report.figures.curves import MOST_CURVES, plain_figure
+from calipers.report.figures.curves import MOST_CURVES, chart_of
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import grouped
@@ -231,7 +231,7 @@ def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
     """A graph, unless no topic has a relevant document."""
     drawn = [curve for curve in curves if not all(map(math.isnan, curve.y))]
     if drawn:
-        figure = plain_figure(drawn, [curve.system for curve in drawn])
+        figure = chart_of(drawn[0].kind).figure(drawn, [curve.system for curve in drawn])
         yield replace(figure, title=title, caption=f"{said}{figure.caption}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calipers.curves.planned import Planned, PlannedCurves
 from calipers.data.errors import InputError, did_you_mean
@@ -15,22 +15,14 @@ if TYPE_CHECKING:
     from calipers.curves.scored import Scored
     from calipers.results import Curve
 
-BINNED = "calibration by bins"
-
-#: What is drawn of probabilities only.
-OF_PROBABILITIES = ("net benefit", "calibration", BINNED, "probabilities")
+#: Of what the charts are that are drawn here.
+OF_SCORES = ("scores", "probabilities")
 
 #: With more classes than this, bands are not drawn.
 MOST_BANDS = 3
 
-#: What is drawn of each class against the rest; the others can be asked for.
-OF_CLASSES = ("ROC", "PR")
-
 #: Of more classes than this, only the most frequent ones are drawn.
 MOST_CLASSES = 10
-
-#: The measures of counts that are drawn against the threshold; any other can be asked for.
-OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +48,7 @@ class ScoreCurves(PlannedCurves):
     @cached_property
     def plan(self) -> list[Planned]:
         """The curves that there are."""
-        from calipers.curves.kinds import KINDS
+        from calipers.report.figures.curves import curve_charts
 
         drawn, shares = self.of, {s.series: s.share for s in self.of}
         if len(shares) > MOST_BANDS:
@@ -65,14 +57,17 @@ class ScoreCurves(PlannedCurves):
             most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
             drawn = [s for s in drawn if s.series in most]
         made = [
-            Planned(partial(KINDS[kind], scored, **options), kind, scored.system, scored.series)
-            for kind in KINDS
+            Planned(
+                partial(chart.compute, scored, **options), chart.name, scored.system, scored.series
+            )
+            for chart in curve_charts(OF_SCORES)
+            if chart.curve is not None
             for scored in drawn
-            if (kind in OF_CLASSES or not scored.series)
-            and (kind not in OF_PROBABILITIES or scored.probabilities)
-            for options in _variants(kind)
+            if (chart.by_class or not scored.series)
+            and (chart.of == "scores" or scored.probabilities)
+            for options in chart.variants(scored)
         ]
-        # Behind the ROC curve of each.
+        # Behind the ROC curve of each, which come first.
         named = dict.fromkeys(series for _, series in self.points)
         first = sorted(named, key=lambda series: -self.often.get(series, 0.0))[:MOST_CLASSES]
         made[len(drawn) : len(drawn)] = [
@@ -104,14 +99,6 @@ class ScoreCurves(PlannedCurves):
             return of_system[0]
         wanted = only("class", series, classes)
         return next(s for s in of_system if s.series == wanted)
-
-
-def _variants(kind: str) -> list[dict[str, Any]]:
-    if kind == "threshold":
-        return [{"measure": name} for name in OF_THRESHOLD]
-    if kind == "density":
-        return [{"positive": positive} for positive in (False, True)]
-    return [{}]
 
 
 def only(what: str, asked: str | None, there: Sequence[str]) -> str:

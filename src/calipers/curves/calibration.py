@@ -1,10 +1,13 @@
-"""How far probabilities can be taken at their word, drawn.
+"""How far probabilities can be taken at their word: the curve with its bands, the bins beside it,
+and below them how often each probability is predicted.
 
 The regression and its bands are those of CORP reliability diagrams.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +16,20 @@ from calipers.curves.scored import GRID, Scored, curve_of
 from calipers.inference import proportions
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.settings import Settings
-from calipers.results import Curve
+from calipers.report import numbers
+from calipers.report.figures import histograms, vega
+from calipers.report.figures.curve_chart import curve_chart, threshold_text
+from calipers.report.figures.curves import CurveChart, drawn_within
+from calipers.report.figures.figure import Figure, Numbers
+from calipers.report.figures.registry import register_chart
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.grouping import grouped
+from calipers.report.names import labels, short
+from calipers.results import Curve, Evaluation, of_kinds
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import Levels
+
+CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
 
 #: The consistency band is that of at most so many levels, each the mean of its neighbours.
 _MOST_LEVELS = 2_000
@@ -40,7 +54,7 @@ def calibration_curve(scored: Scored) -> Curve:
     keep = np.column_stack([np.ones(len(first), bool), last > first]).ravel()
     return _of_probabilities(
         scored,
-        "calibration",
+        CURVE,
         x=x[keep],
         y=np.repeat(blocks.share, 2)[keep],
         threshold=np.repeat(blocks.total, 2)[keep],
@@ -64,7 +78,7 @@ def binned_calibration_curve(
     ]
     return _of_probabilities(
         scored,
-        "calibration by bins",
+        BINS,
         x=binned.probability,
         y=binned.share,
         threshold=binned.total,
@@ -83,7 +97,7 @@ def probability_histogram(scored: Scored) -> Curve:
     share = np.bincount(place, levels.total, _BARS) / levels.weight
     return curve_of(
         scored,
-        "probabilities",
+        SPREAD,
         ("Predicted probability", "Share of rows"),
         x=np.arange(_BARS + 1) / _BARS,
         y=np.append(share, 0.0),
@@ -158,3 +172,147 @@ def calibrated_fits(
         for start in range(0, settings.resamples, step)
     ]
     return np.concatenate(parts)
+
+
+# --- The figure -----------------------------------------------------------------------------------
+
+
+class _CalibrationChart(CurveChart):
+    """One figure of all systems, of three kinds of curves."""
+
+    def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
+        """Its figure of an evaluation; none where there is no curve."""
+        drawn = (c for c in of_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
+        curves = grouped(drawn, lambda c: c.kind)
+        if CURVE in curves:
+            yield _figure(curves, evaluation.systems)
+
+
+def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:
+    head, rows = _table(curves)
+    return Figure(
+        title="Calibration",
+        kind=CURVE,
+        label=_label(curves),
+        caption=_caption(curves),
+        spec=_chart(curves, systems),
+        head=head,
+        rows=rows,
+    )
+
+
+def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
+    """Shares of positives over probabilities, and below them how often each is predicted."""
+    shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
+    names = labels(shown, vega.LABEL)
+    upper = curve_chart(curves[CURVE], shown)
+    drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
+    drawn["mark"].pop("point", None)  # dots are bins
+    line = drawn["encoding"]
+    if BINS in curves:
+        # Under what the pointer finds.
+        upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
+    panels = []
+    if SPREAD in curves:
+        panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
+    return histograms.under(upper, panels)
+
+
+def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
+    """A dot a bin, and a whisker where it has an interval."""
+    data = [
+        {"x": finite(x, 4), "y": finite(y, 4), "low": finite(low, 4), "high": finite(high, 4),
+         "system": names[c.system]}
+        for c in curves
+        for x, y, (low, high) in zip(c.x, c.y, _limits(c), strict=True)
+    ]  # fmt: skip
+    shared = {"x": line["x"], "color": line["color"]}
+    dots = vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"])
+    if not any(len(c.low) for c in curves):
+        return [dots]
+    whisker, ends = {"type": "rule", "opacity": 0.6}, {"field": "high"}
+    return [
+        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2=ends),
+        dots,
+    ]
+
+
+def _limits(curve: Curve) -> list[tuple[float, float]]:
+    """The interval of each bin; NaN where there are none."""
+    if not len(curve.low):
+        return [(math.nan, math.nan)] * len(curve)
+    return list(zip(curve.low.tolist(), curve.high.tolist(), strict=True))
+
+
+def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
+    """What has to be known to read the chart."""
+    first = curves[CURVE][0]
+    parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
+    if any(len(c.low) for c in curves[CURVE]):
+        parts.append(
+            f"Shaded: where {numbers.percent(first.level)} of the curves would lie if the "
+            "probabilities were right, at each probability; paler: as a whole "
+            f"({short(first.method)})."
+        )
+    if BINS in curves:
+        parts.append(
+            f"Dots: means of bins with {numbers.percent(first.level)} intervals "
+            f"({short(curves[BINS][0].method)})."
+            if any(len(c.low) for c in curves[BINS])
+            else "Dots: means of bins."
+        )
+    if SPREAD in curves:
+        parts.append("Below: how often each probability is predicted.")
+    return " ".join([*parts, *drawn_within(curves[CURVE])])
+
+
+def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
+    """What the chart shows, in a sentence."""
+    who = " and ".join(dict.fromkeys(short(c.system) for c in curves[CURVE] if c.system))
+    first = curves[CURVE][0]
+    of = f", for {who}" if who else ""
+    return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{of}."
+
+
+def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
+    """The bins with their intervals."""
+    binned = curves.get(BINS, ())
+    rows = tuple(
+        (short(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_ends(c, i),
+         threshold_text(c.threshold[i]))
+        for c in binned
+        for i in range(len(c.x))
+    )  # fmt: skip
+    at = binned[0].at if binned else "rows"
+    return ("system", "mean probability", "share of positives", "low", "high", at), rows
+
+
+def _ends(curve: Curve, place: int) -> tuple[str, str]:
+    """The interval of a bin, as cells."""
+    low, high = _limits(curve)[place]
+    return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")
+
+
+register_chart(
+    _CalibrationChart(
+        name=CURVE,
+        title="Calibration",
+        of="probabilities",
+        curve=calibration_curve,
+        needs=(BINS, SPREAD),
+    ),
+    CurveChart(
+        name=BINS,
+        title=BINS,
+        of="probabilities",
+        curve=binned_calibration_curve,
+        part_of=CURVE,
+    ),
+    CurveChart(
+        name=SPREAD,
+        title=SPREAD,
+        of="probabilities",
+        curve=probability_histogram,
+        part_of=CURVE,
+    ),
+)

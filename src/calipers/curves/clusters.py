@@ -1,16 +1,29 @@
-"""What clusters look like: the silhouettes of their points, and where the points are."""
+"""What clusters look like: silhouettes, sizes, classes against clusters, points in a plane, and
+measures by the number of clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.drawn import of_system
 from calipers.once import Made, cached_property
-from calipers.results import Curve
+from calipers.report import numbers
+from calipers.report.confusion import cells_of
+from calipers.report.figures import confusions, vega
+from calipers.report.figures.curve_chart import curve_chart
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.figure import Figure, choice_of, of_measure
+from calipers.report.figures.registry import EvaluationChart, register_chart
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.grouping import grouped
+from calipers.report.names import labels, short, visible
+from calipers.results import Curve, Estimate, Evaluation, LabelTable, kinds_in, of_kinds
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -86,7 +99,7 @@ class Projection:
         return cls(rows, left[:, :2] * (size[:2] * sign * unit), (first, second), n)
 
 
-def _drawn(system: Clustering) -> tuple[list[int], int]:
+def _drawn_clusters(system: Clustering) -> tuple[list[int], int]:
     """The clusters that are drawn, and how many there are if that is not all."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
     most = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
@@ -101,7 +114,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     values = of.values
     if not np.isfinite(values).all():
         return []
-    drawn, classes = _drawn(system)
+    drawn, classes = _drawn_clusters(system)
     drawn = [k for k in drawn if (of.cluster == k).any()]  # of a sample there may be none
     own = [np.sort(values[of.cluster == k])[::-1] for k in drawn]
     total = sum(map(len, own))
@@ -129,7 +142,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
 def projections(system: Clustering, projected: Projection) -> list[Curve]:
     """The points of each cluster; those of clusters that are not drawn are a series without
     name."""
-    drawn, classes = _drawn(system)
+    drawn, classes = _drawn_clusters(system)
     cluster = system.cluster[projected.rows]
     labels = [
         f"{which} component, {share:.0%} of the variance"
@@ -146,3 +159,369 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
         )
         for name, own in series
     ]  # fmt: skip
+
+
+# --- The charts -----------------------------------------------------------------------------------
+
+#: The sizes of so many clusters are drawn.
+MOST_SIZES = 40
+#: From so many different numbers of clusters on, measures are drawn by it.
+LEAST_NUMBERS = 3
+#: A name takes so many pixels in height.
+_LINE = 13
+_SHAPES = ("circle", "square", "triangle-up", "diamond")
+_HEIGHT = 380
+
+
+class _ClusterChart(CurveChart):
+    """The curves of each system in a figure of its own, which ``draw_system`` makes."""
+
+    def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
+        """Its figures of an evaluation, one a system."""
+        if self.name not in kinds_in(evaluation.curves):
+            return
+        make = _silhouettes if self.name == SILHOUETTES else _projection
+        found = of_kinds(evaluation.curves, {self.name})
+        for system, own in grouped(found, lambda c: c.system).items():
+            figure = replace(make(system, own), kind=self.name)
+            yield _placed(figure, system, evaluation.systems)
+
+
+def _tables(evaluation: Evaluation) -> list[LabelTable]:
+    return [table for table in evaluation.label_tables if table.of == "cluster"]
+
+
+def size_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The sizes of the clusters of each system."""
+    for table in _tables(evaluation):
+        yield _placed(_sizes(table), table.system, evaluation.systems)
+
+
+def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The classes against the clusters of each system."""
+    for table in _tables(evaluation):
+        shape = len(table.counts), len(table.labels)
+        if min(shape) > 1 and max(shape) <= confusions.MOST_DRAWN:
+            yield _placed(_meeting(table), table.system, evaluation.systems)
+
+
+def _placed(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
+    """The figure of one system, of which the reader chooses where there are many."""
+    title = figure.title if len(systems) < 2 else f"{figure.title}: {short(system)}"
+    choice = choice_of(system, len(systems))
+    return replace(figure, title=title, choice=choice, chosen_from=figure.title)
+
+
+def _named(names: Sequence[str]) -> dict[str, str]:
+    return labels(names, vega.LABEL)
+
+
+def _left_out(told: int, curve: Curve) -> str:
+    of = curve.classes
+    return f" The {told} largest of {of:,} clusters are told apart." if of else ""
+
+
+# --- Silhouettes ----------------------------------------------------------------------------------
+
+
+def _mean(curve: Curve) -> tuple[int, float]:
+    """The points of a cluster, and their mean silhouette."""
+    points = np.diff(curve.x)
+    return int(points.sum()), float((curve.y[:-1] * points).sum() / points.sum())
+
+
+def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
+    mean, what = curves[0].references["mean"][0][1], visible(curves[0].y_label)
+    names = _named([c.series for c in curves])
+    digits, points = numbers.Rounding(3), curves[-1].x[-1]
+    whole = curves[0].areas.get("points", points)
+    sampled = not curves[0].classes and points < whole
+    which = f"each of {points:,.0f} sampled points" if sampled else "each point"
+    rows = tuple(
+        (names[c.series], f"{points:,}", digits(value))
+        for c in curves
+        for points, value in [_mean(c)]
+    )
+    return Figure(
+        title="Silhouettes",
+        label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
+        f"mean is {digits(mean)}.",
+        caption=f"The {what} of {which}, by cluster and size. Below 0 a point lies nearer to "
+        f"another cluster than to its own. Dashed: the mean, {digits(mean)}."
+        + _left_out(len(curves), curves[0]),
+        spec=_bars(curves, names, mean),
+        head=("cluster", "points", f"mean {what}"),
+        rows=rows,
+    )
+
+
+def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spec:
+    """The points of one cluster below those of the other, with a gap."""
+    total = curves[-1].x[-1]
+    gap = 0.015 * total
+    lowest = min(0.0, *(float(c.y.min()) for c in curves))
+    layers, written = [], []
+    for place, c in enumerate(curves):
+        points, value = _mean(c)
+        at = c.x + place * gap
+        shown = {"cluster": names[c.series], "points": f"{points:,}", "mean": f"{value:.3f}"}
+        y = [*c.y[:-1], c.y[-2]]
+        layers.append(
+            vega.layer(
+                [
+                    {"at": finite(x), "s": finite(v, 4), **shown}
+                    for x, v in zip(at, y, strict=True)
+                ],
+                # A horizontal area goes along its own axis first.
+                {"type": "area", "orient": "horizontal", "interpolate": "step-before",
+                 "color": vega.color(place), "opacity": 0.85},
+                **_sides(total + gap * (len(curves) - 1), lowest), x2={"datum": 0},
+                tooltip=vega.tooltip(("cluster",) * 2, ("points",) * 2, ("mean",) * 2),
+            )
+        )  # fmt: skip
+        if (at[-1] - at[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
+            written.append({"at": finite((at[0] + at[-1]) / 2), "s": lowest, **shown})
+    sides = _sides(total + gap * (len(curves) - 1), lowest)
+    text: Spec = {"type": "text", "align": "right", "dx": -6, "fontSize": 12,
+                  "color": "currentColor"}  # fmt: skip
+    layers.append(vega.layer(written, text, **sides, text=vega.nominal("cluster")))
+    line = vega.rule(strokeDash=[4, 3], opacity=0.8)
+    layers.append(vega.layer([{"s": finite(mean)}], line, x=sides["x"]))
+    return vega.whole(width=400, height=_HEIGHT, layer=layers)
+
+
+def _sides(total: float, lowest: float) -> dict[str, Spec]:
+    ends = {"domain": [finite(lowest, 3), 1], "nice": False}
+    down = {"domain": [finite(total), 0], "nice": False}
+    return {
+        "x": vega.quantity("s", title="Silhouette", scale=ends, axis={"tickCount": 5}),
+        "y": vega.quantity("at", title=None, scale=down, axis=None),
+    }
+
+
+# --- Sizes ----------------------------------------------------------------------------------------
+
+
+def _sizes(table: LabelTable) -> Figure:
+    there = np.flatnonzero(table.truth > 0)
+    most = np.sort(there[np.argsort(-table.truth[there], kind="stable")][:MOST_SIZES])
+    names = list(_named([table.labels[k] for k in most]).values())
+    sizes = [int(table.truth[k]) for k in most]
+    of = f" The {len(most)} largest of {len(there):,}." if len(there) > len(most) else ""
+    total = float(table.truth.sum())
+    shares = [f"{size / total:.1%}" for size in sizes]
+    data = [
+        {"cluster": name, "points": size, "share": share}
+        for name, size, share in zip(names, sizes, shares, strict=True)
+    ]
+    tip = vega.tooltip(("cluster",) * 2, ("points",) * 2, ("share", "share of all points"))
+    bars = vega.layer(
+        data,
+        {"type": "bar", "color": vega.PALETTE[0], "opacity": 0.85},
+        x=vega.quantity("points", title="Points", axis={"tickCount": 5}),
+        y=vega.category("cluster", title=None),
+        tooltip=tip,
+    )
+    return Figure(
+        title="Sizes of clusters",
+        label=f"The points of each of {len(there)} clusters, from {min(sizes):,} to "
+        f"{max(sizes):,}.",
+        caption=f"Points of each cluster, of {total:,.0f}.{of}",
+        spec=vega.whole(width=400, height={"step": 20}, **bars),
+        head=("cluster", "points", "share"),
+        rows=tuple(zip(names, map(numbers.count, sizes), shares, strict=True)),
+    )
+
+
+# --- Classes against clusters ---------------------------------------------------------------------
+
+
+def _meeting(table: LabelTable) -> Figure:
+    counts = np.array(list(table.counts.values()))
+    order = diagonal(counts)
+    classes = list(_named(list(table.counts)).values())
+    clusters = [list(_named(table.labels).values())[k] for k in order]
+    counts = counts[:, order]
+    text = cells_of(counts, shares=False)
+    return Figure(
+        title="Classes and clusters",
+        label=f"How many points of each of {len(classes)} classes are in each of {len(clusters)} "
+        "clusters.",
+        caption="Points of each class in each cluster. Colour: the share of the class, by row. "
+        "Clusters stand in the order of the classes that most of their points are of.",
+        spec=_heat_map(counts, classes, clusters),
+        head=("class \\ cluster", *clusters),
+        rows=tuple((name, *row) for name, row in zip(classes, text, strict=True)),
+        wide=len(clusters) > confusions.WRITTEN,
+    )
+
+
+def diagonal(counts: FloatArray) -> list[int]:
+    """The clusters (columns) in the order of the class that is most frequent in each, and those of
+    one class from the largest on."""
+    return [int(k) for k in np.lexsort((-counts.max(axis=0), counts.argmax(axis=0)))]
+
+
+def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str]) -> Spec:
+    with np.errstate(invalid="ignore"):
+        share = counts / counts.sum(axis=1, keepdims=True)
+        of_cluster = counts / counts.sum(axis=0)
+    text, digits = cells_of(counts, shares=False), numbers.Rounding(3)
+    data = [
+        {
+            "class": one,
+            "cluster": other,
+            "count": text[i][j],
+            "share": finite(share[i, j], 4),
+            "shares": digits(float(share[i, j])),
+            "ofCluster": digits(float(of_cluster[i, j])),
+        }
+        for i, one in enumerate(classes)
+        for j, other in enumerate(clusters)
+    ]
+    tips = vega.tooltip(
+        ("class", "class"), ("cluster", "cluster"), ("count", "points"),
+        ("shares", "share of the class"), ("ofCluster", "share of the cluster"),
+    )  # fmt: skip
+    return confusions.shaded(data, ("class", classes), ("cluster", clusters), tips)
+
+
+# --- Points ---------------------------------------------------------------------------------------
+
+
+def _projection(system: str, curves: Sequence[Curve]) -> Figure:
+    points, told = sum(len(c.x) for c in curves), len(curves) - bool(curves[0].classes)
+    names = [*_named([c.series for c in curves[:told]]).values(), "all others"]
+    hues = [*map(vega.color, range(told)), "gray"]
+    drawn = [
+        (name, c, color) for name, c, color in zip(names, curves, hues, strict=False) if len(c.x)
+    ]
+    rows = tuple(
+        (name, f"{len(c.x):,}", f"{c.x.mean():.4g}", f"{c.y.mean():.4g}") for name, c, _ in drawn
+    )
+    sampled = curves[0].areas.get("points", 0.0)
+    of = f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
+    title = "Points on two principal components"
+    return Figure(
+        title=title if sampled <= points else f"{title}, a sample of {points:,}",
+        label=f"{of} of {told} clusters on the two axes along which they vary most.",
+        caption=f"{of[0].upper()}{of[1:]}, on the two axes along which these vary most. What lies "
+        "apart here is apart; what lies together may be apart along other axes."
+        + _left_out(told, curves[0]),
+        spec=_points(drawn),
+        head=("cluster", "points drawn", "mean of the first", "mean of the second"),
+        rows=rows,
+    )
+
+
+def _points(drawn: Sequence[tuple[str, Curve, str]]) -> Spec:
+    shown, curves, hues = zip(*drawn, strict=True)
+    forms = [_SHAPES[i // len(vega.PALETTE) % len(_SHAPES)] for i in range(len(curves))]
+    legend: Spec = {"symbolOpacity": 1, "symbolStrokeWidth": 0, "columns": 6}
+    if sum(map(len, shown)) > vega.LEGEND_LINE:
+        legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
+    first = curves[0]
+    axes = {
+        "x": vega.quantity("x", title=visible(first.x_label), scale={"zero": False}),
+        "y": vega.quantity("y", title=visible(first.y_label), scale={"zero": False}),
+        "color": vega.category("cluster", scale=vega.scale(shown, hues), legend=legend),
+        "shape": vega.category("cluster", scale=vega.scale(shown, forms), legend=legend),
+    }
+    data = [
+        {"x": finite(x, 3), "y": finite(y, 3), "cluster": name}
+        for name, c, _ in drawn
+        for x, y in zip(c.x.tolist(), c.y.tolist(), strict=True)
+    ]
+    mark = {"type": "point", "filled": True, "size": 22, "opacity": 0.6}
+    tips = vega.tooltip(("cluster", "cluster"))
+    made = vega.layer(data, mark, **axes, tooltip=tips)
+    return vega.whole(width=400, height=_HEIGHT, **made)
+
+
+# --- By the number of clusters --------------------------------------------------------------------
+
+
+def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """Each measure against the number of clusters, where clusterings of several numbers of the same
+    points are evaluated."""
+    tables, estimates = _tables(evaluation), evaluation.estimates
+    number = {table.system: int(np.count_nonzero(table.truth)) for table in tables}
+    series = lines(number)
+    if len(set(number.values())) < LEAST_NUMBERS or not series:
+        return
+    known = (e for e in estimates if e.system in number and math.isfinite(e.value))
+    found = grouped(known, lambda e: e.measure)
+    drawn = {m: of for m, of in found.items() if len({number[e.system] for e in of}) > 2}
+    for name, of in drawn.items():
+        yield of_measure(_of_number(name, of, number, series), name, len(drawn), "number")
+
+
+def lines(number: Mapping[str, int]) -> dict[str, str]:
+    """Which line each clustering is on: all on one, if no two have as many clusters; else those
+    whose names differ in a number at the end only. None if that does not tell them apart."""
+    stems = {name: re.sub(r"[\W_]*k?[\W_]*\d+$", "", name) for name in number}
+    for series in (dict.fromkeys(number, ""), stems):
+        if len({(series[name], k) for name, k in number.items()}) == len(number):
+            return series
+    return {}
+
+
+def _of_number(
+    measure: str,
+    estimates: Sequence[Estimate],
+    number: Mapping[str, int],
+    series: Mapping[str, str],
+) -> Figure:
+    digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
+    ascending = sorted(estimates, key=lambda e: number[e.system])
+    curves = [
+        _line(measure, stem, own, number)
+        for stem, own in grouped(ascending, lambda e: series[e.system]).items()
+    ]
+    spec = curve_chart(curves)
+    ks = sorted({number[e.system] for e in estimates})
+    ticks: Spec = {"values": ks, "format": "d"} if len(ks) <= 15 else {"tickMinStep": 1}
+    for part in spec["layer"]:
+        if "x" in part["encoding"]:
+            part["encoding"]["x"] = {**part["encoding"]["x"], "axis": ticks}
+    level = numbers.percent(curves[0].level)
+    shaded = any(math.isfinite(v) for c in curves for v in c.low)
+    return Figure(
+        title=f"{short(measure)} by the number of clusters",
+        label=f"{visible(measure)} of {len(estimates)} clusterings of {ks[0]} to {ks[-1]} "
+        "clusters.",
+        caption=f"Shaded: {level} interval of each clustering by itself." if shaded else "",
+        spec=spec,
+        head=("system", "clusters", measure, f"{level} interval"),
+        rows=tuple(
+            (
+                short(e.system),
+                str(number[e.system]),
+                digits(e.value),
+                digits.interval(e.low, e.high),
+            )
+            for e in ascending
+        ),
+    )
+
+
+def _line(measure: str, stem: str, own: Sequence[Estimate], number: Mapping[str, int]) -> Curve:
+    x, none = np.array([float(number[e.system]) for e in own]), np.zeros(0)
+    y, low, high = (np.array([getattr(e, n) for e in own]) for n in ("value", "low", "high"))
+    return Curve(
+        stem, "by number of clusters", "Clusters", measure, x, y, none, x, low, high,
+        own[0].level, own[0].method, at="",
+    )  # fmt: skip
+
+
+register_chart(
+    _ClusterChart(name=SILHOUETTES, title="Silhouettes", of="clusters"),
+    EvaluationChart(name="sizes", title="Sizes of the clusters", draw=size_figures),
+    _ClusterChart(name=PROJECTION, title="Points in a plane", of="clusters"),
+    EvaluationChart(
+        name="classes and clusters", title="Classes and clusters", draw=meeting_figures
+    ),
+    EvaluationChart(
+        name="number of clusters", title="By the number of clusters", draw=number_figures
+    ),
+)

@@ -15,6 +15,8 @@ from calipers.measures.counts import (
     recall,
     volume,
 )
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 from calipers.statistics import FloatArray
 
@@ -139,3 +141,29 @@ def _act_on_all(scored: Scored, bottom: float) -> tuple[tuple[float, float], ...
     p = np.append(GRID[last > GRID], last) if last < 1 else GRID[:-1]
     benefit = net_benefit(everything, odds=p / (1 - p))  # type: ignore[arg-type]
     return tuple(zip(p.tolist(), benefit.tolist(), strict=True))
+
+
+register_chart(
+    CurveChart(name="lift", title="Lift", of="scores", curve=lift_curve, more=True),
+    CurveChart(name="gain", title="Cumulative gain", of="scores", curve=gain_curve, more=True),
+    CurveChart(
+        name="cost",
+        title="Cost curve",
+        explanation="The lowest expected cost that any threshold reaches, chosen on these very "
+        "rows, against the share of the cost that the positives would cause if all were wrong.",
+        of="scores",
+        curve=cost_curve,
+        band_note="of the thresholds chosen here",
+        more=True,
+    ),
+    CurveChart(
+        name="net benefit",
+        title="Net benefit",
+        explanation="True positives a row, less the false positives at their price: to act from a "
+        "probability p on is to take p/(1 − p) true positives for one false positive.",
+        of="probabilities",
+        curve=net_benefit_curve,
+        x_is_threshold=True,
+        more=True,
+    ),
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
 
@@ -58,6 +59,23 @@ class PlannedCurves(Sequence[Curve]):
 
     def __len__(self) -> int:
         return len(self.plan)
+
+
+def planned(of: str, systems: Sequence[Any]) -> list[Planned]:
+    """What the charts whose curves are computed ``of`` numbers, say, draw of some systems."""
+    from calipers.report.figures.curves import curve_charts
+
+    made: list[Planned] = []
+    for chart in curve_charts((of,)):
+        if chart.plan is not None:
+            made += chart.plan(systems)
+        elif chart.curve is not None:
+            made += [
+                Planned(partial(chart.compute, s, **options), chart.name, s.name)
+                for s in systems
+                for options in chart.variants(s)
+            ]
+    return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.drawn import of_system
-from calipers.curves.planned import Planned, PlannedCurves
+from calipers.curves.planned import Planned, PlannedCurves, planned
 from calipers.curves.residuals import bins
 from calipers.inference import policy
 from calipers.measures import parse
 from calipers.once import cached_property
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 from calipers.statistics.quantiles import NoLevelError, coverages
 
@@ -43,16 +45,18 @@ class QuantileCurves(PlannedCurves):
     @cached_property
     def plan(self) -> list[Planned]:
         """The curves that there are."""
-        shares = coverages(self.systems[0].levels)
-        made = [Planned(partial(by_level, s), LEVELS, s.name) for s in self.systems]
-        named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
-        for kind in GIVEN:
-            made += [
-                Planned(partial(by_size, s, kind, share, series), kind, s.name, series)
-                for s in self.systems
-                for share, series in zip(shares, named, strict=True)
-            ]
-        return made
+        return planned("quantiles", self.systems)
+
+
+def _by_share(kind: str, systems: Sequence[Quantiles]) -> list[Planned]:
+    """The curves of each central interval that there is."""
+    shares = coverages(systems[0].levels)
+    named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
+    return [
+        Planned(partial(by_size, s, kind, share, series), kind, s.name, series)
+        for s in systems
+        for share, series in zip(shares, named, strict=True)
+    ]
 
 
 def _curve(
@@ -104,3 +108,34 @@ def _value(system: Quantiles, measure: str) -> tuple[float, Interval]:
     """A share of rows, with the interval that it has in tables."""
     reading = system.reading(parse(measure, ("quantiles",)))
     return reading.value, policy.interval(reading)
+
+
+_SHARES = "Shares of tenths of the rows, or fewer parts of few rows."
+
+register_chart(
+    CurveChart(
+        name=LEVELS,
+        title="Coverage of quantiles",
+        explanation="Below the line truth exceeds the quantile more often than it should, above it "
+        "less often.",
+        of="quantiles",
+        curve=by_level,
+    ),
+    CurveChart(
+        name="coverage given prediction",
+        title="Coverage of intervals by prediction",
+        explanation=f"{_SHARES} They should lie on the line whatever is predicted.",
+        of="quantiles",
+        plan=partial(_by_share, "coverage given prediction"),
+        series_name="interval",
+    ),
+    CurveChart(
+        name="coverage given truth",
+        title="Coverage of intervals by truth",
+        explanation=f"{_SHARES} Even the best intervals hold the smallest and the largest truth "
+        "less often than the rest.",
+        of="quantiles",
+        plan=partial(_by_share, "coverage given truth"),
+        series_name="interval",
+    ),
+)

@@ -18,6 +18,8 @@ from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import Made, cached_property
 from calipers.readings.topics import Topics, of_topics
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.registry import register_chart
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
@@ -241,3 +243,25 @@ def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> Floa
 
 def _measure(name: str, **parameters: Any) -> Measure:
     return found("retrieval", name).bind(parameters)
+
+
+class _RankChart(CurveChart):
+    """Points at ranks, which its caption names."""
+
+    def caption(self, curves: Sequence[Curve]) -> str:
+        """What has to be known to read the chart."""
+        ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
+        said = f"Means over topics, of the first {ranks} documents."
+        return f"{said} {super().caption(curves)}".rstrip()
+
+
+register_chart(
+    CurveChart(name=_KINDS["recalls"], title="Precision at recall levels", of="rankings"),
+    _RankChart(name=_KINDS["ranks"], title="Precision and recall at ranks", of="rankings"),
+    _RankChart(
+        name="interpolated PR",
+        title="Interpolated precision",
+        explanation="At each recall the largest precision of the points there or further on.",
+        of="rankings",
+    ),
+)

@@ -1,4 +1,4 @@
-"""ROC, precision-recall and DET curves.
+"""ROC and precision-recall curves.
 
 Every point is a measure of counts, applied to the confusion matrices of all thresholds at once.
 """
@@ -17,7 +17,9 @@ from calipers.curves.scored import GRID, Scored, band_of, curve_of, series_of
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
 from calipers.measures import parse
-from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
+from calipers.measures.counts import false_positive_rate, precision, recall
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 
 if TYPE_CHECKING:
@@ -87,22 +89,13 @@ def precision_recall_curve(scored: Scored) -> Curve:
     )
 
 
-def det_curve(scored: Scored) -> Curve:
-    """FNR against FPR, to be drawn in normal deviates (Martin and others 1997).
-
-    Its bands are those of the ROC curve, turned over.
-    """
-    band = dict(scored.roc_band)
-    for low, high in (("low", "high"), ("wide_low", "wide_high")):
-        if low in band:
-            band[low], band[high] = 1 - band[high], 1 - band[low]
-    return curve_of(
-        scored,
-        "DET",
-        ("False positive rate", "False negative rate"),
-        x=scored.along(false_positive_rate),
-        y=scored.along(false_negative_rate),
-        scale="deviate",
-        chance=((0.0, 1.0), (1.0, 0.0)),
-        **band,
-    )
+register_chart(
+    CurveChart(name="ROC", title="ROC curve", of="scores", curve=roc_curve, by_class=True),
+    CurveChart(
+        name="PR",
+        title="Precision-recall curve",
+        of="scores",
+        curve=precision_recall_curve,
+        by_class=True,
+    ),
+)

@@ -1,8 +1,10 @@
-"""What residuals look like: normal quantiles, histograms, and means given a number."""
+"""What residuals look like: normal quantiles, histograms, and means given a number over how often
+it occurs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,10 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.drawn import of_system
-from calipers.curves.planned import Planned, PlannedCurves
+from calipers.curves.planned import Planned, PlannedCurves, planned
 from calipers.inference import intervals
 from calipers.once import cached_property
-from calipers.results import Curve
+from calipers.report import numbers
+from calipers.report.figures import histograms, vega
+from calipers.report.figures.curve_chart import curve_chart
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.registry import register_chart
+from calipers.report.figures.vega import Spec, finite, thinned
+from calipers.report.grouping import grouped
+from calipers.report.names import labels, short
+from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
@@ -21,6 +32,8 @@ if TYPE_CHECKING:
 
     from calipers.statistics import FloatArray
     from calipers.systems.numbers import Predictions
+
+QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 
 #: Bins of the same number of rows, of which means are drawn.
 BINS = 20
@@ -55,26 +68,12 @@ class ResidualCurves(PlannedCurves):
         return [
             replace(one, make=partial(_of_output, one.make, output), output=output)
             for output, systems in self.systems.items()
-            for one in _planned(systems)
+            for one in planned("numbers", systems)
         ]
 
 
 def _of_output(make: Callable[[], Curve], output: str) -> Curve:
     return replace(make(), output=output)
-
-
-def _planned(systems: Sequence[Predictions]) -> list[Planned]:
-    """The curves of one output."""
-    made = [Planned(partial(normal_quantiles, s), "normal quantiles", s.name) for s in systems]
-    for place, s in enumerate(systems):
-        made.append(Planned(partial(_residuals, systems, place), "residuals", s.name))
-    named = [*(s.name or "prediction" for s in systems), "truth"]
-    for place, name in enumerate(named):
-        s = systems[place % len(systems)]
-        made.append(Planned(partial(_values, systems, place, name), "values", s.name, name))
-    for kind in CONDITIONAL:
-        made += [Planned(partial(conditional, s, kind), kind, s.name) for s in systems]
-    return made
 
 
 def _weights(system: Predictions) -> FloatArray:
@@ -102,7 +101,7 @@ def normal_quantiles(system: Predictions) -> Curve:
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
         none = np.zeros(0)
-        return of_system(system, "normal quantiles", *labels, x=none, y=none)
+        return of_system(system, QUANTILES, *labels, x=none, y=none)
     order = np.argsort(residual)
     z = residual[order] / np.sqrt(moments.m2 / moments.weight)
     place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
@@ -118,9 +117,7 @@ def normal_quantiles(system: Predictions) -> Curve:
         band = {"band_x": x, "wide_low": low, "wide_high": high, "low": none, "high": none}
         band["wide_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
-    return of_system(
-        system, "normal quantiles", *labels, x=x, y=z[shown], references=references, **band
-    )
+    return of_system(system, QUANTILES, *labels, x=x, y=z[shown], references=references, **band)
 
 
 def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -146,17 +143,34 @@ def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArr
 # --- Histograms -----------------------------------------------------------------------------------
 
 
+def _plan_residuals(systems: Sequence[Predictions]) -> list[Planned]:
+    return [
+        Planned(partial(_residuals, systems, place), RESIDUALS, s.name)
+        for place, s in enumerate(systems)
+    ]
+
+
+def _plan_values(systems: Sequence[Predictions]) -> list[Planned]:
+    """What each predicts, and the truth."""
+    named = [*(s.name or "prediction" for s in systems), "truth"]
+    return [
+        Planned(partial(_values, systems, place, name), VALUES, s.name, name)
+        for place, name in enumerate(named)
+        for s in [systems[place % len(systems)]]
+    ]
+
+
 def _residuals(systems: Sequence[Predictions], place: int) -> Curve:
     """Those of one system, in the bars of all."""
     columns = [s.predicted - s.truth for s in systems]
-    return _histogram(systems[place], columns, place, ("residuals", "Residual"))
+    return _histogram(systems[place], columns, place, (RESIDUALS, "Residual"))
 
 
 def _values(systems: Sequence[Predictions], place: int, series: str) -> Curve:
     """What one system predicts, or behind the last of them the truth, in the bars of all."""
     columns = [*(s.predicted for s in systems), systems[0].truth]
     system = systems[place % len(systems)]  # the truth is drawn with the first
-    return _histogram(system, columns, place, ("values", "Value"), series=series)
+    return _histogram(system, columns, place, (VALUES, "Value"), series=series)
 
 
 def _histogram(
@@ -183,8 +197,8 @@ def conditional(system: Predictions, kind: str) -> Curve:
     rows in clusters by these."""
     of, _, given = kind.partition(" given ")
     labels, residual = CONDITIONAL[kind], system.predicted - system.truth
-    numbers = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
-    x, y = numbers[given], numbers[of]
+    columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
+    x, y = columns[given], columns[of]
     w = _weights(system)
     made = [_bin(system, x, y, w, rows) for rows in bins(x, w, BINS)]
     middle, mean, low, high = np.array(made).T
@@ -220,3 +234,163 @@ def _bin(
         n, se = own.worth, own.mean_error(y[rows]).se
     made = intervals.student(moments.mean, se, n, level)
     return float(np.average(x[rows], weights=w[rows])), moments.mean, made.low, made.high
+
+
+# --- The charts -----------------------------------------------------------------------------------
+
+_POINTS = 11
+#: Of more outputs the first are drawn: each has seven charts.
+_MOST_OUTPUTS = 6
+
+
+class _ResidualChart(CurveChart):
+    """The curves of all systems, an output each; over the histogram of what they are given."""
+
+    def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
+        """Its figures of an evaluation, one an output."""
+        if self.name not in kinds_in(evaluation.curves):
+            return
+        found = grouped(of_kinds(evaluation.curves, {self.name}), lambda c: c.output)
+        spread = grouped(of_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
+        for output, own in list(found.items())[:_MOST_OUTPUTS]:
+            drawn = [c for c in own if len(c.x)]
+            if drawn:
+                figure = _figure(self, drawn, spread.get(output, []), evaluation.systems)
+                yield _of_several(figure, output, len(found)) if output else figure
+
+
+def _given(kind: str) -> str:
+    """What the means of a kind are given."""
+    return kind.partition(" given ")[2]
+
+
+def _of_several(figure: Figure, output: str, of: int) -> Figure:
+    """The figure of one of so many outputs, of which the reader chooses."""
+    some = f"Of the first {_MOST_OUTPUTS} of {of} outputs." if of > _MOST_OUTPUTS else ""
+    return replace(
+        figure,
+        caption=" ".join(filter(None, [figure.caption, some])),
+        title=f"{figure.title}: {short(output)}",
+        label=f"{short(output)}. {figure.label}",
+        choice=choice_of(output, of),
+        chosen_from=figure.title,
+        chosen_by="Output",
+    )
+
+
+def _figure(
+    chart: CurveChart, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+) -> Figure:
+    first, kind = curves[0], chart.name
+    who = " and ".join(dict.fromkeys(short(c.system) for c in curves if c.system))
+    rows = [
+        (short(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
+        for c in curves
+        for i in thinned(list(range(len(c.x))), _POINTS)
+    ]
+    return Figure(
+        title=chart.title,
+        kind=kind,
+        label=f"{chart.title}: {first.y_label} against {first.x_label}"
+        + (f", for {who}." if who else "."),
+        caption=" ".join(filter(None, [chart.explanation, *_bands(curves), *_below(kind, spread)])),
+        spec=_spec(kind, curves, spread, systems),
+        head=("system", first.x_label, first.y_label),
+        rows=tuple(rows),
+    )
+
+
+def _bands(curves: Sequence[Curve]) -> Iterator[str]:
+    level = numbers.percent(curves[0].level)
+    if any(math.isfinite(v) for c in curves for v in c.low):
+        yield f"Shaded: {level} interval of each bin ({short(curves[0].method)})."
+    if any(len(c.wide_low) for c in curves):
+        yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
+
+
+def _below(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
+    if spread:
+        yield f"Below: how often each {_given(kind)} occurs."
+
+
+def _spec(
+    kind: str, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+) -> Spec:
+    if kind in (RESIDUALS, VALUES):
+        keys = [c.series or c.system for c in curves]
+        made = histograms.panel(curves, labels(keys, vega.LABEL), 260, legend=True)
+        return vega.whole(**made)
+    upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
+    if kind == QUANTILES or not spread:
+        return upper
+    upper["height"] = 260
+    return _over(kind, upper, spread, systems)
+
+
+def _over(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
+    """A chart over the histogram of what is given."""
+    # The truth comes last, whatever a system is called.
+    given = spread[-1:] if _given(kind) == "truth" else spread[:-1]
+    ends = [finite(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
+    for part in upper["layer"]:
+        if "x" in part["encoding"]:
+            scale = {"domain": ends, "nice": False}
+            part["encoding"]["x"] = {**part["encoding"]["x"], "scale": scale}
+    names = {c.series or c.system: c.series or c.system for c in given}
+    only = "currentColor" if _given(kind) == "truth" else vega.PALETTE[0]
+    lower = histograms.panel(given, names, 70, domain=ends, only=only)
+    lower["encoding"]["x"]["title"] = "Truth" if _given(kind) == "truth" else "Prediction"
+    return histograms.under(upper, [lower])
+
+
+def _given_chart(name: str, title: str, explanation: str) -> CurveChart:
+    return _ResidualChart(
+        name=name,
+        title=title,
+        explanation=f"Means of bins of equally many rows. {explanation}",
+        of="numbers",
+        curve=partial(conditional, kind=name),
+        needs=(VALUES,),
+    )
+
+
+register_chart(
+    _ResidualChart(
+        name=QUANTILES,
+        title="Residuals against the normal distribution",
+        explanation="Residuals in standard deviations, by size; their mean stays in them. On the "
+        "line they would be normal around 0, on a parallel to it normal and biased; where they are "
+        "steeper than the line on the right or on the left, large errors are more frequent.",
+        of="numbers",
+        curve=normal_quantiles,
+    ),
+    _ResidualChart(
+        name=RESIDUALS,
+        title="Residuals",
+        explanation="Residual: prediction less truth.",
+        of="numbers",
+        plan=_plan_residuals,
+    ),
+    _ResidualChart(name=VALUES, title="True and predicted values", of="numbers", plan=_plan_values),
+    _given_chart(
+        "prediction given truth",
+        "Prediction by truth",
+        "Even the best predictions are nearer to the mean than the truth is.",
+    ),
+    _given_chart(
+        "truth given prediction",
+        "Truth by prediction",
+        "On the line, predictions of that size are right on average; above it they are too low.",
+    ),
+    _given_chart(
+        "residual given prediction",
+        "Residual by prediction",
+        "Off the line at zero, predictions of that size could be corrected.",
+    ),
+    _given_chart(
+        "residual given truth",
+        "Residual by truth",
+        "They slope downwards even for the best predictions, which are nearer to the mean than the "
+        "truth is.",
+    ),
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calipers.curves.access import BINNED, OF_PROBABILITIES, ScoreCurves, only
-from calipers.curves.kinds import KINDS
+from calipers.curves.access import OF_SCORES, ScoreCurves, only
 from calipers.curves.planned import PlannedCurves
 from calipers.curves.quantiles import QuantileCurves
 from calipers.curves.ranks import RankCurves
@@ -16,6 +15,7 @@ from calipers.curves.topics import OF_TOPICS
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.measures.parameters import PARAMETERS
+from calipers.report.figures.curves import curve_charts
 from calipers.results import Curve, Curves, Evaluation
 from calipers.results.asked import meant
 
@@ -114,7 +114,7 @@ def curve(
     found = _each(
         system,
         curves,
-        lambda name: _of_scores(curves, meant("curve", kind, KINDS), name, **options),
+        lambda name: _of_scores(curves, kind, name, **options),
     )
     if not thin:
         return found
@@ -142,28 +142,32 @@ def _of_scores(
     binning: str | None,
 ) -> Curve:
     """The curve of one system; of one without scores its point of the ROC plane."""
+    charts = {chart.name: chart for chart in curve_charts(OF_SCORES) if chart.curve is not None}
+    chart = charts[meant("curve", kind, charts)]
     name = only("system", system, [one.system for one in curves.plan])
     if any(name == of for of, _ in curves.points):
-        if kind != "ROC":
+        if chart.name != "ROC":
             raise InputError(
-                f"{name}: {kind} needs scores or probabilities; of predicted labels there is a "
-                "point of 'ROC'"
+                f"{name}: {chart.name} needs scores or probabilities; of predicted labels there is "
+                "a point of 'ROC'"
             )
         there = [own for of, own in curves.points if of == name]
         return curves.points[name, only("class", series, there)]()
-    scored = curves.find(name, None if kind == "density" else series)
+    takes = chart.options
+    scored = curves.find(name, None if "series" in takes else series)
     options: dict[str, Any] = {}
-    if kind == "threshold":
+    if "measure" in takes:
         options["measure"] = measure
-    elif kind == "density":
-        options["positive"] = only("class", series, scored.names) == scored.names[1]
-    elif kind == BINNED:
-        options = _binned(bins, binning)
-    if kind != BINNED and not (bins is None and binning is None):
-        raise InputError(f"bins= and binning= are about {BINNED!r}, not about {kind!r}")
-    if kind in OF_PROBABILITIES and not scored.probabilities:
-        raise InputError(f"{scored.system}: {kind} needs probabilities, not scores")
-    return KINDS[kind](scored, **options)
+    if "series" in takes:
+        options["series"] = only("class", series, scored.names)
+    if "bins" in takes:
+        options |= _binned(bins, binning)
+    elif not (bins is None and binning is None):
+        about = " or ".join(repr(of.name) for of in charts.values() if "bins" in of.options)
+        raise InputError(f"bins= and binning= are about {about}, not about {chart.name!r}")
+    if chart.of == "probabilities" and not scored.probabilities:
+        raise InputError(f"{scored.system}: {chart.name} needs probabilities, not scores")
+    return chart.compute(scored, **options)
 
 
 def _of_numbers(

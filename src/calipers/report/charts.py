@@ -12,9 +12,8 @@ from typing import Any
 
 from calipers.report.asked import as_asked
 from calipers.report.confusion import MOST_IN_GRID, grid, summary
-from calipers.report.figures import calibration, residuals
 from calipers.report.figures.confusions import MOST_DRAWN
-from calipers.report.figures.curves import plain_figure
+from calipers.report.figures.curves import chart_of
 from calipers.report.figures.figure import SIDE_BY_SIDE, Figure
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import image, picture
@@ -153,19 +152,13 @@ def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
     """The names of all charts, without drawing any curve."""
     rest = replace(evaluation, curves=(), sources=None)
     kinds = [figure.kind for figure in figures(rest)]
-    below = calibration.KINDS - {calibration.CURVE}  # parts of the chart of calibration
-    kinds += [kind for kind in kinds_in(evaluation.curves) if kind not in below]
-    return tuple(dict.fromkeys(kinds))
+    of_curves = dict.fromkeys(kinds_in(evaluation.curves))
+    return tuple(dict.fromkeys([*kinds, *(k for k in of_curves if not chart_of(k).part_of)]))
 
 
 def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
     """The figures of one kind; no other curves are computed."""
-    kinds = {kind}
-    if kind == calibration.CURVE:
-        kinds |= calibration.KINDS
-    if kind in residuals.GIVEN:
-        kinds |= {residuals.VALUES}
-    curves = of_kinds(evaluation.curves, kinds)
+    curves = of_kinds(evaluation.curves, {kind, *chart_of(kind).needs})
     compared = None if curves else evaluation.comparison
     made = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
     return [figure for figure in made if figure.kind == kind]
@@ -192,9 +185,10 @@ def curves_chart(curves: Sequence[Curve]) -> Chart:
     """The chart of some curves of one kind, as the page has it where it has one."""
     systems = tuple(dict.fromkeys(curve.system for curve in curves))
     named = tuple(Estimate("", 0.0, system=system) for system in systems)
-    alone = curves[0].kind == "density" and len(curves) != 2  # the page draws both classes
+    chart = chart_of(curves[0].kind)
+    alone = chart.curves_of_system not in (0, len(curves))  # the page draws them together
     made = [] if alone else figures(Evaluation("curves", named, curves=tuple(curves)))
-    return _chart(curves[0].kind, made or [plain_figure(curves, systems)], None)
+    return _chart(chart.name, made or [chart.figure(curves, systems)], None)
 
 
 def confusions_chart(of: Sequence[AnyConfusion]) -> Chart:

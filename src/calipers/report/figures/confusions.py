@@ -11,6 +11,7 @@ from calipers.report import numbers
 from calipers.report.confusion import LABEL, cells_of, common_order, grid, summary
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.results import ORIENTATIONS, AnyConfusion, Evaluation
@@ -21,7 +22,9 @@ MOST_DRAWN = 60
 WRITTEN = 12
 
 
-def confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
+def confusion_figures(
+    evaluation: Evaluation, orientation: str = ORIENTATIONS[0]
+) -> Iterator[Figure]:
     """The matrix of each system, all in one order of classes."""
     drawn_ones = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
     order = common_order(drawn_ones)
@@ -32,7 +35,6 @@ def confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figu
             title = f"{title}: {short(own.system)}"
         head, rows = grid(ordered, orientation)
         yield Figure(
-            kind="confusion",
             title=title,
             label=f"{title}. {summary(ordered)}",
             caption=caption(ordered, own.labels, orientation),
@@ -127,3 +129,14 @@ def _data(confusion: AnyConfusion, names: Sequence[str]) -> list[dict[str, Any]]
         for i, true in enumerate(names)
         for j, predicted in enumerate(names)
     ]
+
+
+class _ConfusionChart(EvaluationChart):
+    """The only one that asks which way round a matrix is shown."""
+
+    def figures(self, evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
+        """Its figures of an evaluation."""
+        return self._named(confusion_figures(evaluation, orientation))
+
+
+register_chart(_ConfusionChart(name="confusion", title="Confusion matrix", draw=confusion_figures))

@@ -20,16 +20,23 @@ _WIDTH, _HEIGHT = 400, 360
 _LOW = 0.5
 
 
-def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
+def curve_chart(
+    curves: Sequence[Curve],
+    systems: Sequence[str] = (),
+    *,
+    by_measure: bool = False,
+    x_is_threshold: bool = False,
+) -> Spec:
     """The curves of one kind, with bands, the line of chance, and a threshold under the pointer.
 
     ``systems`` gives the order of the colours where not every system has a curve. Curves that
-    belong to one system and differ in their class or measure are named by that.
+    belong to one system and differ in their class, or, ``by_measure``, in their measure are named
+    by that. Where ``x_is_threshold`` the pointer shows it once.
     """
-    by, order = _told_apart(curves, systems)
+    by, order = _told_apart(curves, systems, by_measure=by_measure)
     names = labels(order, vega.LABEL)
     shown = list(names.values())
-    x, y = _axes(curves)
+    x, y = _axes(curves, by_measure=by_measure)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
     if sum(map(len, shown)) > vega.LEGEND_LINE:
         legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
@@ -55,10 +62,15 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
             limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
             layers.append(vega.layer(band, area, x=x, **limits, color=hue))
     layers.append(_line_layer(x, y, hue, dash, curves))
-    layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
+    if by_measure:
+        cuts = sorted({c.cut for c in curves if math.isfinite(c.cut)})
+        layers += [cut_layer(cut, x) for cut in cuts]
+    else:
+        layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     if plane.is_plane(curves):
         layers += plane.layers(curves, lambda c: names[by(c)], x, y, hue, (_WIDTH, _HEIGHT))
-    layers.append(_hover_layer(x, y, hue, curves[0]))
+    tips = _tips(curves[0], by_measure=by_measure, x_is_threshold=x_is_threshold)
+    layers.append(_hover_layer(x, y, hue, tips))
     return vega.whole(width=_WIDTH, height=_HEIGHT, datasets={_LINE: line}, layer=layers)
 
 
@@ -81,12 +93,12 @@ _LINE = "line"
 
 
 def _told_apart(
-    curves: Sequence[Curve], systems: Sequence[str]
+    curves: Sequence[Curve], systems: Sequence[str], *, by_measure: bool
 ) -> tuple[Callable[[Curve], str], list[str]]:
     """What each curve is called in a legend, and the names in the order of their colours."""
     if any(c.series for c in curves):
         by = attrgetter("series")
-    elif curves[0].kind == "threshold":
+    elif by_measure:
         by = attrgetter("y_label")
     else:
         return attrgetter("system"), list(systems or [c.system for c in curves])
@@ -157,9 +169,9 @@ def _kept_rate(rate: float) -> float:
     return min(max(rate, RAREST), 1 - RAREST)
 
 
-def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
+def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     first = curves[0]
-    y_title = "" if first.kind == "threshold" else visible(first.y_label)
+    y_title = "" if by_measure else visible(first.y_label)
     x = vega.quantity("x", title=visible(first.x_label))
     y = vega.quantity("y", title=y_title or None)
     if first.scale == "deviate":
@@ -272,10 +284,7 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]
 def _mark_layers(
     curves: Sequence[Curve], names: Mapping[Curve, str], x: Spec, y: Spec, hue: Spec
 ) -> list[Spec]:
-    """Where the threshold in use is: an upright line against thresholds, else a dot."""
-    if curves[0].kind == "threshold":
-        cuts = sorted({c.cut for c in curves if math.isfinite(c.cut)})
-        return [cut_layer(cut, x) for cut in cuts]
+    """A dot where the threshold in use is."""
     data = []
     for c in curves:
         if c.mark is None:
@@ -294,11 +303,11 @@ def cut_layer(cut: float, x: Spec) -> Spec:
     return vega.layer([{"cut": finite(cut)}], mark, x={**x, "field": "cut"})
 
 
-def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
+def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
     near = {"name": "near", "select": {"type": "point", "nearest": True, "on": "pointerover",
                                        "clear": "pointerout"}}  # fmt: skip
     seen = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
-    mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": _tips(curve)}}
+    mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": tips}}
     return {
         "name": vega.HOVER,
         "data": {"name": _LINE},
@@ -308,7 +317,7 @@ def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
     }
 
 
-def _tips(curve: Curve) -> str:
+def _tips(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     """The tooltip of a curve as an expression.
 
     Written out because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the nearest
@@ -317,7 +326,7 @@ def _tips(curve: Curve) -> str:
     row = "(datum.datum || datum)"
     x_name, y_name = (json.dumps(visible(name)) for name in (curve.x_label, curve.y_label))
     who = '"system"'
-    if curve.kind == "threshold":
+    if by_measure:
         who, y_name = '"measure"', '"value"'
     elif curve.series:
         who = '"class"'
@@ -326,8 +335,8 @@ def _tips(curve: Curve) -> str:
         value = f"cumulativeNormal({row}.%s)"
     x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
     place = ""
-    if curve.at and curve.at.lower() != curve.x_label.lower() and curve.kind != "net benefit":
+    if curve.at and curve.at.lower() != curve.x_label.lower() and not x_is_threshold:
         place = f"{json.dumps(visible(curve.at))}: {row}.threshold, "
-    if curve.kind == "threshold":
+    if by_measure:
         x = f"format({row}.x, '.4~g')"
     return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"

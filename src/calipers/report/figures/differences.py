@@ -10,6 +10,7 @@ from itertools import accumulate
 from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
 from calipers.report.headlines import comparison_headlines
@@ -73,7 +74,6 @@ def _around_zero(
 ) -> Figure:  # fmt: skip
     return Figure(
         title=title,
-        kind="differences",
         label=" ".join(comparison_headlines(comparison)),
         caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
         f"they do not. Whiskers: {numbers.percent(comparison.level)} intervals.",
@@ -180,7 +180,6 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     asked = numbers.percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
-        kind="differences",
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.percent(comparison.level)} intervals; a full dot marks one that lies within the "
@@ -235,3 +234,6 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
         vega.layer(data, vega.dot(filled=False), **shared, x=value, fill=inside),
     ]
     return vega.whole(width=420, height={"step": 28}, layer=layers)
+
+
+register_chart(ComparisonChart(name="differences", title="Differences", draw=difference_figures))

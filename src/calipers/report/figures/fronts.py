@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from calipers.report import fronts, numbers
 from calipers.report.figures import naming, vega
 from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
 from calipers.results import Evaluation, Front, FrontRow
@@ -47,7 +48,6 @@ def _figure(front: Front) -> Figure:
     )
     return Figure(
         title=f"Quality and cost: {short(front.cost_measure)}",
-        kind=KIND,
         label=" ".join(fronts.sentences(front)),
         caption=" ".join([said, bars, *missing]),
         spec=front_chart(front),
@@ -172,3 +172,6 @@ def _place(value: float, scale: Spec) -> float:
     if scale.get("type") == "log":
         value, low, high = math.log10(value), math.log10(low), math.log10(high)
     return float((value - low) / (high - low))
+
+
+register_chart(EvaluationChart(name=KIND, title="Quality and cost", draw=front_figures))

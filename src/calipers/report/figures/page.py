@@ -6,18 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from calipers.report.figures.clusters import cluster_figures
-from calipers.report.figures.confusions import confusion_figures
-from calipers.report.figures.curves import curve_figures
-from calipers.report.figures.differences import difference_figures
+from calipers.report.figures.curves import chart_of
 from calipers.report.figures.figure import Figure, numbered, some_later
-from calipers.report.figures.fronts import front_figures
-from calipers.report.figures.pairs import pair_figures
-from calipers.report.figures.ranks import rank_figures
-from calipers.report.figures.raters import rater_figures
-from calipers.report.figures.units import unit_figures
+from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.vega import Spec, still
-from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
+from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation, kinds_in
 
 
 def figures(
@@ -37,19 +30,12 @@ def figures(
             else:
                 yield replace(figure, begun=begin(still(figure.spec)))
 
-    of = evaluation.comparison
-    compared = [] if of is None else comparison_figures(of, evaluation.definitions)
-    return numbered(
-        [
-            *begun(front_figures(evaluation)),
-            *begun(confusion_figures(evaluation, orientation)),
-            *begun(cluster_figures(evaluation)),
-            *begun(rater_figures(evaluation)),
-            *sorted(begun(curve_figures(evaluation)), key=lambda figure: figure.more),
-            *begun(compared),
-            *begun(unit_figures(evaluation)),
-        ]
-    )
+    sections: dict[str, list[Figure]] = {section: [] for section in SECTIONS}
+    unknown = [kind for kind in dict.fromkeys(kinds_in(evaluation.curves)) if kind not in CHARTS]
+    for chart in (*CHARTS.values(), *map(chart_of, unknown)):
+        sections[chart.section] += begun(chart.figures(evaluation, orientation))
+    sections["evaluation"].sort(key=lambda figure: figure.more)
+    return numbered(figure for of in sections.values() for figure in of)
 
 
 def comparison_figures(
@@ -57,7 +43,8 @@ def comparison_figures(
 ) -> list[Figure]:
     """The figures of all differences together: intervals, pairs, mean ranks."""
     return [
-        *difference_figures(comparison, definitions),
-        *pair_figures(comparison),
-        *rank_figures(comparison),
+        figure
+        for chart in CHARTS.values()
+        if isinstance(chart, ComparisonChart)
+        for figure in chart.figures_of(comparison, definitions)
     ]

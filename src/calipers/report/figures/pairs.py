@@ -8,10 +8,11 @@ from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure, fitting
 from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.report.verdict import outcome
-from calipers.results import Comparison, Difference
+from calipers.results import Comparison, Definition, Difference
 
 #: More systems have no place in a matrix, and those of more than a few take the whole width.
 MOST_SYSTEMS = 16
@@ -20,7 +21,9 @@ _NARROW = 6
 _STRONG = (0.001, 0.01)
 
 
-def pair_figures(comparison: Comparison) -> Iterator[Figure]:
+def pair_figures(
+    comparison: Comparison, definitions: Sequence[Definition] = ()
+) -> Iterator[Figure]:
     """All pairs by measure, where there are three systems or more and the tests have two sides."""
     systems = {name for d in comparison for name in (d.system, d.baseline)}
     if comparison.baseline is not None or not 3 <= len(systems) <= MOST_SYSTEMS:
@@ -34,7 +37,6 @@ def pair_figures(comparison: Comparison) -> Iterator[Figure]:
     for measure, own in shown:
         told = f"{sum(outcome(d).decided for d in own)} of {sum(outcome(d).tested for d in own)}"
         figure = Figure(
-            kind="pairs",
             title=f"Every pair: {short(measure)}",
             label=f"{short(measure)} of every pair of {len(systems)} systems: {told} pairs are "
             "told apart.",
@@ -106,3 +108,6 @@ def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding
         }
         for system, baseline, difference in sides
     ]
+
+
+register_chart(ComparisonChart(name="pairs", title="Pairs of systems", draw=pair_figures))

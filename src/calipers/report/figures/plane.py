@@ -19,7 +19,7 @@ DISTANCE = "distance to the diagonal"
 
 def is_plane(curves: Sequence[Curve]) -> bool:
     """Whether these are points in the ROC plane alone."""
-    return all(c.shape == "point" and c.kind == "ROC" for c in curves)
+    return all(c.shape == "point" for c in curves)
 
 
 def distance(x: float, y: float) -> float:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
 from calipers.report.verdict import groups_text, most, overall_sentence
-from calipers.results import Comparison, Overall
+from calipers.results import Comparison, Definition, Overall
 
 #: More measures have no diagram, nor more than so many systems in all; more no place in one.
 MOST_MEASURES = 12
@@ -21,7 +22,9 @@ MOST_IN_ALL = 120
 MOST_RANKED = 40
 
 
-def rank_figures(comparison: Comparison) -> Iterator[Figure]:
+def rank_figures(
+    comparison: Comparison, definitions: Sequence[Definition] = ()
+) -> Iterator[Figure]:
     """The critical-difference diagrams."""
     fit = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
     sizes = accumulate(len(o.systems) for o in fit)
@@ -46,7 +49,6 @@ def _figure(o: Overall) -> Figure:
     )
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
-        kind="ranks",
         title=f"Mean ranks: {short(o.measure)}",
         label=f"{said}{known}",
         caption=f"{said} Mean ranks over {numbers.count(o.n, short(o.unit))}, 1 the best.{bars}",
@@ -150,3 +152,6 @@ def _bars(
 def _texts(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:
     style = {"type": "text", "color": "currentColor", "fontSize": 12, "baseline": "middle", **mark}
     return vega.layer(rows, style, x=x, y=y, text=vega.nominal("text"))
+
+
+register_chart(ComparisonChart(name="ranks", title="Mean ranks", draw=rank_figures))

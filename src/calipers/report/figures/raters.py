@@ -12,28 +12,34 @@ from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import shaded
 from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.results import Evaluation, LabelTable
 
-#: What users ask for.
-KINDS = ("pairs of raters", "categories by rater")
 #: More raters have no place in a matrix.
 MOST_DRAWN = 16
 
 
-def rater_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The figures of each set of three raters or more; of two a table says all."""
-    tables = {(t.of, t.system): t for t in evaluation.label_tables}
-    sets = [t for t in evaluation.label_tables if t.of == "rater" and len(t.labels) <= MOST_DRAWN]
-    number = len(evaluation.systems)
-    found = [(each, tables.get(("pair", each.system))) for each in sets]
-    for each, pairs in found:
+def _sets(evaluation: Evaluation) -> list[LabelTable]:
+    """The sets of three raters or more that are drawn; of two a table says all."""
+    return [t for t in evaluation.label_tables if t.of == "rater" and len(t.labels) <= MOST_DRAWN]
+
+
+def pair_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The pairs of raters of each set."""
+    tables = {t.system: t for t in evaluation.label_tables if t.of == "pair"}
+    for each in _sets(evaluation):
+        pairs = tables.get(each.system)
         if pairs is not None and pairs.values:
-            yield _placed(_pairs(each, pairs), each.system, number)
-    for each in sets:
+            yield _placed(_pairs(each, pairs), each.system, len(evaluation.systems))
+
+
+def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """How often each rater of a set gives each category."""
+    for each in _sets(evaluation):
         if len(each.counts) > 1:
-            yield _placed(_categories(each), each.system, number)
+            yield _placed(_categories(each), each.system, len(evaluation.systems))
 
 
 def _placed(figure: Figure, system: str, number: int) -> Figure:
@@ -69,7 +75,6 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", short(measure)))
     return Figure(
         title="Pairs of raters",
-        kind=KINDS[0],
         label=f"{short(measure)} of every pair of {len(names)} raters. {ends}",
         caption=f"{short(measure)} of every two raters; what is at 0 or below has the lightest "
         f"colour. {ends} On a page, pointing at a cell shows its "
@@ -112,7 +117,6 @@ def _categories(each: LabelTable) -> Figure:
     )
     return Figure(
         title="Categories by rater",
-        kind=KINDS[1],
         label=f"How many ratings of each of {len(names)} raters are of each of {len(kinds)} "
         "categories.",
         caption="How many ratings of each rater are of each category. Colour: the share of the "
@@ -123,3 +127,9 @@ def _categories(each: LabelTable) -> Figure:
             (name, *(f"{x:,.0f}" for x in row)) for name, row in zip(names, counts, strict=True)
         ),
     )
+
+
+register_chart(
+    EvaluationChart(name="pairs of raters", title="Pairs of raters", draw=pair_figures),
+    EvaluationChart(name="categories by rater", title="Categories by rater", draw=category_figures),
+)

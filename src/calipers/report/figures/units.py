@@ -10,6 +10,7 @@ from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure
 from calipers.report.figures.figure import Figure
+from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short, visible
 from calipers.report.verdict import pairs
@@ -153,3 +154,13 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
         data={"values": data},
         layer=layers,
     )
+
+
+register_chart(
+    EvaluationChart(
+        name="units",
+        title="Differences unit by unit",
+        draw=unit_figures,
+        section="units",
+    )
+)

@@ -1,0 +1,38 @@
+"""Charts of your own: what it takes to define one, and the function that enters it.
+
+A chart that is entered appears on pages, in notebooks and with ``--charts`` as those of Calipers do,
+and one of curves in :func:`calipers.curve` too. A package names the module that enters its charts
+as an entry point of the group ``calipers.charts``.
+"""
+
+from calipers.curves.drawn import of_system as system_curve
+from calipers.curves.planned import Planned
+from calipers.curves.scored import Scored, band_of, curve_of
+from calipers.report.figures import vega
+from calipers.report.figures.curve_chart import curve_chart
+from calipers.report.figures.curves import CurveChart
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.registry import (
+    CHARTS,
+    ChartDefinition,
+    ComparisonChart,
+    EvaluationChart,
+    register_chart,
+)
+
+__all__ = [
+    "CHARTS",
+    "ChartDefinition",
+    "ComparisonChart",
+    "CurveChart",
+    "EvaluationChart",
+    "Figure",
+    "Planned",
+    "Scored",
+    "band_of",
+    "curve_chart",
+    "curve_of",
+    "register_chart",
+    "system_curve",
+    "vega",
+]
