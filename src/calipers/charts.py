@@ -1,8 +1,8 @@
 """Charts of your own: what it takes to define one, and the function that enters it.
 
-A chart that is entered appears on pages, in notebooks and with ``--charts`` as those of Calipers do,
-and one of curves in :func:`calipers.curve` too. A package names the module that enters its charts
-as an entry point of the group ``calipers.charts``.
+A chart that is entered appears on pages, in notebooks and with ``--charts`` as those of Calipers
+do, and one of curves in :func:`calipers.curve` too. A package names the module that enters its
+charts as an entry point of the group ``calipers.charts``.
 """
 
 from calipers.curves.drawn import of_system as system_curve

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.curves.topics import MOST, at_corners
+from calipers.curves.rankings import MOST, at_corners
 from calipers.data.errors import InputError
 
 #: Relevant documents at ranks 1, 3, 4 and 8; one more is not retrieved.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.drawn import of_system
-from calipers.once import Made, cached_property
 from calipers.report import numbers
 from calipers.report.confusion import cells_of
 from calipers.report.figures import confusions, vega
@@ -38,34 +37,6 @@ BARS = 400
 MOST_POINTS = 1_000
 
 SILHOUETTES, PROJECTION = "silhouettes", "projection"
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterCurves(Made[Curve]):
-    """The silhouettes of each cluster, by ``measure`` if there is one, and the points of each on
-    their first two principal components; computed when they are first looked at."""
-
-    systems: Sequence[Clustering]
-    measure: Measure | None
-
-    @cached_property
-    def _made(self) -> tuple[Curve, ...]:
-        made = []
-        for s in self.systems:
-            if self.measure is not None:
-                made += silhouettes(s, self.measure)
-        for s in self.systems:
-            if self.projected is not None:
-                made += projections(s, self.projected)
-        return tuple(made)
-
-    @cached_property
-    def projected(self) -> Projection | None:
-        """The points that are drawn, the same for all systems; of one feature there are none."""
-        first = self.systems[0]
-        if first.points is None or min(first.points.shape) < 2:
-            return None
-        return Projection.of(first.points, first.settings.seed, directions=first.metric == "cosine")
 
 
 @dataclass(frozen=True, eq=False)

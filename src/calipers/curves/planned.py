@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from calipers.once import cached_property
+from calipers.once import Made, cached_property
 from calipers.results import Curve
+
+if TYPE_CHECKING:
+    from calipers.curves.clusters import Projection
+    from calipers.measures import Measure
+    from calipers.systems.numbers import Predictions
+    from calipers.systems.partitions import Clustering
+    from calipers.systems.quantiles import Quantiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +103,68 @@ class BareCurves(PlannedCurves):
             self.of.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
             wide_low=nothing, wide_high=nothing, wide_method="none",
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualCurves(PlannedCurves):
+    """The curves of systems that predict numbers, each computed when it is first looked at; by what
+    outputs are called, ``""`` where there is one."""
+
+    systems: Mapping[str, Sequence[Predictions]]
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
+        return [
+            replace(one, make=partial(_of_output, one.make, output), output=output)
+            for output, systems in self.systems.items()
+            for one in planned("numbers", systems)
+        ]
+
+
+def _of_output(make: Callable[[], Curve], output: str) -> Curve:
+    return replace(make(), output=output)
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileCurves(PlannedCurves):
+    """The curves of systems that predict quantiles, each computed when it is first looked at."""
+
+    systems: Sequence[Quantiles]
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
+        return planned("quantiles", self.systems)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCurves(Made[Curve]):
+    """The silhouettes of each cluster, by ``measure`` if there is one, and the points of each on
+    their first two principal components; computed when they are first looked at."""
+
+    systems: Sequence[Clustering]
+    measure: Measure | None
+
+    @cached_property
+    def _made(self) -> tuple[Curve, ...]:
+        from calipers.curves.clusters import projections, silhouettes
+
+        made: list[Curve] = []
+        for s in self.systems:
+            if self.measure is not None:
+                made += silhouettes(s, self.measure)
+        for s in self.systems:
+            if self.projected is not None:
+                made += projections(s, self.projected)
+        return tuple(made)
+
+    @cached_property
+    def projected(self) -> Projection | None:
+        """The points that are drawn, the same for all systems; of one feature there are none."""
+        from calipers.curves.clusters import Projection
+
+        first = self.systems[0]
+        if first.points is None or min(first.points.shape) < 2:
+            return None
+        return Projection.of(first.points, first.settings.seed, directions=first.metric == "cosine")

@@ -4,18 +4,16 @@ predictions and of the truth."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.drawn import of_system
-from calipers.curves.planned import Planned, PlannedCurves, planned
+from calipers.curves.planned import Planned
 from calipers.curves.residuals import bins
 from calipers.inference import policy
 from calipers.measures import parse
-from calipers.once import cached_property
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
@@ -34,18 +32,6 @@ GIVEN: Mapping[str, str] = {
     "coverage given truth": "Truth",
 }
 LEVELS = "quantile coverage"
-
-
-@dataclass(frozen=True, eq=False)
-class QuantileCurves(PlannedCurves):
-    """The curves of systems that predict quantiles, each computed when it is first looked at."""
-
-    systems: Sequence[Quantiles]
-
-    @cached_property
-    def plan(self) -> list[Planned]:
-        """The curves that there are."""
-        return planned("quantiles", self.systems)
 
 
 def _by_share(kind: str, systems: Sequence[Quantiles]) -> list[Planned]:

@@ -18,8 +18,6 @@ from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import Made, cached_property
 from calipers.readings.topics import Topics, of_topics
-from calipers.report.figures.curves import CurveChart
-from calipers.report.figures.registry import register_chart
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 DEEPEST = 10
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
-_KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
+MEANS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,7 +164,7 @@ class RankCurves(MeanCurves):
     def kinds(self) -> list[str]:
         """The kind of each, known before they are computed."""
         of_topics = [OF_TOPICS[kind] for kind in kinds_of(self.collection) for _ in self.topics]
-        return [kind for kind in (*_KINDS.values(), *of_topics) for _ in self.whole]
+        return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
 
     def averaged(
         self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
@@ -218,7 +216,7 @@ class RankCurves(MeanCurves):
             precisions = [_precision(measure, ranking) for measure in measures]
         return Curve(
             system=system,
-            kind=_KINDS[at],
+            kind=MEANS[at],
             x=x,
             y_label="Mean interpolated precision" if interpolated else "Mean precision",
             y=self._means(precisions),
@@ -243,25 +241,3 @@ def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> Floa
 
 def _measure(name: str, **parameters: Any) -> Measure:
     return found("retrieval", name).bind(parameters)
-
-
-class _RankChart(CurveChart):
-    """Points at ranks, which its caption names."""
-
-    def caption(self, curves: Sequence[Curve]) -> str:
-        """What has to be known to read the chart."""
-        ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
-        said = f"Means over topics, of the first {ranks} documents."
-        return f"{said} {super().caption(curves)}".rstrip()
-
-
-register_chart(
-    CurveChart(name=_KINDS["recalls"], title="Precision at recall levels", of="rankings"),
-    _RankChart(name=_KINDS["ranks"], title="Precision and recall at ranks", of="rankings"),
-    _RankChart(
-        name="interpolated PR",
-        title="Interpolated precision",
-        explanation="At each recall the largest precision of the points there or further on.",
-        of="rankings",
-    ),
-)

@@ -4,17 +4,16 @@ it occurs."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.drawn import of_system
-from calipers.curves.planned import Planned, PlannedCurves, planned
+from calipers.curves.planned import Planned
 from calipers.inference import intervals
-from calipers.once import cached_property
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart
@@ -53,27 +52,6 @@ CONDITIONAL: Mapping[str, tuple[str, str]] = {
     "residual given prediction": ("Prediction", "Mean residual"),
     "residual given truth": ("Truth", "Mean residual"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class ResidualCurves(PlannedCurves):
-    """The curves of systems that predict numbers, each computed when it is first looked at; by what
-    outputs are called, ``""`` where there is one."""
-
-    systems: Mapping[str, Sequence[Predictions]]
-
-    @cached_property
-    def plan(self) -> list[Planned]:
-        """The curves that there are."""
-        return [
-            replace(one, make=partial(_of_output, one.make, output), output=output)
-            for output, systems in self.systems.items()
-            for one in planned("numbers", systems)
-        ]
-
-
-def _of_output(make: Callable[[], Curve], output: str) -> Curve:
-    return replace(make(), output=output)
 
 
 def _weights(system: Predictions) -> FloatArray:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers.curves.access import OF_SCORES, ScoreCurves, only
-from calipers.curves.planned import PlannedCurves
-from calipers.curves.quantiles import QuantileCurves
+from calipers.curves.planned import PlannedCurves, QuantileCurves, ResidualCurves
 from calipers.curves.ranks import RankCurves
-from calipers.curves.residuals import ResidualCurves
 from calipers.curves.thinning import thinned
 from calipers.curves.topics import OF_TOPICS
 from calipers.data.errors import InputError

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.curves.clusters import ClusterCurves
+from calipers.curves.planned import ClusterCurves
 from calipers.evaluate.clusters import by_cluster, by_point
 from calipers.evaluate.problem import Problem
 from calipers.evaluate.subjects import of_clusters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.residuals import ResidualCurves
+from calipers.curves.planned import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.engines.base import Partial
 from calipers.evaluate.problem import Problem

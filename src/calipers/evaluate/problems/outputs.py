@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.curves.residuals import ResidualCurves
+from calipers.curves.planned import ResidualCurves
 from calipers.data.class_columns import columns_of_classes, is_table
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, output_names

@@ -1,0 +1,138 @@
+"""Charts of rankings: curves averaged over topics, and those of one topic, drawn at as many points
+as can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.curves.ranks import MEANS
+from calipers.curves.topics import OF_TOPICS
+from calipers.report.figures.curves import CurveChart, leading
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.registry import register_chart
+from calipers.report.grouping import grouped
+from calipers.report.names import short
+from calipers.results import Curve, Evaluation, kinds_in, of_kinds
+from calipers.statistics import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: The most points of a line that is drawn at its corners.
+MOST = 200
+#: Of the points in each of so many parts of the width the first, the last, the lowest and the
+#: highest are drawn, where there are more.
+_PARTS = MOST // 4
+
+
+class _RankChart(CurveChart):
+    """Points at ranks, which its caption names."""
+
+    def caption(self, curves: Sequence[Curve]) -> str:
+        """What has to be known to read the chart."""
+        ranks = ", ".join(f"{rank:g}" for rank in curves[0].threshold)
+        said = f"Means over topics, of the first {ranks} documents."
+        return f"{said} {super().caption(curves)}".rstrip()
+
+
+register_chart(
+    CurveChart(name=MEANS["recalls"], title="Precision at recall levels", of="rankings"),
+    _RankChart(name=MEANS["ranks"], title="Precision and recall at ranks", of="rankings"),
+    _RankChart(
+        name="interpolated PR",
+        title="Interpolated precision",
+        explanation="At each recall the largest precision of the points there or further on.",
+        of="rankings",
+    ),
+)
+
+
+class _TopicChart(CurveChart):
+    """The curves of each topic that has some, from which the reader chooses one."""
+
+    def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
+        """Its figures of an evaluation, one a topic."""
+        if self.name not in kinds_in(evaluation.curves):
+            return
+        found = of_kinds(evaluation.curves, {self.name})
+        by_topic = grouped((c for c in found if len(c.x)), lambda c: c.series)
+        for topic, curves in by_topic.items():
+            own = [at_corners(replace(c, series="")) for c in curves]
+            shown, of = leading(evaluation, own)
+            figure = self.figure(shown, evaluation.systems)
+            yield replace(
+                figure,
+                title=f"{figure.title}: {short(topic)}",
+                label=f"Topic {short(topic)}. {figure.label}",
+                caption=f"{of}{figure.caption}",
+                choice=short(topic) if len(by_topic) > 1 else "",
+                chosen_from=figure.title,
+                chosen_by="Topic",
+            )
+
+
+def at_corners(curve: Curve) -> Curve:
+    """The curve without the points between two others on a level or upright line, which shows
+    the same; of more than :data:`MOST` those that make its outline."""
+    if len(curve) < 3:
+        return curve
+    kept = np.flatnonzero(_turns(curve.x, curve.y))
+    if len(kept) > MOST:
+        kept = kept[_outline(curve.x[kept], curve.y[kept])]
+    if len(kept) == len(curve):
+        return curve
+    at = curve.threshold[kept] if len(curve.threshold) else curve.threshold
+    return replace(curve, x=curve.x[kept], y=curve.y[kept], threshold=at)
+
+
+def _turns(x: FloatArray, y: FloatArray) -> BoolArray:
+    """Whether each point is an end, or does not lie on the line of its neighbours along an axis."""
+    level = np.diff(y) == 0
+    upright = np.diff(x) == 0
+    between = (level[:-1] & level[1:]) | (upright[:-1] & upright[1:] & _onwards(y))
+    return np.concatenate([[True], ~between, [True]])
+
+
+def _onwards(y: FloatArray) -> BoolArray:
+    """Whether the line goes on in its direction, rather than turning back on itself."""
+    step = np.sign(np.diff(y))
+    return np.asarray(step[:-1] * step[1:] >= 0)
+
+
+def _outline(x: FloatArray, y: FloatArray) -> IntArray:
+    """Places of the points that make the outline of a line from left to right."""
+    part = np.minimum((x - x[0]) / ((x[-1] - x[0]) or 1.0) * _PARTS, _PARTS - 1).astype(np.int64)
+    order = np.arange(len(x))
+    kept = {0, len(x) - 1}
+    for own in np.unique(part):
+        here = order[part == own]
+        kept |= {here[0], here[-1], here[y[here].argmin()], here[y[here].argmax()]}
+    return np.array(sorted(int(place) for place in kept))
+
+
+register_chart(
+    _TopicChart(
+        name=OF_TOPICS["PR"],
+        title="Precision and recall on a topic",
+        explanation="Precision and recall of the documents down to each rank, drawn at the corners "
+        f"of the line, {MOST} at most.",
+        of="rankings",
+    ),
+    _TopicChart(
+        name=OF_TOPICS["interpolated PR"],
+        title="Interpolated precision on a topic",
+        explanation="At each recall the highest precision that the run has there or further down; "
+        "0 beyond the recall that it reaches.",
+        of="rankings",
+    ),
+    _TopicChart(
+        name=OF_TOPICS["ROC"],
+        title="ROC curve of a topic",
+        explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
+        f"line, {MOST} at most; the last stretch is drawn as if the rest came in any order.",
+        of="rankings",
+    ),
+)
