@@ -60,8 +60,9 @@ class NameTakenError(ValueError):
     """A name for something new that means something else already."""
 
 
-def load(group: str, name: str | None = None) -> None:
-    """Import the plug-ins of a group, once; only those of this name, if one is given.
+def load(group: str, name: str | None = None) -> bool:
+    """Import the plug-ins of a group, once; only those of this name, if one is given. Whether any
+    was imported now.
 
     Raises
     ------
@@ -70,11 +71,13 @@ def load(group: str, name: str | None = None) -> None:
 
     Examples
     --------
-    >>> load("calipers.charts")
+    >>> load("calipers.charts", "no such plug-in")
+    False
     """
     points = entry_points(group)
     if not points:
-        return
+        return False
+    found = False
     with _LOCK:
         for point in points:
             key = group, point.name, _package(point)
@@ -85,11 +88,18 @@ def load(group: str, name: str | None = None) -> None:
                 except BaseException:
                     LOADED.discard(key)
                     raise
+                found = True
+    return found
 
 
 def entry_points(group: str) -> Sequence[EntryPoint]:
     """The plug-ins of a group, by name; none of them is imported."""
-    if not _any_installed(tuple(sys.path)):
+    return _entry_points(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
+    if not _any_installed(path):
         return ()
     from importlib.metadata import entry_points as installed
 
@@ -113,7 +123,7 @@ def _any_installed(path: tuple[str, ...]) -> bool:
             if entry.endswith((".dist-info", ".egg-info")):
                 file = os.path.join(folder, entry, "entry_points.txt")  # noqa: PTH118
                 with suppress(OSError), open(file, "rb") as stream:  # noqa: PTH123
-                    if b"calipers." in stream.read():
+                    if b"[calipers." in stream.read():
                         return True
             elif entry.endswith(".egg"):
                 return True

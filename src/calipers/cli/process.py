@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
+from calipers import plugins
 from calipers.cli.watch import Watcher, watcher
 
 EXIT_UNMET = 1
@@ -28,6 +29,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and end it with the code that belongs to how it went."""
     _take_streams()
     sys.meta_path.insert(0, _WithoutPandas())
+    plugins.BEFORE.append(with_pandas)
     _Pipe.watched = watcher()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
@@ -126,10 +128,11 @@ def _code_of_user(error: BaseException) -> int | None:
     """The exit code of an error that is the user's to mend; None for ours."""
     from calipers.data.errors import InputError
     from calipers.measures import UnknownMeasureError
+    from calipers.plugins import PluginError
 
     if isinstance(error, UnknownMeasureError):
         return click.UsageError.exit_code
-    return EXIT_BAD_INPUT if isinstance(error, InputError) else None
+    return EXIT_BAD_INPUT if isinstance(error, InputError | PluginError) else None
 
 
 def _internal(error: BaseException) -> str:

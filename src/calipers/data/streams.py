@@ -321,7 +321,7 @@ def _found(path: str, text: Collection[str]) -> list[Part]:
         return _listed(found, text)
     if path and os.path.isdir(path):
         return _in_directory(path, text)
-    tables.check_file(path, f"a table: {tables.FORMATS}")
+    tables.check_file(path, f"a table: {tables.formats_text()}")
     if not stat.S_ISREG(os.stat(path).st_mode):
         return [_piped(path, text)]
     return [_file(path, text)]
@@ -329,20 +329,25 @@ def _found(path: str, text: Collection[str]) -> list[Part]:
 
 def _file(path: str, text: Collection[str]) -> Part:
     kind, packed = tables.extension(path)
-    if kind not in tables.TEXTS and (packed or kind not in tables.BINARIES):
-        raise InputError(f"{path}: unknown kind of table; expected {tables.FORMATS}")
+    found = tables.TABLE_FORMATS.get(kind)
+    if found is None or (packed and not found.is_text):
+        raise InputError(f"{path}: unknown kind of table; expected {tables.formats_text()}")
     with tables.read_errors(path, "a table"):
         if os.path.getsize(path) == 0:
             raise InputError(f"{path}: the file is empty")
         if kind in tables.TEXTS:
             return TextFile(path, kind, text)
+        if kind not in tables.BINARIES:
+            return TablePart(tables.read_table(path, text=text), path)
         return (ParquetPart if tables.BINARIES[kind] == "parquet" else FeatherPart)(path)
 
 
 def _in_directory(folder: str, text: Collection[str]) -> list[Part]:
     found = tables.in_folder(folder)
     if not found:
-        raise InputError(f"{folder}: there is no table in the directory; expected {tables.FORMATS}")
+        raise InputError(
+            f"{folder}: there is no table in the directory; expected {tables.formats_text()}"
+        )
     keys = partitions(folder, found)
     return [
         Partition(_file(path, text), key) if key else _file(path, text)

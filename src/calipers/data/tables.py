@@ -10,11 +10,14 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
 from calipers.data.errors import FileError, InputError, did_you_mean, shown
 from calipers.data.sources import Objects, Source
+from calipers.plugins import Registry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +35,74 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 #: Which format an extension means; those of text may have one of ``COMPRESSED`` behind them.
 TEXTS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 BINARIES = {".parquet": "parquet", ".parq": "parquet", ".feather": "feather", ".arrow": "feather"}
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of tables. ``read`` takes the source and the names of the columns that are text
+    whatever they look like, and gives a table of Arrow or anything that makes one: a data frame, a
+    dict of columns. ``is_text`` is whether a file of it may be compressed."""
+
+    read: Callable[[Source, Collection[str]], Any]
+    is_text: bool = False
+
+
+#: The formats of tables by extension, Calipers' own and those of plug-ins.
+TABLE_FORMATS: Registry[TableFormat] = Registry(
+    "format of tables", "calipers.formats", ("calipers.data.tables",)
+)
+
+
+def register_format(
+    *extensions: str,
+    read: Callable[[Source, Collection[str]], Any],
+    is_text: bool = False,
+    replace: bool = False,
+) -> None:
+    """Enter a format of tables by the extensions of its files, which then are read wherever tables
+    are, in Python and on the command line.
+
+    Parameters
+    ----------
+    extensions
+        As ``".xyz"``, in lower case.
+    read
+        Takes the source (``source.name`` is the path of a file) and the names of columns that are
+        text whatever they look like, and gives a table of Arrow, a data frame or a dict of columns.
+    is_text
+        Whether a file may be compressed, as ``.xyz.gz``; ``source.text()`` unpacks it.
+    replace
+        Whether it may take the place of what was entered before from outside.
+
+    Raises
+    ------
+    NameTakenError
+        For an extension of another format.
+
+    Examples
+    --------
+    >>> from calipers.data.tables import register_format
+    >>> register_format(".csv", read=lambda source, text: {})
+    Traceback (most recent call last):
+        ...
+    calipers.plugins.NameTakenError: the format of tables '.csv' is taken by Calipers
+    """
+    for one in extensions:
+        if not re.fullmatch(r"\.[a-z0-9_-]+", one) or one in COMPRESSED:
+            raise ValueError(f"{one!r} is no extension of a format; expected one like '.xyz'")
+    for one in extensions:
+        TABLE_FORMATS.register(one, TableFormat(read, is_text), replace=replace)
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a table by its extension."""
+    return extension(path)[0] in TABLE_FORMATS
+
+
+def formats_text() -> str:
+    """The extensions of tables, as messages name them."""
+    further = [one for one in TABLE_FORMATS if one not in TEXTS and one not in BINARIES]
+    return ", ".join([FORMATS, *further])
 
 
 def extension(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -55,7 +126,7 @@ def read_table(
     """
     source = Source.of(given)
     if source.is_file:
-        check_file(source.name, f"a table: {FORMATS}")
+        check_file(source.name, f"a table: {formats_text()}")
     with read_errors(source.name, "a table"):
         if source.is_empty:
             raise InputError(f"{source.name}: the {source.kind} is empty")
@@ -109,10 +180,11 @@ def _read(
 ) -> pa.Table:
     name = source.name
     kind, compressed = extension(name)
-    if not source.is_file and kind not in TEXTS and kind not in BINARIES:
+    if not source.is_file and kind not in TABLE_FORMATS:
         kind, compressed = source.guessed(), ""
-    if kind not in TEXTS and (compressed or kind not in BINARIES):
-        raise InputError(f"{name}: unknown kind of table; expected {FORMATS}")
+    found = TABLE_FORMATS.get(kind)
+    if found is None or (compressed and not found.is_text):
+        raise InputError(f"{name}: unknown kind of table; expected {formats_text()}")
     if BINARIES.get(kind) == "parquet":
         from pyarrow import parquet
 
@@ -120,17 +192,18 @@ def _read(
             names = file.schema_arrow.names
             check_names(name, names)
             return file.read(columns=list(choose(names)))
-    if kind in BINARIES:
-        table = _read_feather(source)
-    elif TEXTS[kind] == "jsonl":
-        table = _read_json_lines(source)
-    else:
-        table = _read_csv(source, "\t" if kind == ".tsv" else ",", text)
+    table = as_arrow(found.read(source, text))
     check_names(name, table.column_names)
     return table.select(choose(table.column_names))
 
 
-def _read_feather(source: Source) -> pa.Table:
+def _read_parquet(source: Source, text: Collection[str]) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.read_table(source.seekable())
+
+
+def _read_feather(source: Source, text: Collection[str]) -> pa.Table:
     from pyarrow import feather
 
     check_feather(source)
@@ -167,7 +240,7 @@ def csv_options(
     )
 
 
-def _read_csv(source: Source, delimiter: str, text: Collection[str]) -> pa.Table:
+def _read_csv(source: Source, text: Collection[str], delimiter: str = ",") -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -197,7 +270,7 @@ def _in_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
         return read(_BLOCKS[1])
 
 
-def _read_json_lines(source: Source) -> pa.Table:
+def _read_json_lines(source: Source, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -377,4 +450,11 @@ def in_folder(folder: str) -> list[str]:
     for at, inner, files in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith(("_", ".")))
         paths += (os.path.join(at, name) for name in files if not name.startswith(("_", ".")))
-    return sorted(path for path in paths if extension(path)[0] in (*TEXTS, *BINARIES))
+    return sorted(path for path in paths if is_table(path))
+
+
+register_format(".csv", read=_read_csv, is_text=True)
+register_format(".tsv", read=partial(_read_csv, delimiter="\t"), is_text=True)
+register_format(".jsonl", ".ndjson", read=_read_json_lines, is_text=True)
+register_format(".parquet", ".parq", read=_read_parquet)
+register_format(".feather", ".arrow", read=_read_feather)

@@ -12,7 +12,7 @@ from calipers.data.arrays import as_number
 from calipers.data.costs import ALONE, NO_COSTS, Costs, as_costs, called
 from calipers.data.errors import InputError, listed, shown
 from calipers.data.sources import Source
-from calipers.data.tables import BINARIES, TEXTS, check_file, extension
+from calipers.data.tables import check_file, is_table
 from calipers.data.topic_table import TopicTable, read_topic_table
 from calipers.data.trec import Origin
 
@@ -110,7 +110,7 @@ def _file(
     """The costs in a file by topic, what says where one stands, and where they came from; in a
     table they are the column that has the first of these names."""
     check_file(path, "a file of costs")
-    if extension(path)[0] in (*TEXTS, *BINARIES):
+    if is_table(path):
         table = read_topic_table(path)
         there = table.rows.column_names
         name = next((own for own in names if own in there), None)

@@ -21,7 +21,7 @@ from calipers.data.irds import PREFIX, dataset_rows
 from calipers.data.pipes import begin, settled
 from calipers.data.plain import first_line, names_columns, read_plain
 from calipers.data.sources import STDIN
-from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
+from calipers.data.tables import COMPRESSED
 from calipers.data.trec_tables import Kind, buffers, text_of
 from calipers.progress import over
 
@@ -266,9 +266,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
                 "{topic: {document: value}} or a list of objects"
             )
         return data
-    if (suffix not in TEXTS and suffix not in BINARIES) or (
-        suffix == ".tsv" and not names_columns(first_line(path))
-    ):
+    if not tables.is_table(path) or (suffix == ".tsv" and not names_columns(first_line(path))):
         found = read_plain(path, kind) if path != STDIN else None
         return path if found is None else found
     with tables.located(path):

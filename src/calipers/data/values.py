@@ -167,8 +167,7 @@ def _of_file(
     repeated: Sequence[str],
 ) -> list[Row]:
     """The rows of a file."""
-    kind = tables.extension(path)[0]
-    if kind in tables.BINARIES or kind in tables.TEXTS:
+    if tables.is_table(path):
         table = tables.read_table(path)
         return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
     return _printed(os.fspath(path), system)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from calipers import plugins
 from calipers.findings.words import Valued, quoted, who
 from calipers.inference import intervals
 from calipers.once import cached_property
+from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
 
 if TYPE_CHECKING:
@@ -251,7 +253,9 @@ def rule(
         text = " ".join((says.__doc__ or "").split())
         meant = Kind(severity, text.format(**{**says.__globals__, **words}))
         if KINDS.setdefault(kind, meant) != meant:
-            raise ValueError(f"there are findings of the kind {kind!r} already, by another rule")
+            raise NameTakenError(
+                f"there are findings of the kind {kind!r} already, by another rule"
+            )
         RULES[f"{says.__module__}.{says.__qualname__}"] = Rule(kind, says, needs, counts, cost)
         return says
 
@@ -265,6 +269,7 @@ def of(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
     test anything on it each has (1 − level)/R, and Holm's adjustment holds within a rule, over its
     systems, outputs and classes.
     """
+    plugins.load("calipers.findings")
     pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
     return tuple(sorted(_decided(pairs), key=lambda f: SEVERITIES.index(f.severity)))
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from calipers import plugins
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import (
@@ -38,6 +40,7 @@ from calipers.inference.procedures import ByLimits, Procedure, without
 from calipers.inference.reading import Reading, SummedUnits
 from calipers.inference.spaces import Error
 from calipers.once import kept
+from calipers.plugins import NameTakenError
 
 #: The methods that draw rows or clusters anew.
 DRAWN = ("percentile", "turned", "turned on logits", "bca", "stratified", "studentised")
@@ -53,12 +56,18 @@ def _no_caution(reading: Reading, made: Interval) -> Interval:
 @dataclass(frozen=True)
 class Row:
     """A method, when it is the one, and what speaks against what it makes. One that does not apply
-    leaves it to the next, as one that ``tries`` does where it finds none that has a length."""
+    leaves it to the next, as one that ``tries`` does where it finds none that has a length.
+
+    ``make`` is a method that is not among those of :mod:`calipers.inference.methods`: of a number
+    it takes the reading and the level, and gives an :class:`Interval`; of a difference it takes the
+    reading, and gives a :class:`Procedure`; None where it does not apply.
+    """
 
     method: str
     when: Callable[[Reading], bool] = lambda reading: True
     caution: Callable[[Reading, Interval], Interval] = _no_caution
     tries: bool = False
+    make: Callable[..., Any] | None = None
 
 
 def _weighs(reading: Reading) -> bool:
@@ -391,6 +400,54 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
 }
 OF_UNITS = _BY_UNITS
 
+#: What is tried of each kind of reading: of numbers, and of differences.
+TABLES: tuple[dict[str, tuple[Row, ...]], dict[str, tuple[Row, ...]]] = ({}, {})
+
+
+def register_policy(kind: str, *rows: Row, differences: bool = False) -> None:
+    """Enter methods for a kind of reading, which are tried in this order, before those that are
+    there, where no method is asked for by name and ``interval`` is ``"auto"``.
+
+    Parameters
+    ----------
+    kind
+        The kind of reading: a key of :data:`INTERVALS`, or one of your own.
+    rows
+        The methods, each with when it is the one.
+    differences
+        Whether they are of differences of two systems.
+
+    Raises
+    ------
+    NameTakenError
+        For a method of one's own that is called as one which the kind has already.
+
+    Examples
+    --------
+    >>> from calipers.inference.policy import Row, register_policy
+    >>> register_policy("AUC", Row("area", make=lambda reading, level: None))
+    Traceback (most recent call last):
+        ...
+    calipers.plugins.NameTakenError: readings of the kind 'AUC' have a method 'area' already
+    """
+    table = TABLES[differences]
+    known = table.get(kind, OF_UNITS if differences else ())
+    for row in rows:
+        if not isinstance(row, Row):
+            raise TypeError(f"{kind}: {row!r} is no row of the policy; expected a Row")
+        if row.make is not None and row.method in {other.method for other in known}:
+            raise NameTakenError(
+                f"readings of the kind {kind!r} have a method {row.method!r} already"
+            )
+    table[kind] = (*rows, *known)
+
+
+for _kind, _rows in INTERVALS.items():
+    register_policy(_kind, *_rows)
+for _kind, _rows in DIFFERENCES.items():
+    TABLES[True].setdefault(_kind, ())
+    register_policy(_kind, *_rows, differences=True)
+
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
 ANALYTIC = (
     (
@@ -533,7 +590,11 @@ def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
     """The first row of its table that applies."""
     offered = offers(reading)
     for row in rows(reading):
-        made = offered[row.method](level) if row.method in offered and row.when(reading) else None
+        made = None
+        if row.make is not None:
+            made = row.make(reading, level) if row.when(reading) else None
+        elif row.method in offered and row.when(reading):
+            made = offered[row.method](level)
         if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
             return row, made
     found = reading.found_error if reading.reduced else None
@@ -586,6 +647,9 @@ def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
 def _made(reading: Reading, row: Row) -> Procedure | None:
     if not row.when(reading):
         return None
+    if row.make is not None:
+        found: Procedure | None = row.make(reading)
+        return found
     if row.method == "of both":
         return _by_limits_of_both(reading)
     return procedure_by_name(reading, row.method)
@@ -692,6 +756,7 @@ def rows(reading: Reading) -> Sequence[Row]:
 
 def _known(reading: Reading) -> Sequence[Row]:
     """The table of its kind."""
+    plugins.load("calipers.policies")
     if reading.operands is not None:
-        return DIFFERENCES.get(reading.kind, OF_UNITS)
-    return INTERVALS.get(reading.kind, ())
+        return TABLES[True].get(reading.kind, OF_UNITS)
+    return TABLES[False].get(reading.kind, ())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calipers import plugins
 from calipers.measures.averages import AVERAGES, OF_OUTPUTS, PAIRWISE
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
@@ -143,6 +144,8 @@ def named(family: Any) -> tuple[str, ...]:
     """The family of that name, or several of them; all where none is named."""
     names = tuple(family) if isinstance(family, list | tuple) else (family,)
     for name in names if family is not None else ():
+        if isinstance(name, str) and name not in FAMILIES:
+            plugins.load("calipers.measures")
         if not isinstance(name, str) or name not in FAMILIES:
             shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
             raise UnknownMeasureError(

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from calipers import plugins
 from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import ELSEWHERE, in_our_words, read_otherwise
@@ -200,6 +201,8 @@ def _parsed(
         return replace(made, **view)
     name, readings, values = _readings(text, families)
     if not readings:
+        if plugins.load("calipers.measures"):
+            return _parsed(text, families, defaults, unknown)
         raise UnknownMeasureError(unknown(text, families))
     definition, written = _chosen(text, name, readings, values, defaults, alone=True)
     for place, number in written.items():

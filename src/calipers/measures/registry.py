@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from calipers import plugins
 from calipers.measures.definition import Definition
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES
@@ -47,6 +48,7 @@ def candidates(name: str, families: Sequence[str]) -> list[Definition]:
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
     """Every definition (of one family), in the order of the catalogue."""
+    plugins.load("calipers.measures")
     families = tuple(FAMILIES) if family is None else (family,)
     load(families)
     return (d for family in families for d in tuple(REGISTRY.values()) if d.family == family)
@@ -77,6 +79,8 @@ def _registered(family: str, name: str, module: str) -> Definition:
     if (family, name) not in REGISTRY:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    if (family, name) not in REGISTRY:
+        plugins.load("calipers.measures")
     known = REGISTRY.get((family, name))
     if known is None:
         raise UnknownMeasureError(
