@@ -3,8 +3,10 @@ registered by a module that an entry point names, loaded when something of its k
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from calipers.cli.group import cli
 from calipers.data import tables
 from calipers.findings import rule
 from calipers.inference.policy import Row, register_policy
-from calipers.plugins import NameTakenError, PluginError
+from calipers.plugins import GROUPS, NameTakenError, PluginError
 
 RANDOM = np.random.default_rng(11)
 TRUE = RANDOM.random(120) < 0.4
@@ -247,3 +249,21 @@ def test_the_command_ends_where_a_plugin_cannot_be_loaded(plug: Plug, tmp_path: 
         "calipers: the plug-in 'mine' (calipers.measures) of calipers-more 1.2 cannot be loaded: "
         "ZeroDivisionError: division by zero\n"
     )
+
+
+def test_the_page_of_plugins_is_about_what_there_is(plug: Plug) -> None:
+    """Its groups are looked for, its functions are there, and its examples can be entered."""
+    page = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text("utf-8")
+    groups = re.findall(r"^\| `(calipers\.\w+)` \|.*?\| `([\w.]+)`.*$", page, re.MULTILINE)
+    assert len(groups) >= 5
+    for group, function in groups:
+        assert group in GROUPS
+        module, _, name = function.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), name))
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block, "plugins.md", "exec"), {"__name__": "a_page"})
+    few = cal.classification([0, 1, 1], [0, 1, 1], measures=["accuracy"])["accuracy"]
+    assert (few.low, few.high, few.method) == (0.0, 1.0, "all there can be")
+    assert ".cols" in tables.TABLE_FORMATS
