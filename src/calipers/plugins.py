@@ -242,9 +242,11 @@ class Registry(Mapping[str, T], Generic[T]):
         """Which of the modules is being imported; one more than there are if none is."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
-            if frame.f_code.co_name == "<module>":
-                with suppress(ValueError):
-                    return self._modules.index(frame.f_globals.get("__name__", ""))
+            name = frame.f_globals.get("__name__", "")
+            # What runs in a copy of its names, as an example in a docstring, is not the module.
+            own = frame.f_globals is getattr(sys.modules.get(name), "__dict__", None)
+            if own and frame.f_code.co_name == "<module>" and name in self._modules:
+                return self._modules.index(name)
             frame = frame.f_back
         return len(self._modules)
 
