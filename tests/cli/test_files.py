@@ -264,7 +264,10 @@ def test_the_standard_input_is_one_input(line: str) -> None:
 @pytest.mark.parametrize(
     ("suffix", "message"),
     [
-        ("html", "cannot be written as html; use table, json, csv, markdown, latex; --report"),
+        (
+            "html",
+            "cannot be written as html; use table, json, csv, markdown, latex, typst, org; --report",
+        ),
         ("json.gz", "cannot be written as gz"),
         ("xlsx", "cannot be written as xlsx"),
         ("tsv", "cannot be written as tsv"),

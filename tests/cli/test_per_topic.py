@@ -18,8 +18,8 @@ from click.testing import Result
 from in_process import invoke
 
 import calipers as cal
-from calipers.report.per_topic import print_units
-from calipers.report.text import printed
+from calipers.report.per_topic import units
+from calipers.report.writers.text import Text
 from calipers.results import PerUnit
 
 #: Names here and in trec_eval.
@@ -151,8 +151,7 @@ def test_several_systems_have_a_column(folder: Path) -> None:
     ("arguments", "told"),
     [
         (["--format", "parquet"], "Parquet needs a file to be written to: -o FILE.parquet"),
-        (["--format", "markdown"], "the values per topic cannot be written as markdown; use table, json, csv, parquet, trec"),
-        (["-o", "x.md"], "the values per topic cannot be written as markdown"),
+        (["-o", "x.xlsx"], "the values per topic cannot be written as xlsx; use table, json, csv, parquet, trec, markdown"),
     ],
 )  # fmt: skip
 def test_usage(arguments: list[str], told: str, folder: Path) -> None:
@@ -224,7 +223,7 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     qrels = {"\x1b[31m\t1": {"a": 1}}
     ev = cal.retrieval(qrels, {"\x1b]0;x": {"\x1b[31m\t1": {"a": 1.0}}}, measures=["RR"])
     assert ev.per_unit is not None
-    assert "\x1b" not in printed(print_units, ev, ev.per_unit)
+    assert "\x1b" not in Text().write(units(ev, ev.per_unit))
     from calipers.report.per_topic import trec_files, trec_lines
 
     slashes = cal.retrieval(

@@ -144,7 +144,7 @@ def test_formats(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("nDCX --sd 1 --difference 1", 2, "nDCX"),
         ("AP --sd 0.4", 3, "ask for something"),
-        ("AP --sd 0.4 --difference 0.1 -o p.tex", 2, "cannot be written as latex"),
+        ("AP --sd 0.4 --difference 0.1 -o p.xlsx", 2, "cannot be written as xlsx"),
         ("AP --sd x --difference 0.1", 2, "not a valid float"),
         ("accuracy --value 2 --half-width 0.1", 3, "value is 2"),
         ("retrieval qrels a.run b.run --difference 0.1", 2, "give a measure"),

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from results_of_verbs import MADE, result
 
 from calipers.cli import cli
-from calipers.cli.output import FORMATS
+from calipers.cli.output import formats
 
 
 def as_json(made: Any) -> str:
@@ -42,7 +42,18 @@ def is_latex(text: str) -> bool:
     return "\\begin{tabular}" in text or "\\begin{longtable}" in text
 
 
-IS = {"json": is_json, "csv": is_csv, "markdown": is_markdown, "latex": is_latex}
+def is_typst(text: str) -> bool:
+    return "#table(" in text
+
+
+def is_org(text: str) -> bool:
+    return re.search(r"^\|-+(\+-+)*\|$", text, re.MULTILINE) is not None
+
+
+IS = {
+    "json": is_json, "csv": is_csv, "markdown": is_markdown, "latex": is_latex, "typst": is_typst,
+    "org": is_org,
+}  # fmt: skip
 
 
 def formats_of(text: str) -> set[str]:
@@ -54,7 +65,7 @@ def formats_of(text: str) -> set[str]:
 def test_nothing_writes_another_format_than_asked(name: str, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text(as_json(result(name)), "utf-8")
-    for form in FORMATS:
+    for form in formats():
         for path in (None, tmp_path / f"out-{form}"):
             line = ["show", str(file), "--format", form]
             done = CliRunner().invoke(cli, line if path is None else [*line, "-o", str(path)])

@@ -18,7 +18,6 @@ from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
 from calipers.report.html import comparison_page as page
-from calipers.report.markdown import comparison_markdown as markdown
 from calipers.report.rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
@@ -31,6 +30,7 @@ from calipers.report.verdict import (
 )
 from calipers.results import Comparison, Overall, PerUnit
 
+markdown = Comparison.to_markdown
 MOST_BYTES = 1_500_000
 
 

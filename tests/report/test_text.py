@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
 
-from calipers.report import text
+from calipers.report.documents import Look, document
 from calipers.report.names import labels, visible
+from calipers.report.spreadsheets import csv_text
+from calipers.report.writers.text import Text
 from calipers.results import Estimate
 
 
@@ -64,8 +66,8 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     terminal, pipe = Terminal(), io.StringIO()
-    text.print_evaluation(retrieval(), terminal)
-    text.print_evaluation(retrieval(), pipe)
+    for file in (terminal, pipe):
+        Text().print(document(retrieval(), Look(Text.medium)), file)
     assert "\x1b[" in terminal.getvalue()
     assert "\x1b[" not in pipe.getvalue()
     assert pipe.getvalue().strip("\n") == str(retrieval())
@@ -75,7 +77,7 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
-    text.print_evaluation(regression(), terminal)
+    Text().print(document(regression(), Look(Text.medium)), terminal)
     assert "[53.0, 59.9]" in terminal.getvalue()
 
 
@@ -85,7 +87,7 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
 def test_csv_has_full_precision_and_empty_undefined_values() -> None:
     rows = [{"name": "a,b", "x": 0.1 + 0.2, "n": 3, "none": None, "inf": math.inf},
             {"name": 'q"uote', "x": float("nan"), "n": -3, "other": np.float64(-0.5)}]  # fmt: skip
-    assert text.csv_text(rows) == (
+    assert csv_text(rows) == (
         'name,x,n,none,inf,other\n"a,b",0.30000000000000004,3,,inf,\n"q""uote",,-3,,,-0.5\n'
     )
 
@@ -99,18 +101,18 @@ def test_csv_of_an_evaluation_reads_back() -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-a", "@x", "\t=1", "'=1", "''@", " =1", "＝1"])
 def test_csv_text_is_never_a_formula(name: str) -> None:
-    (cell,) = list(csv.reader(io.StringIO(text.csv_text([{"x": name}]))))[1]
+    (cell,) = list(csv.reader(io.StringIO(csv_text([{"x": name}]))))[1]
     assert cell == f"'{name}"
 
 
 @pytest.mark.parametrize("name", ["plain", "it's", "'quoted'", "a=b", "a\nb", "1e5", ""])
 def test_csv_leaves_other_text_alone(name: str) -> None:
-    found = text.csv_text([{"x": name, "y": 1}])
+    found = csv_text([{"x": name, "y": 1}])
     assert list(csv.reader(io.StringIO(found)))[1] == [name, "1"]
 
 
 def test_csv_spells_terminal_escapes_out() -> None:
-    assert "\x1b" not in text.csv_text([{"x": "\x1b[31m\x9b"}])
+    assert "\x1b" not in csv_text([{"x": "\x1b[31m\x9b"}])
 
 
 # --- Names ----------------------------------------------------------------------------------------

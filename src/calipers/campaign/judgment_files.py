@@ -147,7 +147,7 @@ def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
 
 
 def _of_file(path: str, assessor: str | None) -> Iterator[Row]:
-    from calipers.report.text import uncovered
+    from calipers.report.spreadsheets import uncovered
 
     texts = [name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS]
     table = read_table(path, text=texts)

@@ -115,7 +115,7 @@ def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
 
 
 def _csv(rows: pa.Table) -> bytes:
-    from calipers.report.text import csv_text
+    from calipers.report.spreadsheets import csv_text
 
     return csv_text(rows.to_pylist(), rows.column_names).encode()
 
@@ -138,7 +138,7 @@ def _tsv(rows: pa.Table) -> bytes:
 
 
 def _plain(value: Any) -> str:
-    from calipers.report.text import covered
+    from calipers.report.spreadsheets import covered
 
     if value is None:
         return ""

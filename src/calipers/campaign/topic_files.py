@@ -224,7 +224,7 @@ def _tsv(topics: Sequence[Topic], left_out: set[str]) -> str:
 
 
 def _csv(topics: Sequence[Topic], left_out: set[str]) -> str:
-    from calipers.report.text import csv_text
+    from calipers.report.spreadsheets import csv_text
 
     return csv_text(_row(topic) | {"details": _json(topic)} for topic in topics)
 

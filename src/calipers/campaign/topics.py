@@ -106,7 +106,7 @@ def _topics(path: str) -> Iterator[tuple[int, Topic]]:
 
 def _of_table(path: str) -> Iterator[tuple[int, Topic]]:
     """Of a table, where the lines are those of rows, the first being the header."""
-    from calipers.report.text import uncovered
+    from calipers.report.spreadsheets import uncovered
 
     table = read_table(path, text=(*_IDS, *_NAMES))
     is_text = extension(path)[0] in TEXTS

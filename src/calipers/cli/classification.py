@@ -14,7 +14,7 @@ from calipers.cli.files import Command, InFile, asked
 from calipers.cli.matrices import cells as matrices
 from calipers.cli.matrices import matrix_options, row_classes, whole
 from calipers.cli.options import choice, switch, text, texts
-from calipers.cli.output import no_tables_below, print_below, print_tables
+from calipers.cli.output import is_page, no_tables_below, print_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options, time_option
 from calipers.cli.streams import States, engine_options, is_stream
 from calipers.cli.streams import by_name as columns_of_stream
@@ -296,7 +296,7 @@ def _check_look(output: Output, confusion: str | None, *, by_class: bool) -> Non
         raise click.UsageError(
             "--confusion goes with a table on the standard output; other formats have the counts"
         )
-    shown = output.kind == "markdown" or (output.kind == "table" and output.path is None)
+    shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
     if asked("orientation") and not (shown or output.page.wanted):
         raise click.UsageError(
             "--orientation goes with a table on the standard output, Markdown or --report"

@@ -15,8 +15,8 @@ from calipers.cli.files import Earlier
 from calipers.cli.gates import Gate, gate_options
 from calipers.cli.options import SHARE, Command, choice, preset, stacked, text, texts
 from calipers.cli.output import (
-    FORMATS,
-    UNIT_FORMATS,
+    DATA,
+    UNIT_DATA,
     Page,
     format_and_file,
     format_options,
@@ -80,7 +80,7 @@ undefined_option = choice(
 )
 
 
-def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Command:
+def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
     """Options of what becomes of the result."""
     keep = click.option(
         "--keep",
@@ -89,7 +89,7 @@ def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Comman
         "so that --baseline FILE.json compares later systems with these. What is ranked is kept "
         "unasked.",
     )
-    return format_options(keep(gate_options(command)), formats)
+    return format_options(keep(gate_options(command)), data)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Output:
     def take(cls, options: dict[str, Any], *, units: bool = False) -> Output:
         """Take the output options out of a command's, checked before any data are read."""
         what = "the values per topic" if units else "this result"
-        kind, path = format_and_file(options, UNIT_FORMATS if units else FORMATS, what)
+        kind, path = format_and_file(options, UNIT_DATA if units else DATA, what)
         layout = layout_of(options, kind, units=units)
         then, keep = options.pop("then", None), options.pop("keep")
         if keep and (kind != "json" or units):
@@ -122,7 +122,7 @@ class Output:
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
-        report and Markdown."""
+        report and other pages."""
         if self.then is not None:
             self.then(evaluation)
             return

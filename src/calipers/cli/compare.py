@@ -9,7 +9,7 @@ import click
 from calipers.cli.common import evaluating, inference_options
 from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
-from calipers.cli.output import FORMATS, Page, format_and_file, format_options, layout_of, write
+from calipers.cli.output import DATA, Page, format_and_file, format_options, layout_of, write
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -168,7 +168,7 @@ def of_evaluation(name: str) -> click.Command:
 
 def written(options: dict[str, Any]) -> tuple[str, str | None, Page, str | None]:
     """The format, the file, the page and the layout, taken out of the options."""
-    kind, path = format_and_file(options, FORMATS, "a comparison")
+    kind, path = format_and_file(options, DATA, "a comparison")
     return kind, path, Page.take(options), layout_of(options, kind)
 
 

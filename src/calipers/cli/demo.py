@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -32,7 +31,7 @@ def command(output: Path) -> None:
     the order of patients of one age by it: two systems each; and three clusterings of flowers.
     Prints what it finds and writes one HTML report a case.
     """
-    from calipers.report.text import print_evaluation
+    from calipers.cli.output import write_result
 
     output.mkdir(parents=True, exist_ok=True)
     reports = {name: output / f"{name}.html" for name in CASES}
@@ -45,7 +44,7 @@ def command(output: Path) -> None:
             evaluation = evaluate(data)
             click.secho(f"{name}: {_heading(evaluate)}", bold=True)
             click.echo()
-            print_evaluation(evaluation, sys.stdout)
+            write_result(evaluation, "table", None)
             evaluation.to_html(reports[name])
             click.echo(f"\nReport: {reports[name]}\n")
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch
-from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
 
 if TYPE_CHECKING:
     from calipers.evaluate.changes import Change
     from calipers.report.tables import Column
     from calipers.results import Evaluation
 
-FORMATS = ("table", "json", "csv", "markdown")
-
 
 @click.command("diff", cls=Command)
 @click.argument("before", type=InFile())
 @click.argument("after", type=InFile())
 @switch("--all every", "Also the numbers that stayed as they were.")
-@lambda command: format_options(command, FORMATS, report=False)
+@lambda command: format_options(command, report=False)
 def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     """Say what changed between two evaluations that were written with -o FILE.json.
 
@@ -39,7 +36,7 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     from calipers.data.errors import FileError, InputError
     from calipers.evaluate.changes import changes
 
-    kind, path = format_and_file(options, FORMATS, "a difference")
+    kind, path = format_and_file(options, DATA, "a difference")
     first, second = _evaluation(before), _evaluation(after)
     try:
         found, notes = changes(first, second)
@@ -50,13 +47,14 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
         made = {"changes": [change.row() for change in shown], "notes": notes}
         write_out(json.dumps(made, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
         write_out(csv_text([change.row() for change in shown], _CSV), path)
-    elif kind == "markdown":
-        write_out(_markdown(_columns(shown), notes, len(found) - len(shown)), path)
     else:
-        _print(_columns(shown), notes, len(found) - len(shown), path)
+        from calipers.report.documents import changes as document
+
+        texts = [*notes, *_same(len(found) - len(shown))]
+        write_document(document(_columns(shown), texts), kind, path)
 
 
 _CSV = ("system", "measure", "before", "after", "change", "low", "high", "p", "test")
@@ -112,21 +110,3 @@ def _same(number: int) -> list[str]:
         return []
     stayed = "1 number is as it was" if number == 1 else f"{number:,} numbers are as they were"
     return [f"{stayed} (--all shows them)."]
-
-
-def _markdown(columns: list[Column], notes: list[str], same: int) -> str:
-    from calipers.report.markup import bullets, escape, table
-
-    texts = [*notes, *_same(same)]
-    rows = [*table(columns), ""] if columns[0].cells else []
-    return "\n".join([*rows, *bullets([escape(text) for text in texts])])
-
-
-def _print(columns: list[Column], notes: list[str], same: int, path: str | None) -> None:
-    from calipers.report.text import print_changes, printed
-
-    texts = [*notes, *_same(same)]
-    if path is None:
-        print_changes(columns, texts, sys.stdout)
-    else:
-        write_out(printed(print_changes, columns, texts), path)

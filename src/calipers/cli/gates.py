@@ -136,7 +136,7 @@ def _shown(text: str) -> str:
 
 def markdown(rulings: Sequence[Ruling]) -> str:
     """The outcome as a table."""
-    from calipers.report.markup import escape
+    from calipers.report.writers.markdown import escape
 
     if not rulings:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -16,39 +16,62 @@ from calipers.cli.charts import Charts, chart_options
 from calipers.cli.files import DASH, OutFile, check_files
 from calipers.cli.options import Command, Option, stacked, switch, text
 from calipers.cli.process import say
+from calipers.report import writers
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from calipers.report.blocks import Block
     from calipers.results import Comparison, Evaluation
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
+#: What results are written as besides the documents of :mod:`calipers.report.writers`: data.
+DATA = ("json", "csv")
+#: Those of the values per unit, which only some commands have.
+UNIT_DATA = ("json", "csv", "parquet", "trec")
 #: Those that show a row a system, or a row a number.
 LAYOUTS = ("wide", "long")
-LAID_OUT = ("table", "csv", "markdown")
-#: Those in which a table of cut-offs, where there is one, stands alone.
-ALONE = ("csv", "latex")
-#: Those of the values per unit, which only some commands have.
-UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
-#: The formats of suffixes, and suffixes of which nothing here is written.
-SUFFIXES = {
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".txt": "table",
-    ".parquet": "parquet",
-    ".trec": "trec",
-}
+#: Suffixes of which nothing here is written, unless another package does.
 _OTHERS = frozenset(
     {".html", ".htm", ".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
     | {".gz", ".zst", ".bz2", ".xz", ".zip"}
 )
 
 
-def format_options(
-    command: Command, formats: Sequence[str] = FORMATS, *, report: bool = True
-) -> Command:
+def formats(data: Sequence[str] = DATA, *, everywhere: bool = True) -> tuple[str, ...]:
+    """The names of the formats of a result that is written as such data, too; without looking
+    ``everywhere``, those of other packages are left out."""
+    first, *others = writers.known() if everywhere else writers.own()
+    return (first, *data, *others)
+
+
+class Format(click.Choice):  # type: ignore[type-arg]
+    """A format; other packages are asked when it is none of ours, or when formats are listed."""
+
+    def __init__(self, data: Sequence[str]) -> None:
+        self.data = tuple(data)
+        super().__init__(formats(data, everywhere=False))
+
+    def _everywhere(self) -> Self:
+        self.choices = formats(self.data)
+        return self
+
+    def convert(self, value: Any, *where: Any) -> Any:
+        """The format."""
+        of = self if value in self.choices else self._everywhere()
+        return super(Format, of).convert(value, *where)
+
+    def get_metavar(self, *where: Any, **named: Any) -> str | None:
+        """What the help lists."""
+        return super(Format, self._everywhere()).get_metavar(*where, **named)
+
+    def shell_complete(self, *where: Any) -> Any:
+        """What the TAB key offers."""
+        return super(Format, self._everywhere()).shell_complete(*where)
+
+
+def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool = True) -> Command:
     """Options of how a result is written and where to."""
-    kind = click.Choice(formats)
+    kind = Format(data)
     layout: Option = click.option(
         "--layout",
         type=click.Choice(LAYOUTS),
@@ -118,7 +141,7 @@ def show_page(path: str) -> None:
 
 
 def format_and_file(
-    options: dict[str, Any], formats: Sequence[str], what: str
+    options: dict[str, Any], data: Sequence[str], what: str
 ) -> tuple[str, str | None]:
     """The format and the file (None for stdout) of a result called ``what``, taken out of the
     options."""
@@ -126,18 +149,20 @@ def format_and_file(
     path = None if path == DASH else path
     if kind is None:
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
-        kind = SUFFIXES.get(suffix, suffix[1:] if suffix in _OTHERS else "table")
-    check_format(kind, formats, what, page="report" in options)
+        of_data = suffix[1:] if suffix[1:] in UNIT_DATA else None
+        other = suffix[1:] if suffix in _OTHERS else "table"
+        kind = of_data or writers.of_suffix(suffix) or other
+    check_format(kind, data, what, page="report" in options)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
     return kind, path
 
 
-def check_format(kind: str, formats: Sequence[str], what: str, *, page: bool = False) -> None:
+def check_format(kind: str, data: Sequence[str], what: str, *, page: bool = False) -> None:
     """Refuse a format in which a result called ``what`` is not written: it is never written in
     another one. ``page`` says whether the command takes --report."""
-    if kind not in formats:
-        choice = ", ".join(formats)
+    if kind not in formats(data, everywhere=False) and kind not in formats(data):
+        choice = ", ".join(formats(data))
         if kind in ("html", "htm") and page:
             choice += "; --report writes a page"
         raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
@@ -146,10 +171,29 @@ def check_format(kind: str, formats: Sequence[str], what: str, *, page: bool = F
 def layout_of(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
     """The layout asked for, taken out of the options."""
     layout: str | None = options.pop("layout", None)
-    if layout is not None and (units or kind not in LAID_OUT):
+    if layout is not None and (units or not _is_laid_out(kind)):
         what = "the values per unit have" if units else f"{kind} has"
-        raise click.UsageError(f"--layout is for {', '.join(LAID_OUT)}; {what} one layout only")
+        laid_out = ", ".join(filter(_is_laid_out, formats()))
+        raise click.UsageError(f"--layout is for {laid_out}; {what} one layout only")
     return layout
+
+
+def _is_laid_out(kind: str) -> bool:
+    return kind == "csv" or (kind not in UNIT_DATA and not is_for_papers(kind))
+
+
+def is_for_papers(kind: str) -> bool:
+    """Whether a format of documents has tables alone, whose captions say what is needed."""
+    from calipers.report.blocks import Medium
+
+    return writers.named(kind).medium is Medium.PAPER
+
+
+def is_page(kind: str) -> bool:
+    """Whether a format has sections, which a terminal has not."""
+    from calipers.report.blocks import Medium
+
+    return kind not in UNIT_DATA and writers.named(kind).medium is Medium.PAGE
 
 
 def write(
@@ -161,27 +205,42 @@ def write(
     **look: Any,
 ) -> None:
     """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
-    is for the page and Markdown."""
-    laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
+    is for pages."""
     page.write(result, **look)
     cutoffs = getattr(result, "cutoffs", None)
-    if kind in ALONE and cutoffs is not None:
-        write_out(getattr(cutoffs, f"to_{kind}")(), output)
-    elif kind == "table" and output is None:
-        from calipers.report.text import print_result
-
-        print_result(result, sys.stdout, layout=layout)
-    elif kind == "table":
-        write_out(result.to_text(layout=layout), output)
+    if cutoffs is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
+        write_result(cutoffs, kind, output)  # which stands alone
+    elif kind == "csv" and layout is not None:
+        write_out(result.to_csv(layout=layout), output)
     else:
-        own = (look if kind == "markdown" else {}) | laid_out
-        write_out(getattr(result, f"to_{kind}")(**own), output)
+        write_result(result, kind, output, layout=layout, **look)
+
+
+def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
+    """A result as data, or as a document of the look, to a file or to stdout."""
+    if kind in DATA:
+        write_out(getattr(result, f"to_{kind}")(), output)
+        return
+    from calipers.report.documents import Look, document
+
+    medium = writers.named(kind).medium
+    write_document(document(result, Look(medium, **look)), kind, output)
+
+
+def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> None:
+    """A document in one format, to a file or to stdout."""
+    from calipers.report.writers.text import Text
+
+    writer = writers.named(kind)
+    if output is None and isinstance(writer, Text):
+        writer.print(blocks, sys.stdout)
+    else:
+        write_out(writer.write(blocks), output)
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Page) -> None:
     """The value on every unit in one format, to a file or to stdout, and the page if asked."""
-    from calipers.report.per_topic import print_units, trec_lines
-    from calipers.report.text import printed
+    from calipers.report.per_topic import trec_lines, units
 
     values = evaluation.per_unit
     assert values is not None
@@ -192,16 +251,12 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Pag
         made = BytesIO()  # a pipe cannot say how much has been written to it
         parquet.write_table(values.to_arrow(), made)
         write_out(made.getvalue(), output)
-    elif kind == "table" and output is None:
-        print_units(evaluation, values, sys.stdout)
+    elif kind == "trec":
+        write_out(trec_lines(evaluation, values, *evaluation.systems), output)
+    elif kind in DATA:
+        write_result(values, kind, output)
     else:
-        texts: dict[str, Callable[[], str]] = {
-            "table": lambda: printed(print_units, evaluation, values),
-            "json": values.to_json,
-            "csv": values.to_csv,
-            "trec": lambda: trec_lines(evaluation, values, *evaluation.systems),
-        }
-        write_out(texts[kind](), output)
+        write_document(units(evaluation, values), kind, output)
 
 
 def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str]) -> None:

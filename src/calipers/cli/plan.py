@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,12 +14,10 @@ import click
 from calipers.cli.common import evaluating
 from calipers.cli.files import Command, Group, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
-from calipers.cli.output import check_format, format_and_file, format_options, write_out
+from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
-
-FORMATS = ("table", "json", "csv", "markdown")
 
 #: The commands that evaluate a pilot.
 PILOTS = (
@@ -58,7 +56,7 @@ GOALS = parameters(
             type=click.IntRange(1, 10**6),
             metavar="M",
         ),
-        partial(format_options, formats=FORMATS, report=False),
+        partial(format_options, report=False),
     )
 )
 
@@ -129,7 +127,7 @@ def command() -> None:
 def _assumed(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
-    kind, path = format_and_file(options, FORMATS, "a plan")
+    kind, path = format_and_file(options, DATA, "a plan")
     options["paired"] = not options.pop("independent")
     _made([plan(measure, **options)], kind, path)
 
@@ -147,7 +145,7 @@ def _of_pilot(name: str) -> click.Command:
     own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
-        kind, path = format_and_file(options, FORMATS, "a plan")
+        kind, path = format_and_file(options, DATA, "a plan")
         goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
@@ -194,24 +192,17 @@ def _made(plans: Sequence[Plan], kind: str, path: str | None) -> None:
 
 def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans in one format; JSON has an object for one and a list for several."""
-    check_format(kind, FORMATS, "a plan")
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
+        write_out(text, path)
     elif kind == "csv":
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
-        text = csv_text([row for plan in plans for row in plan.rows()], plans[0].kinds())
-    elif kind == "markdown":
-        text = "\n\n".join(plan.to_markdown() for plan in plans)
+        write_out(csv_text([row for p in plans for row in p.rows()], plans[0].kinds()), path)
     else:
-        if path is None and sys.stdout.isatty():
-            from calipers.report.text import print_plan
+        from calipers.report.documents import Look, document
+        from calipers.report.writers import named
 
-            for place, plan in enumerate(plans):
-                if place:
-                    sys.stdout.write("\n")
-                print_plan(plan, sys.stdout)
-            return
-        text = "\n\n".join(map(str, plans))
-    write_out(text, path)
+        look = Look(named(kind).medium)
+        write_document(chain.from_iterable(document(p, look) for p in plans), kind, path)

@@ -11,7 +11,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, preset, switch, text, texts
-from calipers.cli.output import FORMATS, UNIT_FORMATS
+from calipers.cli.output import UNIT_DATA
 from calipers.cli.slices import group_options, row_columns, slice_columns
 from calipers.cli.streams import by_name as columns_of_stream
 from calipers.cli.streams import is_elsewhere, whole_engine_options
@@ -51,7 +51,7 @@ from calipers.cli.tables import read
     "The value on every group: table, csv, json, parquet, or trec for the lines of trec_eval -q.",
 )
 @measure_options
-@partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
+@partial(output_options, data=UNIT_DATA)
 def command(
     table: str,
     group: str,

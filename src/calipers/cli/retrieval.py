@@ -10,7 +10,7 @@ import click
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile, OutFolder
 from calipers.cli.options import MOST, choice, preset, switch, text, texts
-from calipers.cli.output import FORMATS, UNIT_FORMATS, write_trec_files
+from calipers.cli.output import UNIT_DATA, write_trec_files
 from calipers.cli.slices import topic_columns, topic_options
 from calipers.cli.streams import connect, is_elsewhere, whole_engine_options
 
@@ -70,7 +70,7 @@ from calipers.cli.streams import connect, is_elsewhere, whole_engine_options
     "Write the lines of trec_eval -q of every run into DIR as well, a file RUN.eval each.",
     type=OutFolder(),
 )
-@partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
+@partial(output_options, data=UNIT_DATA)
 def command(
     qrels: str,
     runs: tuple[str, ...],

@@ -15,7 +15,7 @@ import click
 
 from calipers.cli.files import DASH, Command, InFile, asked
 from calipers.cli.output import (
-    FORMATS,
+    DATA,
     Page,
     format_and_file,
     format_options,
@@ -61,7 +61,7 @@ def command(file: str, **options: Any) -> None:
             return
     from calipers.results.learning import Learned
 
-    kind, path = format_and_file(options, FORMATS, "this result")
+    kind, path = format_and_file(options, DATA, "this result")
     page, layout = Page.take(options), layout_of(options, kind)
     found = read_result(file)
     if isinstance(found, tuple):

@@ -1,15 +1,16 @@
-"""Confusion matrices as text and as Markdown; and an order of classes."""
+"""Confusion matrices as tables; and an order of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.report import numbers
+from calipers.report.blocks import Table
 from calipers.report.columns import aligned
-from calipers.report.markup import matrix
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 from calipers.results import ORIENTATIONS
@@ -117,12 +118,11 @@ def text_table(
     return aligned(head, rows, width)
 
 
-def markdown_table(
+def table(
     confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
-) -> str:
-    """The matrix as a Markdown table."""
-    head, rows = grid(confusion, orientation, normalise)
-    return "\n".join(matrix(head, rows, "**"))
+) -> Table:
+    """The matrix as a block of a document."""
+    return replace(Table.of(*grid(confusion, orientation, normalise)), bold_names=True)
 
 
 def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:

@@ -1,13 +1,11 @@
-"""The table of cut-offs: as text, as Markdown and on a page."""
+"""The table of cut-offs, and what a page has of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from calipers.report import markup, numbers
-from calipers.report.markup import escape, table
+from calipers.report import numbers
 from calipers.report.names import short, visible
 from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
 from calipers.results import Cutoffs, CutoffTable
@@ -45,15 +43,6 @@ def caption(made: Cutoffs) -> str:
         f"A score at or above the cut-off is positive. {intervals}"
         f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
     )
-
-
-def markdown(made: Cutoffs) -> Iterator[str]:
-    """A table a system."""
-    for own in made:
-        of = f" of {markup.name(own.system)}" if len(made) > 1 else ""
-        yield from (f"### Cut-offs{of}", "", *table(columns(made, own)), "")
-    yield from (escape(caption(made), punctuation=False), "")
-    yield from markup.notes(made.notes)
 
 
 def sections(made: Cutoffs | None) -> dict[str, Any] | None:

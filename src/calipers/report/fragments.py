@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.report import labels, numbers
 from calipers.report.figures.figure import Figure
+from calipers.report.headlines import estimate_sentence
 from calipers.report.html import rendered, resource
 from calipers.report.names import short
 from calipers.report.plan import columns, lines
 from calipers.report.rows import call_of, finding_numbers, finding_text
-from calipers.report.text import estimate_sentence
 from calipers.report.verdict import outcome, sentence
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Wide tables as text, Markdown and CSV, and where a result is shown so."""
+"""Wide tables in text and as CSV, and where a result is shown so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from calipers.report.asked import in_names_asked
 from calipers.report.columns import GAP, parts
 from calipers.report.headlines import MANY_SYSTEMS
 from calipers.report.letters import ITSELF, SIGNS, keys, named
-from calipers.report.markup import escape, matrix
 from calipers.report.tables import KEY, LINED, Column
 from calipers.report.wide import Cell, Wide, is_of_many, is_ranked, marks_of, ordered
 from calipers.results import LAYOUTS, NAN, Comparison, Estimate, Evaluation
@@ -114,39 +113,6 @@ def _lined(cells: Sequence[Cell | None]) -> list[str]:
         between = f" {c.interval:>{interval}}" if interval else ""
         lines.append(f"{c.value:>{value}}{best}{between} {c.marks}".rstrip())
     return lines
-
-
-# ------------------------------------------------------------------------------------- Markdown
-
-
-def markdown_table(made: Wide) -> Iterator[str]:
-    """The table in GitHub-flavoured Markdown: the best value bold, marks raised; of many systems
-    with their rank, and a row of signs."""
-    names, rows = list(made.names), [[_marked_up(cell) for cell in row] for row in made.cells]
-    heads = [made.about, *made.measures]
-    if made.signs:
-        heads.append(f"{BESIDE}{len(names)}")
-        rows = [[*row, f"`{signs}`"] for row, signs in zip(rows, made.signs, strict=True)]
-    for name, row in made.below:
-        names.append(name)
-        rows.append([*map(_marked_up, row), *[""] * bool(made.signs)])
-    if made.ranked:
-        heads = ["#", *heads]
-        ranks = [str(rank + 1) if rank < len(made.names) else "" for rank in range(len(names))]
-        body = [
-            [rank, escape(name), *row] for rank, name, row in zip(ranks, names, rows, strict=True)
-        ]
-    else:
-        body = [[name, *row] for name, row in zip(names, rows, strict=True)]
-    yield from matrix(heads, body, words=1 + made.ranked)
-
-
-def _marked_up(cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    value = f"**{cell.value}**" if cell.best else cell.value
-    marks = f"<sup>{cell.marks}</sup>" if cell.marks else ""
-    return f"{value}{marks} {escape(cell.interval, punctuation=False)}".rstrip()
 
 
 # ------------------------------------------------------------------------------------------ CSV

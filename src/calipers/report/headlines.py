@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import grouped
 from calipers.report.names import LIMIT, joined, method_text, short
+from calipers.report.rows import bounds, judgments, remarks
 from calipers.report.verdict import (
     Outcome,
     Show,
@@ -20,7 +21,7 @@ from calipers.report.verdict import (
 )
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Estimate, Evaluation
+    from calipers.results import Comparison, Curve, Difference, Estimate, Evaluation
 
 #: Of more pairs than these, those without a significant difference share a sentence.
 MANY_PAIRS = 6
@@ -266,3 +267,37 @@ def _alike(evaluation: Evaluation, show: Show) -> str:
         for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
     )
     return f"Most in common by {show(measure)}: {highest}; least: {lowest}."
+
+
+def estimate_sentence(estimate: Estimate) -> str:
+    """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
+    e = estimate
+    digits = numbers.single(e.value, e.low, e.high)
+    parts = [f"{short(e.system)}:"] if e.system else []
+    parts += [short(e.called), digits.triple(e.value, e.low, e.high)]
+    if e.has_interval:
+        # After what speaks against a method comes a pause.
+        parts.append(
+            f"{numbers.percent(e.level)} {method_text(e.method)}" + "," * (", but " in e.method)
+        )
+    if not math.isnan(e.value):
+        parts.append(f"over {numbers.count(e.n, short(e.unit))}")
+    if judged := judgments(e, digits):
+        parts.append(f"(all judged: {judged})")
+    if exact := bounds(e):
+        parts.append(f"(the exact value is in {exact})")
+    why = remarks(e)
+    return " ".join(parts) + (f" ({why})" if why else "")
+
+
+def curve_sentence(curve: Curve) -> str:
+    """``ROC of forest: 61 points of True positive rate against False positive rate``."""
+    of = [short(name) for name in (curve.series, curve.system, curve.output) if name]
+    who = f" of {', '.join(of)}" if of else ""
+    axes = f"{short(curve.y_label)} against {short(curve.x_label)}"
+    if curve.shape == "point" and len(curve):
+        return f"{short(curve.kind)}{who}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
+    band = ""
+    if len(curve.low):
+        band = f", {numbers.percent(curve.level)} band by {short(curve.method)}"
+    return f"{short(curve.kind)}{who}: {numbers.count(len(curve), 'points')} of {axes}{band}"

@@ -1,12 +1,10 @@
-"""What results about learning say: sentences, tables, text and Markdown."""
+"""What results about learning say: sentences, notes and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from calipers.report import markup, numbers
-from calipers.report.columns import aligned, folded
-from calipers.report.markup import escape, table
+from calipers.report import numbers
 from calipers.report.names import joined, labels, short, visible
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
 from calipers.results import Estimate
@@ -249,33 +247,7 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
     return numbers.rounding([(e.value, e.low, e.high) for e in estimates])
 
 
-# --- Text and Markdown ----------------------------------------------------------------------------
-
-
 def grid(of: Learned) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table."""
     made = columns(of)
     return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
-
-
-def text(of: Learned, width: int | None = None) -> str:
-    """The table, the sentences and the notes."""
-    head, rows = grid(of)
-    said = [*sentences(of), "", *(f"note: {note}" for note in notes(of))]
-    lines = [line for one in said for line in folded(one, width)]
-    return "\n".join([heading(of), "", aligned(head, rows, width), "", *lines])
-
-
-def markdown(of: Learned) -> str:
-    """The sentences, the table and the notes."""
-    said = [escape(line, punctuation=False) for line in sentences(of)]
-    return "\n".join(
-        [
-            *markup.heading(heading(of)),
-            *markup.bullets(said),
-            *table(columns(of)),
-            "",
-            *markup.notes(notes(of)),
-            *markup.provenance(of.provenance),
-        ]
-    ).rstrip()

@@ -1,4 +1,4 @@
-"""The value on every topic, or other unit: as a table to read, and as the lines of trec_eval -q.
+"""The value on every topic, or other unit: as a table, and as the lines of trec_eval -q.
 
 CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 """
@@ -6,14 +6,13 @@ CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 from __future__ import annotations
 
 import re
-from typing import TextIO
+from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.columns import GAP, parts
+from calipers.report.blocks import Block, Heading, Notes, Table, literal
 from calipers.report.names import labels, short, visible
 from calipers.report.rows import heading
-from calipers.report.tables import KEY, NUMBER, Column
-from calipers.report.text import console_of, print_columns, print_lines, print_notes
+from calipers.report.tables import KEY, NUMBER, Column, filled
 from calipers.results import NAN, Evaluation, PerUnit
 
 #: What stands for all topics together, as in trec_eval.
@@ -44,16 +43,12 @@ def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
     return files
 
 
-def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None:
-    """Print a row a topic, and one of all together; a column a measure. On a terminal, measures
-    that do not fit beside each other come in tables below each other."""
-    console = console_of(file)
-    print_lines([heading(evaluation)], console, style="bold")
+def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
+    """A row a topic, and one of all together; a column a measure."""
     systems = evaluation.systems
     names = labels(systems)
-    unit = per_unit.unit.removesuffix("s")
     ids = [short(name) for name in per_unit.ids]
-    rows = {unit: [name for name in (*ids, ALL) for _ in systems]}
+    rows = {per_unit.unit.removesuffix("s"): [name for name in (*ids, ALL) for _ in systems]}
     if len(systems) > 1:
         rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
     keys = [Column(name, KEY, of) for name, of in rows.items()]
@@ -62,10 +57,9 @@ def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None
         for measure in evaluation.measures
         if measure in per_unit.values[systems[0]]
     ]
-    taken = sum(_width(column) + GAP for column in keys)
-    for part in parts([taken, *map(_width, columns)], console.width):
-        print_columns([*keys, *(columns[place - 1] for place in part)], console)
-    print_notes(evaluation.notes, console)
+    yield Heading(heading(evaluation), 1)
+    yield Table(filled([*keys, *columns]), wrapped=True)
+    yield Notes(list(map(literal, evaluation.notes)))
 
 
 def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:
@@ -79,7 +73,3 @@ def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]
     values += [evaluation.exact(system, measure).value for system in systems]
     digits = numbers.rounding((value, NAN, NAN) for value in values)
     return [digits(value) for value in values]
-
-
-def _width(column: Column) -> int:
-    return max(map(len, (column.name, *column.cells)))

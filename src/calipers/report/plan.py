@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.markup import escape, table
 from calipers.report.names import short
 from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
@@ -34,22 +33,6 @@ def sentence(plan: Plan) -> str:
         what = f"a true difference of {_digits(plan.detectable)} or more in {name}"
         power = numbers.percent(plan.wanted["power"])
     return f"{units} {verb} {what} with {power} power ({plan.method})."
-
-
-def markdown(plan: Plan) -> str:
-    """The sentences and the table as GitHub-flavoured Markdown."""
-    first, *more = (escape(line, punctuation=False) for line in lines(plan))
-    listed = [*(f"- {line}" for line in more), ""] if more else []
-    return "\n".join([first, "", *listed, *table(columns(plan))])
-
-
-def text(plan: Plan) -> str:
-    """The sentences and the table."""
-    justified = []
-    for column in columns(plan):
-        width = max(map(len, (column.name, *column.cells)))
-        justified.append([cell.rjust(width) for cell in (column.name, *column.cells)])
-    return "\n".join([*lines(plan), "", *map("  ".join, zip(*justified, strict=True))])
 
 
 def lines(plan: Plan) -> Iterator[str]:

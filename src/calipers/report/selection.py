@@ -1,10 +1,8 @@
-"""What a selection says: its sentence, text and Markdown."""
+"""What a selection says: its sentence, notes and table."""
 
 from __future__ import annotations
 
-from calipers.report import markup, numbers
-from calipers.report.columns import aligned, folded
-from calipers.report.markup import escape, table
+from calipers.report import numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.tables import KEY, NUMBERS, Column, filled
 from calipers.results.selection import Selection
@@ -51,26 +49,3 @@ def columns(of: Selection) -> list[Column]:
         Column("chosen", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
     ]
     return filled(made)
-
-
-def text(of: Selection, width: int | None = None) -> str:
-    """The table, the sentence and the notes."""
-    made = columns(of)
-    rows = [list(row) for row in zip(*(c.cells for c in made), strict=True)]
-    said = [sentence(of), "", *(f"note: {note}" for note in notes(of))]
-    lines = [line for one in said for line in folded(one, width)]
-    return "\n".join([HEADING, "", aligned([c.name for c in made], rows, width), "", *lines])
-
-
-def markdown(of: Selection) -> str:
-    """The sentence, the table and the notes."""
-    return "\n".join(
-        [
-            *markup.heading(HEADING),
-            *markup.bullets([escape(sentence(of), punctuation=False)]),
-            *table(columns(of)),
-            "",
-            *markup.notes(notes(of)),
-            *markup.provenance(of.provenance),
-        ]
-    ).rstrip()

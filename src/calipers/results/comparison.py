@@ -155,9 +155,7 @@ class Comparison(Written, Tidy):
         """What ``print`` shows. Where every pair of more than eight systems was compared, these
         are ranked, with letters that those share which do not differ; in the ``"long"`` layout, as
         of fewer systems, there is a row for each difference."""
-        from calipers.report.text import print_comparison, printed
-
-        return printed(print_comparison, self, layout=checked_layout(layout))
+        return self.to_format("table", layout=checked_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
         """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
@@ -165,23 +163,19 @@ class Comparison(Written, Tidy):
         if checked_layout(layout) == LAYOUTS[1]:
             return Tidy.to_csv(self)
         from calipers.report.grid import csv_pairs
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
         return csv_text(csv_pairs(self))
 
     def to_markdown(self, *, layout: str | None = None) -> str:
         """A Markdown page: verdicts, table, notes; ``layout`` as in :meth:`to_text`."""
-        from calipers.report.markdown import comparison_markdown
-
-        return comparison_markdown(self, checked_layout(layout))
+        return self.to_format("markdown", layout=checked_layout(layout))
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """A LaTeX table (booktabs) of pairs of systems by measures: the differences with their
         intervals, a dagger where the first system is significantly better, a double dagger where it
         is worse. The caption names tests, level and adjustment."""
-        from calipers.report.latex import comparison_table
-
-        return comparison_table(self, intervals=intervals)
+        return self.to_format("latex", intervals=intervals)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""

@@ -149,9 +149,10 @@ class AnyConfusion(Written):
 
     def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
         """The matrix as a Markdown table."""
-        from calipers.report.confusion import markdown_table
+        from calipers.report.confusion import table
+        from calipers.report.writers import named
 
-        return markdown_table(self, orientation, normalise)
+        return named("markdown").write([table(self, orientation, normalise)]).rstrip()
 
     def chart(self) -> Chart:
         """The matrix drawn: it shows itself in a notebook, ``save("matrix.svg")`` writes it."""

@@ -119,7 +119,7 @@ class Curve(Written):
         return self.chart()._repr_html_() if len(self) else f"<p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
-        from calipers.report.text import curve_sentence
+        from calipers.report.headlines import curve_sentence
 
         return curve_sentence(self)
 

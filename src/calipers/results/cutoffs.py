@@ -119,17 +119,11 @@ class Cutoffs(Written, Tidy):
 
     def to_markdown(self) -> str:
         """A Markdown table a system."""
-        from calipers.report.cutoffs import markdown
-
-        return "\n".join(markdown(self))
+        return self.to_format("markdown")
 
     def to_latex(self) -> str:
         """A LaTeX table (booktabs) a system."""
-        from calipers.report.latex import cutoffs_tables
-
-        return cutoffs_tables(self)
+        return self.to_format("latex")
 
     def __str__(self) -> str:
-        from calipers.report.text import print_cutoffs, printed
-
-        return printed(print_cutoffs, self)
+        return self.to_format("table")

@@ -116,7 +116,7 @@ class Estimate(Written):
         yield from _crossed(self, "possible_low", "possible_high")
 
     def __str__(self) -> str:
-        from calipers.report.text import estimate_sentence
+        from calipers.report.headlines import estimate_sentence
 
         return estimate_sentence(self)
 

@@ -350,9 +350,7 @@ class Evaluation(Written, Tidy):
         """What ``print`` shows. In the ``"wide"`` layout there is a row for each system and a
         column for each measure, in the ``"long"`` one a row for each number, with its method. Wide
         is what several systems on several measures have unless asked otherwise."""
-        from calipers.report.text import print_evaluation, printed
-
-        return printed(print_evaluation, self, layout=checked_layout(layout))
+        return self.to_format("table", layout=checked_layout(layout))
 
     def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
         """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
@@ -360,16 +358,15 @@ class Evaluation(Written, Tidy):
         if checked_layout(layout) == LAYOUTS[1]:
             return super().to_csv()
         from calipers.report.grid import csv_rows
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
         return csv_text(csv_rows(self))
 
     def to_markdown(self, *, orientation: str = ORIENTATIONS[0], layout: str | None = None) -> str:
         """A Markdown page: verdict, table, notes, provenance. ``orientation`` is that of confusion
         matrices, as in :meth:`Confusion.table`; ``layout`` as in :meth:`to_text`."""
-        from calipers.report.markdown import markdown
-
-        return markdown(self, checked_orientation(orientation), checked_layout(layout))
+        look = {"orientation": checked_orientation(orientation), "layout": checked_layout(layout)}
+        return self.to_format("markdown", **look)
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """A LaTeX table (booktabs) of systems by measures: the best value of each measure in bold,
@@ -377,9 +374,7 @@ class Evaluation(Written, Tidy):
         baseline; letters of the systems that one is better than; of more than eight systems, which
         are ranked, letters that those share which do not differ. The caption names tests, level
         and adjustment."""
-        from calipers.report.latex import evaluation_table
-
-        return evaluation_table(self, intervals=intervals)
+        return self.to_format("latex", intervals=intervals)
 
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
         """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of

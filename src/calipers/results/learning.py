@@ -67,15 +67,11 @@ class Learned(Written, Tidy):
 
     def to_markdown(self) -> str:
         """The sentences and the table as GitHub-flavoured Markdown."""
-        from calipers.report.learning import markdown
-
-        return markdown(self)
+        return self.to_format("markdown").rstrip()
 
     def to_text(self) -> str:
         """The table, the sentences and the notes."""
-        from calipers.report.learning import text
-
-        return text(self)
+        return self.to_format("table")
 
     def __str__(self) -> str:
         return self.to_text()

@@ -92,14 +92,10 @@ class Plan(Written, Tidy):
 
     def to_markdown(self) -> str:
         """The sentences and the table as GitHub-flavoured Markdown."""
-        from calipers.report.plan import markdown
-
-        return markdown(self)
+        return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:
-        from calipers.report.plan import text
-
-        return text(self)
+        return self.to_format("table")
 
     __repr__ = __str__
 

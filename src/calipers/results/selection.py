@@ -99,15 +99,11 @@ class Selection(Written, Tidy):
 
     def to_text(self) -> str:
         """The table, the sentences and the notes."""
-        from calipers.report.selection import text
-
-        return text(self)
+        return self.to_format("table")
 
     def to_markdown(self) -> str:
         """The sentences, the table and the notes as GitHub-flavoured Markdown."""
-        from calipers.report.selection import markdown
-
-        return markdown(self)
+        return self.to_format("markdown").rstrip()
 
     def __str__(self) -> str:
         return self.to_text()

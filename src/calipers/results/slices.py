@@ -140,8 +140,6 @@ class Slices(Written, Tidy):
         return [{name: of(s) for name, of in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
-        from calipers.report.text import print_slices, printed
-
-        return printed(print_slices, self)
+        return self.to_format("table")
 
     __repr__ = __str__

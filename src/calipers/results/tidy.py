@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import pyarrow as pa
 
@@ -49,6 +51,42 @@ class Tidy:
         ``"count or none"``."""
         raise NotImplementedError
 
+    def to_format(
+        self,
+        format: str,  # noqa: A002
+        path: str | Path | None = None,
+        **look: Any,
+    ) -> str:
+        """The document of the result in one of the formats that it is written in; written to
+        ``path`` when one is given.
+
+        Parameters
+        ----------
+        format
+            ``"table"`` (text), ``"markdown"``, ``"latex"``, ``"typst"``, ``"org"``, or a format
+            that another package brings.
+        path
+            The file to write, too.
+        **look
+            As :meth:`to_text` and its like take it: ``layout``, ``orientation``, ``intervals``.
+
+        Raises
+        ------
+        InputError
+            For a format that there is not; it says which there are.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> ev = cal.regression([1.0, 2.0, 4.0], [1.0, 2.0, 3.5], measures=["MAE"])
+        >>> print(ev.to_format("typst").splitlines()[0])
+        = Regression: system, 1 measure
+        """
+        from calipers.report.documents import written
+        from calipers.report.files import saved
+
+        return saved(written(self, format, **look), path)
+
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
         """The rows by column."""
         rows = self.rows()
@@ -81,6 +119,6 @@ class Tidy:
 
     def to_csv(self) -> str:
         """Tidy rows as CSV, full precision, undefined values empty."""
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
         return csv_text(self.rows(), self.kinds())

@@ -10,7 +10,7 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import text
 from calipers.cli.output import format_and_file, format_options, write_out
 
-_FORMATS = ("table", "json", "csv", "parquet")
+_DATA = ("json", "csv", "parquet")
 
 
 @click.command("log", cls=Command)
@@ -18,7 +18,7 @@ _FORMATS = ("table", "json", "csv", "parquet")
 @text("--assessor", "NAME", "Only what this assessor did.")
 @text("--topic", "ID", "Only about this topic.")
 @text("--document", "ID", "Only about this document.")
-@lambda command: format_options(command, _FORMATS, report=False)
+@lambda command: format_options(command, _DATA, report=False)
 def command(
     file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
 ) -> None:
@@ -32,7 +32,7 @@ def command(
       calipers campaign log web.campaign --document d17
       calipers campaign log web.campaign -o trail.csv
     """
-    kind, path = format_and_file(options, _FORMATS, "the log")
+    kind, path = format_and_file(options, _DATA, "the log")
     from calipers.campaign.history import Done, history
     from calipers.campaign.store import Campaign
 
@@ -47,7 +47,7 @@ def command(
 
         write_out(json.dumps(rows, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
-        from calipers.report.text import csv_text
+        from calipers.report.spreadsheets import csv_text
 
         write_out(csv_text(rows, Done._fields), path)
     else:

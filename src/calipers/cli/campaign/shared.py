@@ -11,7 +11,7 @@ import click
 from calipers.cli.options import MOST, choice, texts
 from calipers.cli.output import format_options, write_out
 
-FORMATS = ("table", "json")
+DATA = ("json",)
 
 #: The names of ``campaign.settled.RULES``; the first is the default of all commands.
 RULES = ("majority", "lowest", "median", "highest", "first")
@@ -53,7 +53,7 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
 
 def table_or_json(command: Any) -> Any:
     """Options of a result that is a table or JSON."""
-    return format_options(command, FORMATS, report=False)
+    return format_options(command, DATA, report=False)
 
 
 def finish(found: Any, lines: Sequence[str], kind: str, path: str | None) -> None:

@@ -14,12 +14,12 @@ from calipers.cli.output import format_and_file, format_options, write_out
 if TYPE_CHECKING:
     from calipers.campaign.status import Status
 
-_FORMATS = ("table", "json")
+_DATA = ("json",)
 
 
 @click.command("status", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@lambda command: format_options(command, _FORMATS, report=False)
+@lambda command: format_options(command, _DATA, report=False)
 def command(file: str, **options: Any) -> None:
     """Say what a campaign has, and how far judging is, by assessor and by topic.
 
@@ -29,7 +29,7 @@ def command(file: str, **options: Any) -> None:
     Example:
       calipers campaign status digits.campaign
     """
-    kind, path = format_and_file(options, _FORMATS, "the status")
+    kind, path = format_and_file(options, _DATA, "the status")
     from calipers.campaign.status import status
     from calipers.campaign.store import Campaign
 

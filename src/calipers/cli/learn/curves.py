@@ -14,15 +14,20 @@ from calipers.cli.completion import measure_names
 from calipers.cli.files import OutFile
 from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import SHARE, Option, preset, stacked, switch, text
-from calipers.cli.output import check_format, format_and_file, format_options, show_page, write_out
+from calipers.cli.output import (
+    DATA,
+    format_and_file,
+    format_options,
+    show_page,
+    write_out,
+    write_result,
+)
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
 
 if TYPE_CHECKING:
     from calipers.results.learning import Learned
-
-FORMATS = ("table", "json", "csv", "markdown")
 
 #: What is fitted.
 fitted_options = stacked(
@@ -77,7 +82,7 @@ written_options = stacked(
     numbers_options,
     text("--report", "FILE.html", "Write an HTML page as well.", type=OutFile(page=True)),
     switch("--open open_", "Show the page in a browser."),
-    lambda command: format_options(command, FORMATS, report=False),
+    lambda command: format_options(command, report=False),
 )
 
 
@@ -111,7 +116,7 @@ def learned(
     report, shown = options.pop("report"), options.pop("open_")
     if shown and report is None:
         raise click.UsageError("--open goes with --report FILE.html")
-    kind, path = format_and_file(options, FORMATS, "this result")
+    kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import column, located
 
     rows = read(table).rows
@@ -147,13 +152,8 @@ def write_learned(
     found: Learned, kind: str, path: str | None, report: str | None, *, shown: bool
 ) -> None:
     """The result in one format, and as a page where asked."""
-    check_format(kind, FORMATS, "this result")
     if report is not None:
         write_out(found.to_html(), report)
         if shown:
             show_page(report)
-    made = {
-        "table": found.to_text, "json": found.to_json, "csv": found.to_csv,
-        "markdown": found.to_markdown,
-    }  # fmt: skip
-    write_out(made[kind](), path)
+    write_result(found, kind, path)

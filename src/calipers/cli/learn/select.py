@@ -9,7 +9,6 @@ import click
 
 from calipers.cli.files import Command, InFile
 from calipers.cli.learn.curves import (
-    FORMATS,
     divided_options,
     ended,
     numbers_options,
@@ -18,7 +17,7 @@ from calipers.cli.learn.curves import (
 )
 from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import stacked, text, texts
-from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.output import DATA, format_and_file, format_options, write_result
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
 
@@ -54,7 +53,7 @@ _COLUMNS = ("part", "group", "time", "weight")
     ),
 )
 @numbers_options
-@lambda command: format_options(command, FORMATS, report=False)
+@lambda command: format_options(command, report=False)
 def command(table: str, truth: str, **options: Any) -> None:
     """Choose among models, and say what the chosen one is worth on rows that had no part in the
     choice: by nested cross-validation, or with --part by one division of the rows of TABLE into
@@ -69,7 +68,7 @@ def command(table: str, truth: str, **options: Any) -> None:
         --estimator sklearn.linear_model.LinearRegression \\
         --estimator sklearn.tree.DecisionTreeRegressor
     """
-    kind, path = format_and_file(options, FORMATS, "this result")
+    kind, path = format_and_file(options, DATA, "this result")
     from calipers.data.tables import column, located
     from calipers.learning.selection import select
 
@@ -95,9 +94,5 @@ def command(table: str, truth: str, **options: Any) -> None:
                 inputs=[read(table).origin],
                 **options,
             )
-    made = {
-        "table": found.to_text, "json": found.to_json, "csv": found.to_csv,
-        "markdown": found.to_markdown,
-    }  # fmt: skip
-    write_out(made[kind](), path)
+    write_result(found, kind, path)
     ended(found.notes)

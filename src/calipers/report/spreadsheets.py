@@ -1,0 +1,57 @@
+"""Rows as CSV, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from calipers.report.names import visible
+
+# A spreadsheet takes a cell that begins so for a formula and may run it; the full-width forms
+# count where the locale uses them.
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> str:
+    """``rows`` as CSV (RFC 4180, lines end in ``\\n``): full precision, undefined values empty.
+
+    Numbers are written as they are. Text that a spreadsheet would take for a formula gets an
+    apostrophe in front, and terminal escapes are spelled out; all other text is exact. To read a
+    name back, take one leading apostrophe off where one of ``= + - @`` follows the apostrophes.
+    JSON has every name exact.
+    """
+    data = list(rows)
+    columns = list(columns or dict.fromkeys(name for row in data for name in row))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_csv_cell(name) for name in columns])
+    writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in data)
+    return out.getvalue()
+
+
+def covered(text: str) -> str:
+    """Text for a cell of a table that a spreadsheet may open: it is no formula."""
+    return f"'{text}" if _is_formula(text) else text
+
+
+def uncovered(text: str) -> str:
+    """What a cell of :func:`csv_text` said before it got its apostrophe."""
+    return text[1:] if text[:1] == "'" and _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    # Apostrophes already there count as part of the start, so that no two names become one.
+    return text.lstrip("' ")[:1] in _FORMULA
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):  # NumPy's float64 too, whose own repr is not a number
+        return "" if math.isnan(value) else repr(float(value))
+    if not isinstance(value, str):
+        return str(value)
+    return covered(visible(value, keep="\t\n\r"))

@@ -1,0 +1,88 @@
+"""The formats that documents are written in.
+
+Each is one :class:`~calipers.report.writers.base.Writer`. The package's own are listed here, and
+loaded when they are used; those of other packages are entry points of the group
+``calipers.writers``, looked up when a format is named that is none of ours, or when formats are
+listed; :func:`register` adds one for as long as a program runs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from calipers.report.writers.base import Writer
+
+#: The entry points of other packages.
+GROUP = "calipers.writers"
+
+#: The package's own: where each is, and by which suffixes of files it is meant.
+_OWN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "table": ("text:Text", (".txt",)),
+    "markdown": ("markdown:Markdown", (".md",)),
+    "latex": ("latex:LaTeX", (".tex",)),
+    "typst": ("typst:Typst", (".typ",)),
+    "org": ("org:Org", (".org",)),
+}
+
+REGISTRY: dict[str, Writer] = {}
+
+
+def register(writer: Writer) -> None:
+    """Add a format, or replace one of that name that was registered before."""
+    if writer.name in _OWN:
+        raise ValueError(f"there is a format {writer.name!r} already, which is not replaced")
+    REGISTRY[writer.name] = writer
+
+
+def own() -> tuple[str, ...]:
+    """The formats that are known without looking for other packages."""
+    return (*_OWN, *(name for name in REGISTRY if name not in _OWN))
+
+
+def known() -> tuple[str, ...]:
+    """All formats; of other packages nothing but the names is read."""
+    return tuple(dict.fromkeys((*own(), *_elsewhere())))
+
+
+def named(name: str) -> Writer:
+    """The writer of a format; :class:`KeyError` where there is none."""
+    if name not in REGISTRY:
+        if name in _OWN:
+            module, _, kind = _OWN[name][0].partition(":")
+            REGISTRY[name] = getattr(import_module(f"{__name__}.{module}"), kind)()
+        else:
+            _load(name, _elsewhere()[name])
+    return REGISTRY[name]
+
+
+def of_suffix(suffix: str) -> str | None:
+    """The format that a suffix such as ``.md`` stands for; None where it is that of none."""
+    found = {s: name for name, (_, suffixes) in _OWN.items() for s in suffixes}
+    if suffix in found or not suffix:
+        return found.get(suffix)
+    for name in known():
+        if name not in _OWN and suffix in named(name).suffixes:
+            return name
+    return None
+
+
+def _elsewhere() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in _OWN}
+
+
+def _load(name: str, point: EntryPoint) -> None:
+    from calipers.report.writers.base import Writer
+
+    found: Any = point.load()
+    writer = found() if isinstance(found, type) else found
+    if not isinstance(writer, Writer) or writer.name != name:
+        raise TypeError(
+            f"the entry point {name!r} of {GROUP} is {point.value}, expected a Writer of that name"
+        )
+    REGISTRY[name] = writer

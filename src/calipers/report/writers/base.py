@@ -1,0 +1,194 @@
+"""What every writer of documents has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from calipers.report.blocks import (
+    Block,
+    Findings,
+    Fold,
+    Heading,
+    Lines,
+    Medium,
+    Notes,
+    Table,
+    Terms,
+    Verdict,
+    WideTable,
+    spoken,
+)
+from calipers.report.grid import BESIDE, signs_key
+from calipers.report.names import short
+from calipers.report.tables import NUMBER, NUMBERS
+from calipers.report.wide import Cell
+
+
+class Writer(ABC):
+    """A format of documents: how it takes text literally, and what headings, lines and tables are.
+
+    Everything else is made of these; a format that has more, such as what folds, says so in one of
+    the further methods. All texts that they are given are written in the format already.
+
+    Examples
+    --------
+    A format of one class, for as long as a program runs:
+
+    >>> import calipers as cal
+    >>> from calipers.report.writers import register
+    >>> from calipers.report.writers.base import Writer
+    >>> class Tabs(Writer):
+    ...     name, suffixes = "tabs", (".tabs",)
+    ...     def escape(self, text): return text.replace("\\t", " ")
+    ...     def heading(self, text, level): yield text.upper()
+    ...     def lines(self, items, listed): yield from items
+    ...     def table(self, head, rows, right): yield from map("\\t".join, (head, *rows))
+    >>> register(Tabs())
+    >>> print(cal.regression([1, 2, 4], [1, 2, 3]).to_format("tabs").splitlines()[0])
+    REGRESSION: SYSTEM, 8 MEASURES
+    """
+
+    #: How the format is asked for, and the suffixes of its files.
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    medium: ClassVar[Medium] = Medium.PAGE
+
+    @abstractmethod
+    def escape(self, text: str) -> str:
+        """``text`` that the format takes literally."""
+
+    @abstractmethod
+    def heading(self, text: str, level: int) -> Iterable[str]:
+        """The lines of a heading; that of level 1 is the title."""
+
+    @abstractmethod
+    def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
+        """The lines of a list, or of one paragraph each."""
+
+    @abstractmethod
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterable[str]:
+        """The lines of a table; ``right`` says which columns are aligned so."""
+
+    def sentence(self, text: str) -> str:
+        """A text of a block, in which names may be marked."""
+        return self.escape(spoken(text))
+
+    def cell(self, text: str, *, number: bool) -> str:
+        """What stands in a cell of a table."""
+        return self.escape(text)
+
+    def bold(self, text: str) -> str:
+        """``text`` in bold."""
+        return text
+
+    def code(self, text: str) -> str:
+        """Signs, which are not written yet, in letters of one width."""
+        return self.escape(text)
+
+    def value(self, value: str, marks: str, *, best: bool) -> str:
+        """A number in a wide table with what tells it apart: the best of its column, and marks."""
+        shown = self.bold(value) if best else value
+        return f"{shown} ({marks})" if marks else shown
+
+    def fold(self, summary: str, lines: Sequence[str]) -> Iterable[str]:
+        """The lines of what is shown to those who ask for it."""
+        return (*self.heading(summary, 2), "", *lines[:-1])
+
+    # --- Documents ------------------------------------------------------------------------------
+
+    def write(self, blocks: Iterable[Block]) -> str:
+        """A document."""
+        return "\n".join(self._all(blocks))
+
+    def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
+        for block in blocks:
+            made = list(self.block(block))
+            yield from made
+            if made and made != [""]:  # which is a blank line already
+                yield ""
+
+    def block(self, block: Block) -> Iterable[str]:
+        """The lines of a block."""
+        match block:
+            case Heading():
+                return self.heading(self.sentence(block.text), block.level)
+            case Lines():
+                return self._lines(block.items, listed=block.listed)
+            case Verdict():
+                return self._lines([*block.items, *block.others])
+            case Findings():
+                return self._listed(block.items, " ")
+            case Terms():
+                return self._listed(block.items, ": ")
+            case Notes():
+                note = self.bold(self.sentence("Note:"))
+                return self._written([f"{note} {self.sentence(text)}" for text in block.items])
+            case Table():
+                return self.of_table(block)
+            case WideTable():
+                return self.of_wide(block)
+            case Fold():
+                return self.fold(self.sentence(block.summary), list(self._all(block.blocks)))
+
+    def _lines(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
+        return self._written(list(map(self.sentence, items)), listed=listed)
+
+    def _listed(self, items: Sequence[tuple[str, str]], between: str) -> Iterable[str]:
+        """What each item is about in bold, where it says so, and a sentence."""
+        made = [
+            f"{self.bold(self.sentence(about))}{between}{self.sentence(text)}".removeprefix(between)
+            for about, text in items
+        ]
+        return self._written(made, listed=True)
+
+    def _written(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
+        return self.lines(items, listed or len(items) > 1) if items else ()
+
+    def of_table(self, block: Table) -> Iterator[str]:
+        """The lines of a table."""
+        numbers = [column.kind in (NUMBER, NUMBERS) for column in block.columns]
+        rows = [
+            [self.cell(text, number=of) for text, of in zip(row, numbers, strict=True)]
+            for row in block.rows
+        ]
+        if block.bold_names:
+            rows = [[self.bold(name), *cells] for name, *cells in rows]
+        right = [column.kind is NUMBER for column in block.columns]
+        yield from self.table([self.escape(c.name) for c in block.columns], rows, right)
+        if block.caption:
+            yield from ("", *self._lines([" ".join(block.caption)]))
+
+    def of_wide(self, block: WideTable) -> Iterator[str]:
+        """The lines of a wide table, and what its numbers and marks mean."""
+        made = block.made
+        heads, names = [made.about, *made.measures], list(made.names)
+        rows = [list(map(self._in_wide, row)) for row in made.cells]
+        if made.signs:
+            heads.append(f"{BESIDE}{len(names)}")
+            rows = [[*row, self.code(signs)] for row, signs in zip(rows, made.signs, strict=True)]
+        for name, below in made.below:
+            names.append(name)
+            rows.append([*map(self._in_wide, below), *[""] * bool(made.signs)])
+        rows = [[self.escape(name), *row] for name, row in zip(names, rows, strict=True)]
+        words = 1 + made.ranked
+        if made.ranked:
+            heads = ["#", *heads]
+            of = len(made.names)
+            rows = [[str(i + 1) if i < of else "", *row] for i, row in enumerate(rows)]
+        right = [place >= words for place in range(len(heads))]
+        yield from self.table(list(map(self.escape, heads)), rows, right)
+        key = [signs_key(short(block.measure))] * bool(made.signs)
+        said = [*made.said("The best values are bold.", tests=block.tests), *key]
+        yield from ("", self.escape(" ".join(said)))
+        if made.remarks:
+            yield from ("", *self._written(list(map(self.escape, made.remarks))))
+
+    def _in_wide(self, cell: Cell | None) -> str:
+        if cell is None:
+            return ""
+        value = self.value(self.cell(cell.value, number=True), cell.marks, best=cell.best)
+        return f"{value} {self.cell(cell.interval, number=True)}".rstrip()

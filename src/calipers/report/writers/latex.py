@@ -1,0 +1,130 @@
+"""Documents as LaTeX, for papers: tables, which need the package booktabs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from calipers.report import letters
+from calipers.report.blocks import Block, Medium, Table, WideTable
+from calipers.report.names import visible
+from calipers.report.numbers import UNDEFINED
+from calipers.report.wide import Cell
+from calipers.report.writers.base import Writer
+
+#: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
+_AS = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    "†": r"$\dagger$", "‡": r"$\ddagger$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
+    "∞": r"$\infty$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$",
+    "≤": r"$\leq$", "≥": r"$\geq$", "²": "$^2$", "½": "$1/2$", "–": "--", "…": r"\ldots{}",
+    "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "λ": r"$\lambda$",
+    "ρ": r"$\rho$", "τ": r"$\tau$", "χ": r"$\chi$", "ω": r"$\omega$",
+}  # fmt: skip
+
+
+class LaTeX(Writer):
+    """LaTeX: of most results nothing but tables, whose captions say what is needed."""
+
+    name, suffixes, medium = "latex", (".tex",), Medium.PAPER
+
+    def escape(self, text: str) -> str:
+        made = "".join(_AS.get(character, character) for character in visible(text))
+        return made.replace("--", "-{}-") if "--" in text else made
+
+    def write(self, blocks: Iterable[Block]) -> str:
+        return super().write(blocks).replace("\n\n% needs", "\n% needs")
+
+    def heading(self, text: str, level: int) -> Iterator[str]:
+        yield rf"\{'sub' * (level - 1)}section*{{{text}}}"
+
+    def lines(self, items: Sequence[str], listed: bool) -> Iterator[str]:
+        if listed:
+            items = [
+                r"\begin{itemize}",
+                *(rf"\item {{}}{item}" for item in items),
+                r"\end{itemize}",
+            ]
+        yield from items
+
+    def cell(self, text: str, *, number: bool) -> str:
+        if not number:
+            return self.escape(text)
+        # The interval behind a number is small.
+        value, opens, rest = text.partition(" [")
+        if value.strip() in ("", UNDEFINED):
+            return "--"
+        limits = f"[{rest}".replace("[ ", "[") if opens else ""
+        return _cell(Cell(self.escape(value.strip()), self.escape(limits)))
+
+    def bold(self, text: str) -> str:
+        return rf"\textbf{{{text}}}" if text else ""
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterator[str]:
+        return _framed("", head, rows)
+
+    def of_table(self, block: Table) -> Iterator[str]:
+        head, *rows = super().of_table(Table(block.columns, bold_names=block.bold_names))
+        caption = self.sentence(" ".join(block.caption))
+        yield from (head, *rows[:2], *_caption(caption), *rows[2:])
+
+    def of_wide(self, block: WideTable) -> Iterable[str]:
+        made = block.made
+        rows = [
+            [self.escape(name), *map(_cell, cells)]
+            for name, cells in zip(made.names, made.cells, strict=True)
+        ]
+        # A table in a paper is all that its readers see: how many units are behind each mean, too.
+        said = [*made.said("The best values are bold."), *made.remarks]
+        head = [made.about, *made.measures]
+        return _framed(" ".join(map(self.escape, said)), list(map(self.escape, head)), rows)
+
+
+def _caption(text: str) -> list[str]:
+    return [rf"\caption{{{text}}}"] if text else []
+
+
+def _framed(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table."""
+    yield "% needs \\usepackage{booktabs}"
+    yield from (r"\begin{table}", r"\centering", *_caption(caption))
+    yield rf"\begin{{tabular}}{{{'l' * len(head)}}}"
+    yield r"\toprule"
+    yield _row(head)
+    yield r"\midrule"
+    yield from map(_row, rows)
+    yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A row; behind the end of the one before, a bracket would begin a length."""
+    row = f"{' & '.join(cells)} \\\\"
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
+
+
+def _cell(cell: Cell | None) -> str:
+    """The number, bold where it is the best, its marks raised, its interval small."""
+    if cell is None or cell.value == UNDEFINED:
+        return "--"
+    text = _number(cell.value)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    if cell.marks:
+        daggers = cell.marks.replace(letters.BETTER, r"\dagger").replace(letters.WORSE, r"\ddagger")
+        runs = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"
+        text += runs if "–" in cell.marks else f"$^{{{daggers}}}$"
+    if cell.interval:
+        limits = ", ".join(map(_number, cell.interval.strip("[]").split(", ")))
+        text += rf" {{\scriptsize [{limits}]}}"
+    return text
+
+
+def _number(text: str) -> str:
+    """With a minus sign, and powers of ten as they are printed."""
+    text = text.replace("∞", r"$\infty$")
+    text = re.sub(r"e([+-]\d+)$", lambda e: rf"$\times10^{{{int(e[1])}}}$", text)
+    return f"$-${text[1:]}" if text.startswith("-") else text

@@ -1,0 +1,66 @@
+"""Documents as GitHub-flavoured Markdown, for pull requests, issues and job summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from calipers.report.blocks import has_names, spoken
+from calipers.report.writers.base import Writer
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
+
+
+def escape(text: str, *, punctuation: bool = True) -> str:
+    """``text`` that Markdown and HTML take literally.
+
+    Without ``punctuation``, for sentences of ours, brackets and colons stay readable.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if not punctuation:
+        return re.sub(r"([\\`*_|])", r"\\\1", text)
+    text = _SPECIAL.sub(r"\\\1", text)
+    # What would start a list, a rule or a mention.
+    text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
+    return re.sub(r"^[-+=@]", lambda found: f"&#{ord(found[0])};", text)
+
+
+class Markdown(Writer):
+    """GitHub-flavoured Markdown."""
+
+    name, suffixes = "markdown", (".md",)
+
+    def escape(self, text: str) -> str:
+        return escape(text)
+
+    def sentence(self, text: str) -> str:
+        # Where names are marked, all else is ours.
+        return spoken(text, escape) if has_names(text) else escape(text, punctuation=False)
+
+    def cell(self, text: str, *, number: bool) -> str:
+        return escape(text, punctuation=not number)
+
+    def heading(self, text: str, level: int) -> Iterator[str]:
+        yield f"{'#' * (level + 1)} {text}"
+
+    def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
+        return (f"- {item}" for item in items) if listed else items
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterator[str]:
+        for row in (head, ["---:" if one else "---" for one in right], *rows):
+            yield f"| {' | '.join(row)} |"
+
+    def bold(self, text: str) -> str:
+        return f"**{text}**" if text else ""
+
+    def code(self, text: str) -> str:
+        return f"`{text}`"
+
+    def value(self, value: str, marks: str, *, best: bool) -> str:
+        shown = self.bold(value) if best else value
+        return f"{shown}<sup>{marks}</sup>" if marks else shown
+
+    def fold(self, summary: str, lines: Sequence[str]) -> Iterator[str]:
+        yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>")

@@ -1,0 +1,51 @@
+"""Documents as Org, of Emacs and of notebooks in plain text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from calipers.report.writers.base import Writer
+
+# The manual's escape: it stands behind a sign that would mean something, or at the start.
+_APART = "\N{ZERO WIDTH SPACE}"
+_SPECIAL = re.compile(r"[\\\[<{@^]|[_:](?=\S)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
+_START = re.compile(r"^(?=[*#|:+\-!/^_$=]|\d+[.)]|[A-Za-z][.)]\s)")
+_ENTITIES = {"|": r"\vert{}", "$": r"\dollar{}"}
+
+
+class Org(Writer):
+    """Org."""
+
+    name, suffixes = "org", (".org",)
+
+    def escape(self, text: str) -> str:
+        text = _START.sub(_APART, _SPECIAL.sub(lambda found: found[0] + _APART, text))
+        return re.sub(r"[|$]", lambda found: _ENTITIES[found[0]], text)
+
+    def cell(self, text: str, *, number: bool) -> str:
+        return text.replace("|", _ENTITIES["|"]) if number else self.escape(text)
+
+    def heading(self, text: str, level: int) -> Iterator[str]:
+        yield f"{'*' * level} {text}"
+
+    def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
+        return (f"- {item}" for item in items) if listed else items
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterator[str]:
+        yield f"| {' | '.join(head)} |"
+        yield f"|{'+'.join('-' * (len(cell) + 2) for cell in head)}|"
+        yield from (f"| {' | '.join(row)} |" for row in rows)
+
+    def bold(self, text: str) -> str:
+        return f"*{text}*" if text else ""
+
+    def code(self, text: str) -> str:
+        return f"~{text}~"
+
+    def value(self, value: str, marks: str, *, best: bool) -> str:
+        # Inside the stars: what follows them must not be a sign.
+        shown = f"{value}^{{{marks}}}" if marks else value
+        return self.bold(shown) if best else shown

@@ -1,0 +1,218 @@
+"""Documents as plain text, on a terminal and off it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from calipers.report.blocks import (
+    Block,
+    Findings,
+    Fold,
+    Heading,
+    Lines,
+    Medium,
+    Notes,
+    Table,
+    Terms,
+    Verdict,
+    WideTable,
+    spoken,
+)
+from calipers.report.columns import GAP, aligned, parts, records
+from calipers.report.grid import BEST, has_signs, signs_key, text_tables
+from calipers.report.names import short, visible
+from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
+from calipers.report.writers.base import Writer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+# Off a terminal nothing is folded: a table is as wide as its longest row.
+_WIDE = 10_000
+
+
+class Text(Writer):
+    """Text in columns; on a terminal as wide as that, in colour unless NO_COLOR is set."""
+
+    name, suffixes, medium = "table", (".txt",), Medium.SCREEN
+
+    def escape(self, text: str) -> str:
+        return visible(text)
+
+    def heading(self, text: str, level: int) -> Iterator[str]:
+        yield text
+
+    def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
+        return items
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterator[str]:
+        yield aligned(head, rows)
+
+    def write(self, blocks: Iterable[Block]) -> str:
+        """What is printed to a file that is no terminal."""
+        out = io.StringIO()
+        self.print(blocks, out)
+        return out.getvalue().strip("\n")
+
+    def print(self, blocks: Iterable[Block], file: TextIO) -> None:
+        """Print a document."""
+        _print(blocks, console_of(file), first=True)
+
+
+def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) -> None:
+    for block in blocks:
+        blank = [] if first else [""]
+        match block:
+            case Heading():
+                _lines([*blank, block.text], console, style="bold")
+            case Lines():
+                _lines([*blank, *block.items], console)
+            case Verdict():
+                _lines([*blank, *block.items], console, style="bold")
+                _lines(block.others, console)
+            case Findings():
+                _lines((" ".join(filter(None, ("-", *of))) for of in block.items), console)
+            case Terms():
+                _lines((f"- {term}: {text}" for term, text in block.items), console)
+            case Notes():
+                _lines((f"Note: {note}" for note in block.items), console)
+            case Table():
+                _table(block, console, first=first)
+            case WideTable():
+                _wide(block, console, first=first)
+            case Fold():
+                _print([Heading(block.summary), *block.blocks], console, first=first)
+        first = False
+
+
+def console_of(file: TextIO) -> Console:
+    """Rich's console for a file; off a terminal, without colour and as wide as need be.
+
+    Every console is made here. In a notebook Rich would show what is printed as outputs of the cell
+    and write nothing to the file: a page and ``str(result)`` have to be the same everywhere.
+    """
+    from rich.console import Console
+
+    plain: dict[str, Any] = {"markup": False, "highlight": False, "emoji": False}
+    plain["force_jupyter"] = False
+    if not file.isatty():
+        plain.update(width=_WIDE, no_color=True, color_system=None, force_terminal=False)
+    else:
+        plain["no_color"] = bool(os.environ.get("NO_COLOR"))
+    return Console(file=file, **plain)
+
+
+def _lines(lines: Iterable[str], console: Console, style: str = "") -> None:
+    """Print lines as they are."""
+    from rich.text import Text as RichText
+
+    for line in lines:
+        console.print(RichText(spoken(line), style=style))
+
+
+def _wide(block: WideTable, console: Console, *, first: bool) -> None:
+    """A wide table, and what its numbers and marks mean."""
+    said = block.made.said(f"{BEST} the best.", tests=block.tests)
+    tables = text_tables(block.made, console.width if console.is_terminal else None)
+    for place, columns in enumerate(tables):
+        _columns(columns, console, first=first and not place)
+        said += [signs_key(short(block.measure))] * has_signs(columns)
+    _lines(["", *filter(None, [" ".join(said)]), *block.made.remarks], console)
+
+
+def _table(block: Table, console: Console, *, first: bool) -> None:
+    columns = list(block.columns)
+    # Of numbers alone a terminal needs the rule.
+    if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
+        _plain(columns, console, first=first)
+    elif block.wrapped:
+        keys = [column for column in columns if column.kind is KEY]
+        rest = columns[len(keys) :]
+        taken = [sum(_width(column) + GAP for column in keys), *map(_width, rest)]
+        for part in parts(taken, console.width):
+            _columns([*keys, *(rest[place - 1] for place in part)], console, first=first)
+            first = False
+    else:
+        _columns(columns, console, first=first)
+    if block.caption:
+        _lines(["", " ".join(block.caption)], console)
+
+
+def _plain(columns: Sequence[Column], console: Console, *, first: bool) -> None:
+    """A table without a rule; names of rows line up at the left."""
+    head, rows = [column.name for column in columns], zip(*(c.cells for c in columns), strict=True)
+    if columns[0].kind is NUMBER:
+        right = max(map(len, (head[0], *columns[0].cells)))
+        head[0] = head[0].rjust(right)
+        rows = ((row[0].rjust(right), *row[1:]) for row in rows)  # type: ignore[assignment]
+    width = console.width if console.is_terminal else None
+    console.file.write("\n" * (not first) + aligned(head, list(rows), width) + "\n")
+
+
+def _width(column: Column) -> int:
+    return max(map(len, (column.name, *column.cells)))
+
+
+def _columns(columns: Sequence[Column], console: Console, *, first: bool = False) -> None:
+    """Print a table, after a blank line unless it comes ``first``. Where a terminal is too narrow
+    for it, each row is a block of lines: what it is about, then the rest."""
+    widths = _widths(columns, console.width) if console.is_terminal else {}
+    if widths is None:
+        keys = [c.name for c in columns if c.kind is KEY] or [columns[0].name]
+        lines = list(records({c.name: c.cells for c in columns}, keys, console.width))
+    else:
+        with console.capture() as capture:
+            console.print(_rich(columns, widths))
+        lines = capture.get().splitlines()
+    if not console.is_terminal:  # there no blanks pad every line
+        lines = [line.rstrip() for line in lines]
+    console.file.write("\n".join([*([] if first else [""]), *lines, ""]))
+
+
+#: Between two columns of a table; and how narrow names and remarks may be folded.
+_GAP = 3
+_NARROW = 12
+_RIGHT = (NUMBER, NUMBERS)
+_WHOLE = (*_RIGHT, LINED)
+
+
+def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
+    """How wide each column is where all of them are to fit; None where they cannot. Names fold,
+    numbers never do."""
+    from rich.cells import cell_len
+
+    widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
+    may_fold = [c.name for c in columns if c.kind not in _WHOLE]
+    room = width - _GAP * (len(widths) - 1)
+    while sum(widths.values()) > room:
+        folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
+        if not folds:
+            return None
+        widths[max(folds, key=lambda name: widths[name])] -= 1
+    return widths
+
+
+def _rich(columns: Sequence[Column], widths: Mapping[str, int]) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        right = column.kind in _RIGHT
+        out.add_column(
+            RichText(column.name),
+            justify="right" if right else "left",
+            no_wrap=column.kind in _WHOLE,
+            overflow="fold",
+            width=widths.get(column.name),
+        )
+    for row in zip(*(column.cells for column in columns), strict=True):
+        out.add_row(*map(RichText, row))
+    return out
