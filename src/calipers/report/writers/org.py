@@ -9,9 +9,10 @@ from calipers.report.writers.base import Writer
 
 # The manual's escape: it stands behind a sign that would mean something, or at the start.
 _APART = "\N{ZERO WIDTH SPACE}"
-_SPECIAL = re.compile(r"[\\\[<{@^]|[_:](?=\S)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
+_SPECIAL = re.compile(r"[\[<{@^]|[_:](?=\S)|-(?=-)|\.(?=\.)|(?<![^\s(\-–'\"])[*/=~+](?=\S)")
 _START = re.compile(r"^(?=[*#|:+\-!/^_$=]|\d+[.)]|[A-Za-z][.)]\s)")
-_ENTITIES = {"|": r"\vert{}", "$": r"\dollar{}"}
+# There is no entity of a backslash.
+_AS = {"|": r"\vert{}", "$": r"\dollar{}", "\\": r"=\="}
 
 
 class Org(Writer):
@@ -21,10 +22,10 @@ class Org(Writer):
 
     def escape(self, text: str) -> str:
         text = _START.sub(_APART, _SPECIAL.sub(lambda found: found[0] + _APART, text))
-        return re.sub(r"[|$]", lambda found: _ENTITIES[found[0]], text)
+        return re.sub(r"[|$\\]", lambda found: f"{_APART}{_AS[found[0]]}{_APART}", text)
 
     def cell(self, text: str, *, number: bool) -> str:
-        return text.replace("|", _ENTITIES["|"]) if number else self.escape(text)
+        return text.replace("|", _AS["|"]) if number else self.escape(text)
 
     def heading(self, text: str, level: int) -> Iterator[str]:
         yield f"{'*' * level} {text}"
