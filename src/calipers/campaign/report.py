@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,13 +16,23 @@ from calipers.campaign.status import Status, status
 from calipers.campaign.store import Campaign
 from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
+from calipers.report.blocks import (
+    Block,
+    Fold,
+    Heading,
+    Lines,
+    Table,
+    Verdict,
+    literal,
+)
 from calipers.report.figures.curves import MOST_CURVES, chart_of
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import grouped
 from calipers.report.html import sections_page
-from calipers.report.names import short
+from calipers.report.names import short, visible
 from calipers.report.numbers import count, rounding
+from calipers.report.tables import KEY, NUMBER, WORDS, Column
 from calipers.results import Curve, Evaluation
 
 #: Depths whose pools are drawn.
@@ -33,21 +43,65 @@ _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
 _GRAPHS = 24
 
 
-def page(
+@dataclass(frozen=True)
+class Report:
+    """What is said of a campaign."""
+
+    heading: str
+    headlines: Sequence[str]
+    sections: Sequence[Mapping[str, Any]]
+    provenance: Sequence[tuple[str, str]]
+
+
+def page(campaign: Campaign, **asked: Any) -> str:
+    """The page of a campaign, of what :func:`report` says; the same campaign gives the same
+    bytes."""
+    made = report(campaign, **asked)
+    return sections_page(made.heading, made.headlines, made.sections, made.provenance)
+
+
+def document(campaign: Campaign, **asked: Any) -> Iterator[Block]:
+    """The same as blocks; of the figures, which only a page has, what they show and the numbers."""
+    made = report(campaign, **asked)
+    yield Heading(literal(made.heading), 1)
+    yield Verdict(list(map(literal, made.headlines)))
+    for section in made.sections:
+        yield Heading(literal(section["title"]))
+        yield from (Lines([literal(line)]) for line in section["lines"])
+        for table in section["tables"]:
+            yield from (Heading(literal(table["title"]), 3),) if table["title"] else ()
+            yield _columns(table["head"], table["rows"], table["numbers"])
+            yield from (Lines([literal(table["said"])]),) if table["said"] else ()
+        for figure in section["figures"]:
+            yield Heading(literal(figure.title), 3)
+            yield Lines([literal(figure.caption)])
+            numbers = [k > 0 for k in range(len(figure.head))]
+            yield Fold("Numbers", [_columns(figure.head, figure.rows, numbers)], level=4)
+    facts = [f"{literal(name)}: {literal(value)}" for name, value in made.provenance]
+    yield Fold("Provenance", [Lines(facts)])
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
+    kinds = [KEY, *(NUMBER if one else WORDS for one in numbers[1:])]
+    cells = [[visible(row[k]) for row in rows] for k in range(len(head))]
+    return Table(list(map(Column, map(visible, head), kinds, cells)))
+
+
+def report(
     campaign: Campaign,
     *,
     measures: Iterable[str] = (),
     level: float = 0.95,
     draws: int = 20,
     seed: int = 0,
-) -> str:
-    """The page of a campaign: what participants and their systems score, with recall-precision
+) -> Report:
+    """What is said of a campaign: what participants and their systems score, with recall-precision
     graphs, its topics, how the pool grows and who brings what, how far judging is, how far
     assessors agree, and whether the collection is good enough.
 
     ``measures`` of participants are those of the campaign unless given
     (:func:`~calipers.campaign.steps.measures_of`). What there is nothing to say of so far is left
-    out. The same campaign gives the same bytes.
+    out.
     """
     found, about, asked = status(campaign), campaign.about, tuple(measures)
     final = steps.final_of(campaign)
@@ -70,7 +124,7 @@ def page(
     told = warnings(campaign) if found.topics and campaign.runs() else []
     if told:
         parts.insert(0, _section("notes", "To be wary of", lines=told))
-    return sections_page(
+    return Report(
         f"{about.name}, a test collection (goal: {about.goal})",
         _headlines(found, check),
         [part for part in parts if part is not None],

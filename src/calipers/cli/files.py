@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DASH = "-"
 
 #: What a page is not called: whoever does so means -o.
-_NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
+NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
 class NamedPath(click.Path):
@@ -90,7 +90,7 @@ class OutFile(NamedPath):
             self.fail("a page goes to a file; ./- is one of that name", param, ctx)
         if not self._dash and value == DASH:
             self.fail("it goes to a file; ./- is one of that name", param, ctx)
-        if self._page and str(value).lower().endswith(_NO_PAGES):
+        if self._page and str(value).lower().endswith(NO_PAGES):
             self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
         return super().convert(value, param, ctx)
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command
 from calipers.cli.options import text, texts
+from calipers.cli.output import (
+    DATA,
+    format_and_file,
+    format_options,
+    write_document,
+    write_out,
+)
 
 if TYPE_CHECKING:
     from calipers.measures import Definition, Measure
+    from calipers.report.blocks import Block
 
 
 @click.command("measures", cls=Command)
@@ -25,8 +35,13 @@ if TYPE_CHECKING:
     "WORD",
     "Only those whose name, alias, description or source has this word; repeatable.",
 )
+@lambda command: format_options(command, report=False)
 def command(
-    name: str | None, task: str | None, statistic: str | None, words: tuple[str, ...]
+    name: str | None,
+    task: str | None,
+    statistic: str | None,
+    words: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """List the measures, or explain the one called NAME (aliases of other tools work too, and
     words such as "hit rate").
@@ -34,19 +49,45 @@ def command(
     \b
     Example:
       calipers measures --task classification --find calibration
+      calipers measures nDCG --format markdown
     """
-    from calipers.report.columns import folded, width_of
-
-    room = width_of(sys.stdout)
-    if name is None:
-        for line in _listed(task, statistic, words):
-            click.echo("\n".join(folded(line, room)))
-        return
-    if task or statistic or words:
+    kind, path = format_and_file(options, DATA, "the list of measures")
+    if name is not None and (task or statistic or words):
         raise click.UsageError("--task, --statistic and --find choose from the list; NAME is one")
-    for measure in _meant(name):
-        for line in explanation(measure).split("\n"):
-            click.echo("\n".join(folded(line, room)))
+    if name is None:
+        tasks = _chosen(task, statistic, words)
+        rows = [_row(d.example(), each) for each, of in tasks.items() for d in of]
+        lines, blocks = _listed(tasks), _list(tasks)
+    else:
+        meant = _meant(name)
+        rows = [_row(measure, measure.definition.task) for measure in meant]
+        lines = (line for measure in meant for line in explanation(measure).split("\n"))
+        blocks = (block for measure in meant for block in _explained(measure))
+    if kind == "json":
+        write_out(json.dumps(rows, indent=2, ensure_ascii=False), path)
+    elif kind == "csv":
+        from calipers.report.spreadsheets import csv_text
+
+        write_out(csv_text([row | {"aliases": ", ".join(row["aliases"])} for row in rows]), path)
+    elif kind == "table":
+        from calipers.report.columns import folded, width_of
+
+        room = width_of(sys.stdout) if path is None else None
+        write_out("".join(f"{part}\n" for line in lines for part in folded(line, room)), path)
+    else:
+        write_document(blocks, kind, path)
+
+
+def _row(measure: Measure, task: str) -> dict[str, Any]:
+    """A measure as data; an end that there is not is null."""
+    d = measure.definition
+    low, high = (end if math.isfinite(end) else None for end in d.range)
+    return {
+        "measure": str(measure), "task": task, "title": d.title.rstrip(":"),
+        "statistic": d.on.__name__, "low": low, "high": high,
+        "higher_is_better": d.higher_is_better, "aliases": list(d.aliases),
+        "description": d.description, "reference": d.reference,
+    }  # fmt: skip
 
 
 def _meant(name: str) -> list[Measure]:
@@ -61,8 +102,10 @@ def _meant(name: str) -> list[Measure]:
     return found or [parse(name)]
 
 
-def _listed(task: str | None, statistic: str | None, words: tuple[str, ...]) -> Iterator[str]:
-    """The lines of those measures that were asked for, task by task."""
+def _chosen(
+    task: str | None, statistic: str | None, words: tuple[str, ...]
+) -> dict[str, list[Definition]]:
+    """Those measures that were asked for, by task."""
     from calipers.measures import TASKS, definitions
 
     every = list(definitions())
@@ -78,15 +121,30 @@ def _listed(task: str | None, statistic: str | None, words: tuple[str, ...]) -> 
         for each, families in TASKS.items()
         if task in (None, each)
     }
-    shown = [d for of in tasks.values() for d in of]
-    if not shown:
+    if not any(tasks.values()):
         raise click.UsageError("no measure is like that; `calipers measures` lists all")
-    width = max(len(str(d.example())) for d in shown)
+    return {each: of for each, of in tasks.items() if of}
+
+
+def _listed(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[str]:
+    """The lines of the list."""
+    width = max(len(str(d.example())) for of in tasks.values() for d in of)
     for each, of in tasks.items():
-        if of:
-            yield each
-            yield from (f"  {d.example()!s:<{width}}  {d.title.rstrip(':')}" for d in of)
-            yield ""
+        yield each
+        yield from (f"  {d.example()!s:<{width}}  {d.title.rstrip(':')}" for d in of)
+        yield ""
+
+
+def _list(tasks: Mapping[str, Sequence[Definition]]) -> Iterator[Block]:
+    """The list as a document."""
+    from calipers.report.blocks import Heading, Table
+    from calipers.report.tables import KEY, WORDS, Column
+
+    yield Heading("Measures", 1)
+    for each, of in tasks.items():
+        yield Heading(each.capitalize())
+        names = Column("measure", KEY, [str(d.example()) for d in of])
+        yield Table([names, Column("what it is", WORDS, [d.title.rstrip(":") for d in of])])
 
 
 def _known(option: str, given: str | None, there: object) -> None:
@@ -107,22 +165,36 @@ def _has(definition: Definition, word: str) -> bool:
 def explanation(measure: Measure) -> str:
     """Everything that the catalogue knows of a measure."""
     d = measure.definition
-    better = {True: "higher is better", False: "lower is better", None: "neither"}
-    parameters = ", ".join(f"{k}={v!r}" for k, v in measure.values)
     lines = [
         f"{measure}  ({d.family})",
         "",
         *(f"  {line}".rstrip() for line in d.description.splitlines()),
         "",
-        f"  range       {d.range[0]:g} to {d.range[1]:g}, {better[d.higher_is_better]}",
-        f"  statistic   {d.on.__name__}",
+        *(f"  {name:<10}  {text}" for name, text in _facts(measure)),
     ]
-    if parameters:
-        lines.append(f"  parameters  {parameters}")
-    if d.reasons:
-        lines.append("  undefined   " + "; ".join(f"{r}: {why}" for r, why in d.reasons.items()))
-    if d.aliases:
-        lines.append("  aliases     " + ", ".join(d.aliases))
-    if d.reference:
-        lines.append(f"  reference   {d.reference}")
     return "\n".join(lines) + "\n"
+
+
+def _explained(measure: Measure) -> Iterator[Block]:
+    """The same as a document."""
+    from calipers.report.blocks import Heading, Lines, Terms, literal
+
+    d = measure.definition
+    yield Heading(literal(f"{measure} ({d.family})"))
+    for paragraph in d.description.replace("``", "").split("\n\n"):
+        yield Lines([literal(" ".join(paragraph.split()))])
+    yield Terms([(name, literal(text)) for name, text in _facts(measure)])
+
+
+def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
+    d = measure.definition
+    better = {True: "higher is better", False: "lower is better", None: "neither"}
+    yield "range", f"{d.range[0]:g} to {d.range[1]:g}, {better[d.higher_is_better]}"
+    yield "statistic", d.on.__name__
+    found = {
+        "parameters": ", ".join(f"{k}={v!r}" for k, v in measure.values),
+        "undefined": "; ".join(f"{r}: {why}" for r, why in d.reasons.items()),
+        "aliases": ", ".join(d.aliases),
+        "reference": d.reference or "",
+    }
+    yield from ((name, text) for name, text in found.items() if text)

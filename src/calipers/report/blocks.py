@@ -151,6 +151,8 @@ class Fold:
 
     summary: str
     blocks: Sequence[Block]
+    #: Of the heading, where nothing folds.
+    level: int = 2
 
 
 Block = Heading | Lines | Verdict | Findings | Terms | Notes | Table | WideTable | Fold

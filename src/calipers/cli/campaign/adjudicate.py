@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.campaign.shared import DATA, finish, table, written_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import preset, switch, text
 from calipers.cli.output import format_and_file
@@ -15,6 +15,7 @@ from calipers.cli.process import say
 
 if TYPE_CHECKING:
     from calipers.campaign.agreement import Disputed
+    from calipers.report.blocks import Table
 
 
 @click.command("adjudicate", cls=Command)
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 )
 @switch("--all show_all", "List what is decided already, too.")
 @switch("--programs", "Take the grades of programs for those of people.")
-@table_or_json
+@written_options
 def command(
     file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
 ) -> None:
@@ -47,7 +48,7 @@ def command(
       calipers campaign adjudicate digits.campaign -o disputed.json
       calipers campaign adjudicate digits.campaign --decide decided.csv --by eve
     """
-    kind, path = format_and_file(options, ("table", "json"), "the list")
+    kind, path = format_and_file(options, DATA, "the list")
     if (decide is None) != (by is None):
         raise click.UsageError("--decide and --by go together")
     from calipers.campaign import steps
@@ -77,7 +78,7 @@ def _notes(one: Disputed, notes: dict[tuple[str, str, str], str]) -> dict[str, s
     return {name: note for name, note in named if note}
 
 
-def _table(found: list[Disputed], decided: bool) -> str:
+def _table(found: list[Disputed], decided: bool) -> Table:
     head = ["topic", "document", "grades", "apart", "relevant"]
     rows = [
         [

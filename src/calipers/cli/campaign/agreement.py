@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import cell, table
+from calipers.cli.campaign.shared import cell, shown, table
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, switch, texts
@@ -15,6 +15,7 @@ from calipers.cli.output import no_tables_below, print_below, print_tables
 if TYPE_CHECKING:
     from calipers.campaign.agreement import Grades
     from calipers.campaign.store import Campaign
+    from calipers.report.blocks import Table
 
 
 @click.command("agreement", cls=Command)
@@ -102,7 +103,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
 
     again = agreement.self_agreement(grades, steps.grades_of(campaign, programs=True, again=True))
     if again:
-        print_below(
+        _below(
             "Documents that assessors judged twice",
             table(
                 ("assessor", "graded alike", "low", "high", "documents"),
@@ -112,7 +113,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     rankings, _ = steps.rankings_of(campaign)
     final, measures = steps.final_of(campaign), steps.ordering_measures(campaign).names
     each = agreement.by_each(grades, final, rankings, measures=measures, level=level)
-    print_below(
+    _below(
         "Order of systems by each assessor",
         table(
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
@@ -124,7 +125,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
         ),
     )
     swapped = agreement.swapped_orders(grades, final, rankings, measures=measures, level=level)
-    print_below(
+    _below(
         "Order with assessors drawn by topic",
         table(
             ("measure", "tau", "low", "high", "tau_AP", "orders", "pairs turned"),
@@ -135,3 +136,8 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             ],
         ),
     )  # fmt: skip
+
+
+def _below(name: str, of: Table) -> None:
+    """A table below the result."""
+    print_below(name, shown(of))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.campaign.shared import DATA, finish, table, written_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import preset, switch, texts
 from calipers.cli.output import format_and_file
@@ -31,7 +31,7 @@ from calipers.cli.process import say
 )
 @switch("--replace", "Assign anew.")
 @switch("--dry-run", "Only say who would judge what.")
-@table_or_json
+@written_options
 def command(
     file: str,
     twice: tuple[str, ...],
@@ -49,7 +49,7 @@ def command(
       calipers campaign assign digits.campaign --overlap 3
       calipers campaign assign digits.campaign --twice 104 --conflict ann=107 --dry-run
     """
-    kind, path = format_and_file(options, ("table", "json"), "the assignment")
+    kind, path = format_and_file(options, DATA, "the assignment")
     if overlap and twice:
         raise click.UsageError("--overlap chooses topics, and --twice names them; give one")
     apart = _conflicts(conflicts)

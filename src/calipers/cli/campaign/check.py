@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.campaign.shared import (
+    DATA,
     Depth,
     finish,
     measure_option,
     rule_option,
     table,
-    table_or_json,
+    written_options,
 )
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import SHARE, preset, text
 from calipers.cli.output import format_and_file
+
+if TYPE_CHECKING:
+    from calipers.report.blocks import Table
 
 
 @click.command("check", cls=Command)
@@ -34,7 +38,7 @@ from calipers.cli.output import format_and_file
 @preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
 @preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
 @preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
-@table_or_json
+@written_options
 def command(file: str, **options: Any) -> None:
     """Say whether the collection is good enough.
 
@@ -50,7 +54,7 @@ def command(file: str, **options: Any) -> None:
     Example:
       calipers campaign check digits.campaign -m nDCG@10 -m AP
     """
-    kind, path = format_and_file(options, ("table", "json"), "the check")
+    kind, path = format_and_file(options, DATA, "the check")
     from calipers.campaign.checking import checked_campaign
     from calipers.campaign.store import Campaign
 
@@ -59,7 +63,7 @@ def command(file: str, **options: Any) -> None:
     finish(asdict(found), list(_lines(found)), kind, path)
 
 
-def _lines(found: Any) -> Iterator[str]:
+def _lines(found: Any) -> Iterator[str | Table]:
     yield f"{found.judged} judged documents of {found.topics} topics, {found.relevant} relevant"
     yield from found.warnings
     yield from ("", "Without what only one participant found:", "")

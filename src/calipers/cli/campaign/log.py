@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.campaign.shared import finish, table
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text
 from calipers.cli.output import format_and_file, format_options, write_out
+
+if TYPE_CHECKING:
+    from calipers.report.blocks import Table
 
 _DATA = ("json", "csv", "parquet")
 
@@ -38,41 +42,32 @@ def command(
 
     with Campaign.open(file, readonly=True) as campaign:
         done = history(campaign, assessor=assessor, topic=topic, document=document)
-    if kind == "table":
-        write_out(_table(done), path)
-        return
     rows = [one._asdict() for one in done]
-    if kind == "json":
-        import json
-
-        write_out(json.dumps(rows, indent=2, ensure_ascii=False), path)
-    elif kind == "csv":
+    if kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
         write_out(csv_text(rows, Done._fields), path)
-    else:
+    elif kind == "parquet":
         from calipers.campaign.tidy import table_of, written
 
         write_out(written(table_of(Done._fields, rows), "log.parquet"), path)
+    else:
+        finish(rows, [_table(done) if done else "nothing yet"], kind, path)
 
 
-def _table(done: Any) -> str:
-    from calipers.report.columns import aligned
-
-    if not done:
-        return "nothing yet"
+def _table(done: Any) -> Table:
     head = "event", "time", "assessor", "topic", "document", "what", "before", "after", "note"
     rows = [
         [
-            str(one.event),
+            one.event,
             one.time[:19],
             one.assessor,
             one.topic,
             one.document if one.other is None else f"{one.document} / {one.other}",
             f"{one.what}{' again' * one.again}",
-            *("" if grade is None else str(grade) for grade in (one.before, one.after)),
+            *("" if grade is None else grade for grade in (one.before, one.after)),
             " ".join((one.note or "").split())[:40],
         ]
         for one in done
     ]
-    return aligned(head, rows)
+    return table(head, rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import Depth, finish, table, table_or_json
+from calipers.cli.campaign.shared import DATA, Depth, finish, table, written_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, number, preset, switch, text
 from calipers.cli.output import format_and_file
@@ -16,6 +16,7 @@ from calipers.cli.process import say
 if TYPE_CHECKING:
     from calipers.campaign.steps import Added
     from calipers.campaign.store import Campaign
+    from calipers.report.blocks import Table
 
 #: Depths whose pools are counted.
 _STEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
@@ -65,7 +66,7 @@ ORDERS = (
 @preset("--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1))
 @switch("--replace", "Forget the pools so far, as long as nothing is judged.")
 @switch("--dry-run", "Only say what would be pooled.")
-@table_or_json
+@written_options
 def command(file: str, **options: Any) -> None:
     """Choose the documents to judge: for each topic the union of what runs retrieved.
 
@@ -79,7 +80,7 @@ def command(file: str, **options: Any) -> None:
       calipers campaign pool digits.campaign --take 100 --by rbp
       calipers campaign pool digits.campaign --depth 50 --order max-mean --most 100
     """
-    kind, path = format_and_file(options, ("table", "json"), "the pool")
+    kind, path = format_and_file(options, DATA, "the pool")
     if options["take"] and options["depth"]:
         raise click.UsageError("--depth and --take are two ways of pooling; give one")
     from calipers.campaign import pooling, steps
@@ -147,7 +148,7 @@ def told(campaign: Campaign, added: Added, settings: dict[str, Any]) -> dict[str
     }  # fmt: skip
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
+def lines(found: dict[str, Any]) -> Iterator[str | Table]:
     """The same as tables."""
     for name, head in (
         ("topics", ("topic", "documents", "new", "pooled")),

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from calipers.cli.campaign.shared import measure_option
-from calipers.cli.files import Command, InFile, OutFile
+from calipers.cli.files import NO_PAGES, Command, InFile, OutFile
 from calipers.cli.options import SHARE, preset, switch
-from calipers.cli.output import show_page, write_out
+from calipers.cli.output import Format, show_page, write_document, write_out
 from calipers.cli.process import say
+from calipers.report import writers
 
 
 @click.command("report", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("page", metavar="FILE.html", type=OutFile(page=True))
+@click.argument("page", metavar="FILE.html", type=OutFile(dash=False))
 @measure_option
 @preset("--level", 0.95, "Level of intervals and tests.", type=SHARE)
 @preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
 @preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@click.option(
+    "--format",
+    "format_",
+    type=Format(()),
+    help="Format of the document; by the suffix of the file, else an HTML page.",
+)
 @switch("--open opens", "Open the page in the browser.")
 def command(
     file: str,
@@ -26,9 +35,11 @@ def command(
     level: float,
     draws: int,
     seed: int,
+    format_: str | None,
     opens: bool,
 ) -> None:
-    """Write the page of a campaign: one HTML file that needs no network.
+    """Write the page of a campaign: one HTML file that needs no network; or the same as a document,
+    such as Markdown or Typst, with the numbers of its charts.
 
     It has what participants and their systems score, with recall-precision graphs, the topics, how
     the pool grows and who brings what, how far judging is, how far assessors agree, and whether the
@@ -38,13 +49,23 @@ def command(
     Examples:
       calipers campaign report digits.campaign digits.html
       calipers campaign report inex.campaign inex.html -m AP -m P@10
+      calipers campaign report inex.campaign inex.md
     """
+    suffix = Path(page).suffix.lower()
+    kind = format_ or writers.of_suffix(suffix)
+    if kind is None and page.lower().endswith(NO_PAGES):
+        raise click.UsageError(f"{page!r} is no name of an HTML page, or of a document")
+    if opens and kind is not None:
+        raise click.UsageError("--open goes with an HTML page")
     from calipers.campaign import report
     from calipers.campaign.store import Campaign
 
+    asked = {"measures": measures, "level": level, "draws": draws, "seed": seed}
     with Campaign.open(file, readonly=True) as campaign:
-        made = report.page(campaign, measures=measures, level=level, draws=draws, seed=seed)
-    write_out(made, page)
+        if kind is None:
+            write_out(report.page(campaign, **asked), page)
+        else:
+            write_document(report.document(campaign, **asked), kind, page)
     say(f"wrote {page}")
     if opens:
         show_page(page)

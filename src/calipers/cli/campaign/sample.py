@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.campaign.shared import DATA, finish, table, written_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import preset, switch, texts
 from calipers.cli.output import format_and_file
@@ -26,7 +26,7 @@ from calipers.cli.process import say
 @preset("--seed", 0, "The same seed draws the same documents.", type=click.IntRange(0, 2**31 - 1))
 @switch("--replace", "Forget the pools so far, as long as nothing is judged.")
 @switch("--dry-run", "Only say how many documents would be judged.")
-@table_or_json
+@written_options
 def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     """Choose a sample to judge: strata by the best rank that a run gives a document, and of each so
     many documents at random.
@@ -40,7 +40,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     Example:
       calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
     """
-    kind, path = format_and_file(options, ("table", "json"), "the sample")
+    kind, path = format_and_file(options, DATA, "the sample")
     depths, numbers = _asked(strata)
     from calipers.campaign import sampling, steps
     from calipers.campaign.pooling import Pooled

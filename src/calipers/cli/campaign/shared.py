@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.options import MOST, choice, texts
-from calipers.cli.output import format_options, write_out
+from calipers.cli.output import format_options, write_document, write_out
 
+if TYPE_CHECKING:
+    from calipers.report.blocks import Block, Table
+
+#: What results are besides documents.
 DATA = ("json",)
 
 #: The names of ``campaign.settled.RULES``; the first is the default of all commands.
@@ -51,15 +55,32 @@ class Depth(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{error.message.rstrip('.')}; or all.", param, ctx)
 
 
-def table_or_json(command: Any) -> Any:
-    """Options of a result that is a table or JSON."""
+def written_options(command: Any) -> Any:
+    """Options of a result that is a document or JSON."""
     return format_options(command, DATA, report=False)
 
 
-def finish(found: Any, lines: Sequence[str], kind: str, path: str | None) -> None:
-    """Write a result."""
-    made = json.dumps(_plain(found), indent=2, ensure_ascii=False) if kind == "json" else None
-    write_out("\n".join(lines) if made is None else made, path)
+def finish(found: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
+    """Write a result: data, or lines and tables, which a line that ends in a colon is the heading
+    of."""
+    if kind == "json":
+        write_out(json.dumps(_plain(found), indent=2, ensure_ascii=False), path)
+    elif kind == "table":
+        write_out("\n".join(one if isinstance(one, str) else shown(one) for one in lines), path)
+    else:
+        write_document(_blocks(lines), kind, path)
+
+
+def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
+    from calipers.report.blocks import Heading, Lines, literal
+
+    for one in filter(None, lines):
+        if not isinstance(one, str):
+            yield one
+        elif one.endswith(":"):
+            yield Heading(literal(one.removesuffix(":")))
+        else:
+            yield Lines([literal(one)])
 
 
 def _plain(value: Any) -> Any:
@@ -71,15 +92,28 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table as wide as the terminal."""
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """A table, whose columns of numbers stand to the right."""
+    from calipers.report.blocks import Table
+    from calipers.report.names import visible
+    from calipers.report.tables import KEY, NUMBER, WORDS, Column
+
+    cells = [[visible(cell(one)) for one in row] for row in rows]
+    kinds = [
+        NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
+        for k in range(1, len(head))
+    ]
+    columns = [[row[k] for row in cells] for k in range(len(head))]
+    return Table(list(map(Column, head, [KEY, *kinds], columns)), plain=True)
+
+
+def shown(of: Table) -> str:
+    """A table as text, as wide as the terminal."""
     import sys
 
     from calipers.report.columns import aligned, width_of
-    from calipers.report.names import visible
 
-    cells = [[visible(cell(one)) for one in row] for row in rows]
-    return aligned(head, cells, width_of(sys.stdout))
+    return aligned([column.name for column in of.columns], of.rows, width_of(sys.stdout))
 
 
 def cell(value: Any) -> str:

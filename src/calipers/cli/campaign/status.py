@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.campaign.shared import DATA, finish, table, written_options
 from calipers.cli.files import Command, InFile
-from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.output import format_and_file
 
 if TYPE_CHECKING:
     from calipers.campaign.status import Status
-
-_DATA = ("json",)
+    from calipers.report.blocks import Table
 
 
 @click.command("status", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@lambda command: format_options(command, _DATA, report=False)
+@written_options
 def command(file: str, **options: Any) -> None:
     """Say what a campaign has, and how far judging is, by assessor and by topic.
 
@@ -29,23 +28,20 @@ def command(file: str, **options: Any) -> None:
     Example:
       calipers campaign status digits.campaign
     """
-    kind, path = format_and_file(options, _DATA, "the status")
+    kind, path = format_and_file(options, DATA, "the status")
     from calipers.campaign.status import status
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
         found = status(campaign)
-    if kind == "json":
-        write_out(json.dumps(found.to_dict(), indent=2, ensure_ascii=False), path)
-    else:
-        write_out("\n".join(_lines(found)), path)
+    finish(found.to_dict(), list(_lines(found)), kind, path)
 
 
-def _lines(found: Status) -> Iterator[str]:
-    from calipers.report.columns import aligned
+def _lines(found: Status) -> Iterator[str | Table]:
+    from calipers.report.names import visible
     from calipers.report.numbers import count
 
-    yield f"{found.name} (goal: {found.goal})"
+    yield f"{visible(found.name)} (goal: {visible(found.goal)})"
     yield ", ".join(
         [
             count(found.topics, "topics"),
@@ -60,14 +56,14 @@ def _lines(found: Status) -> Iterator[str]:
     if found.by_assessor:
         head = "assessor", "kind", "topics", "to judge", "judged", "skipped", "minutes", "last"
         rows = [
-            [of.assessor, _kind(of.kind, of.role), *map(str, of[3:8]), (of.last or "")[:16]]
+            [of.assessor, _kind(of.kind, of.role), *of[3:7], str(of[7]), (of.last or "")[:16]]
             for of in found.by_assessor
         ]
-        yield from ("", aligned(head, rows))
+        yield from ("", table(head, rows))
     if found.by_topic:
         head = "topic", "assessors", "pooled", "to judge", "judged", "twice", "relevant", "disputed"
-        rows = [[of.topic, *map(str, of[2:])] for of in found.by_topic]
-        yield from ("", aligned(head, rows))
+        rows = [[of.topic, *of[2:]] for of in found.by_topic]
+        yield from ("", table(head, rows))
 
 
 def _kind(kind: str, role: str) -> str:

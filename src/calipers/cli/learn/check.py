@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import SHARE, choice, preset, text
+from calipers.cli.options import SHARE, preset, text
+from calipers.cli.output import format_and_file, format_options, write_document, write_out
 from calipers.cli.process import EXIT_UNMET
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
+
+if TYPE_CHECKING:
+    from calipers.learning.checks import SplitCheck
+    from calipers.report.blocks import Block
 
 
 @click.command("check", cls=Command)
@@ -22,7 +28,7 @@ from calipers.cli.wording import as_options
 @text("--features", "COL,…", "The features: unless given, all other columns.")
 @text("--group", "COL", "Column of what rows come from (users, patients).")
 @text("--time", "COL", "Column of when rows are from.")
-@choice("--format kind", ["table", "json"], "How it is shown.")
+@lambda command: format_options(command, ("json",), report=False)
 @preset("--seed", 0, "Seed of the division and of fits.", type=click.IntRange(0, 2**31 - 1))
 def command(table: str, **options: Any) -> None:
     """Look for what makes a test score too good: copies of test rows among those trained on, groups
@@ -37,6 +43,7 @@ def command(table: str, **options: Any) -> None:
       calipers learn check patients.csv --truth progression --part part
       calipers learn check clicks.parquet --truth clicked --group user --test 0.2
     """
+    kind, path = format_and_file(options, ("json",), "what was found")
     from calipers.data.tables import column, located
     from calipers.learning.checks import check_split
     from calipers.learning.parts import split
@@ -64,6 +71,23 @@ def command(table: str, **options: Any) -> None:
             time=given["time"],
             seed=options["seed"],
         )
-    click.echo(json.dumps(found.to_dict(), indent=2) if options["kind"] == "json" else str(found))
+    if kind == "json":
+        write_out(json.dumps(found.to_dict(), indent=2), path)
+    elif kind == "table":
+        write_out(str(found), path)
+    else:
+        write_document(_document(found), kind, path)
     if found:
         raise SystemExit(EXIT_UNMET)
+
+
+def _document(found: SplitCheck) -> Iterator[Block]:
+    """What was found, what was looked for, and what could not be."""
+    from calipers.report.blocks import Findings, Heading, Lines, Notes, literal
+    from calipers.report.rows import call_of
+
+    yield Heading("Check of a split", 1)
+    said = [(call_of(one).strip(), literal(one.sentence)) for one in found.findings]
+    yield Findings(said) if said else Lines(["Nothing was found."])
+    yield Lines([literal(f"Looked for {', '.join(found.checked)}.")])
+    yield Notes(list(map(literal, found.notes)))

@@ -94,9 +94,10 @@ class Writer(ABC):
         shown = self.bold(value) if best else value
         return f"{shown} ({marks})" if marks else shown
 
-    def fold(self, summary: str, lines: Sequence[str]) -> Iterable[str]:
-        """The lines of what is shown to those who ask for it."""
-        return (*self.heading(summary, 2), "", *lines[:-1])
+    def fold(self, summary: str, lines: Sequence[str], level: int) -> Iterable[str]:
+        """The lines of what is shown to those who ask for it, under a heading of that level where
+        nothing folds."""
+        return (*self.heading(summary, level), "", *lines[:-1])
 
     # --- Documents ------------------------------------------------------------------------------
 
@@ -132,7 +133,8 @@ class Writer(ABC):
             case WideTable():
                 return self.of_wide(block)
             case Fold():
-                return self.fold(self.sentence(block.summary), list(self._all(block.blocks)))
+                inner = list(self._all(block.blocks))
+                return self.fold(self.sentence(block.summary), inner, block.level)
 
     def _lines(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
         return self._written(list(map(self.sentence, items)), listed=listed)

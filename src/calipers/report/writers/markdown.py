@@ -62,5 +62,5 @@ class Markdown(Writer):
         shown = self.bold(value) if best else value
         return f"{shown}<sup>{marks}</sup>" if marks else shown
 
-    def fold(self, summary: str, lines: Sequence[str]) -> Iterator[str]:
+    def fold(self, summary: str, lines: Sequence[str], level: int) -> Iterator[str]:
         yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>")
