@@ -78,7 +78,7 @@ def command(
         write_document(blocks, kind, path)
 
 
-def _row(measure: Measure, task: str) -> dict[str, Any]:
+def _row(measure: Measure, task: str | None) -> dict[str, Any]:
     """A measure as data; an end that there is not is null."""
     d = measure.definition
     low, high = (end if math.isfinite(end) else None for end in d.range)

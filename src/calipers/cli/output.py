@@ -19,8 +19,6 @@ from calipers.cli.process import say
 from calipers.report import writers
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from calipers.report.blocks import Block
     from calipers.results import Comparison, Evaluation
 
@@ -51,22 +49,24 @@ class Format(click.Choice):  # type: ignore[type-arg]
         self.data = tuple(data)
         super().__init__(formats(data, everywhere=False))
 
-    def _everywhere(self) -> Self:
+    def _look_everywhere(self) -> None:
         self.choices = formats(self.data)
-        return self
 
     def convert(self, value: Any, *where: Any) -> Any:
         """The format."""
-        of = self if value in self.choices else self._everywhere()
-        return super(Format, of).convert(value, *where)
+        if value not in self.choices:
+            self._look_everywhere()
+        return super().convert(value, *where)
 
     def get_metavar(self, *where: Any, **named: Any) -> str | None:
         """What the help lists."""
-        return super(Format, self._everywhere()).get_metavar(*where, **named)
+        self._look_everywhere()
+        return super().get_metavar(*where, **named)
 
     def shell_complete(self, *where: Any) -> Any:
         """What the TAB key offers."""
-        return super(Format, self._everywhere()).shell_complete(*where)
+        self._look_everywhere()
+        return super().shell_complete(*where)
 
 
 def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool = True) -> Command:

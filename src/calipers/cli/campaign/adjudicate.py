@@ -65,6 +65,7 @@ def command(
         found = disputed(grades, decided, apart=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]
+    lines: list[str | Table]
     lines = [_table(found, show_all), "", f"{count(len(found), 'documents')} to decide"]
     if show_all:
         open_ones = sum(one.decided is None for one in found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import preset, switch, texts
 from calipers.cli.output import format_and_file
 from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.report.blocks import Table
 
 
 @click.command("assign", cls=Command)
@@ -67,7 +70,7 @@ def command(
             **options,
         )
     judges = found.judges
-    lines = [
+    lines: list[str | Table] = [
         table(("topic", "assessors"), [(t, ", ".join(of)) for t, of in found.topics.items()]),
         "",
         table(

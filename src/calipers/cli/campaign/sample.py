@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import preset, switch, texts
 from calipers.cli.output import format_and_file
 from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.report.blocks import Table
 
 
 @click.command("sample", cls=Command)
@@ -74,7 +77,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         for topic, of_topic in sample.topics.items() for name, of in of_topic.items()
     ]  # fmt: skip
     head = "topic", "stratum", "documents", "drawn", "inclusion"
-    lines = [table(head, [[row[column] for column in head] for row in rows]), ""]
+    lines: list[str | Table] = [table(head, [[row[column] for column in head] for row in rows]), ""]
     total, drawn = (sum(int(row[of]) for row in rows) for of in ("documents", "drawn"))
     lines.append(f"{total} documents pooled, {drawn} drawn to be judged")
     finish({"settings": settings, "strata": rows}, lines, kind, path)

@@ -74,9 +74,11 @@ def finish(found: Any, lines: Sequence[str | Table], kind: str, path: str | None
 def _blocks(lines: Sequence[str | Table]) -> Iterator[Block]:
     from calipers.report.blocks import Heading, Lines, literal
 
-    for one in filter(None, lines):
+    for one in lines:
         if not isinstance(one, str):
             yield one
+        elif not one:
+            continue
         elif one.endswith(":"):
             yield Heading(literal(one.removesuffix(":")))
         else:

@@ -34,10 +34,8 @@ class Writer(ABC):
 
     Examples
     --------
-    A format of one class, for as long as a program runs:
-
     >>> import calipers as cal
-    >>> from calipers.report.writers import register
+    >>> from calipers.report.documents import Look, document
     >>> from calipers.report.writers.base import Writer
     >>> class Tabs(Writer):
     ...     name, suffixes = "tabs", (".tabs",)
@@ -45,9 +43,9 @@ class Writer(ABC):
     ...     def heading(self, text, level): yield text.upper()
     ...     def lines(self, items, listed): yield from items
     ...     def table(self, head, rows, right): yield from map("\\t".join, (head, *rows))
-    >>> register(Tabs())
-    >>> print(cal.regression([1, 2, 4], [1, 2, 3]).to_format("tabs").splitlines()[0])
-    REGRESSION: SYSTEM, 8 MEASURES
+    >>> ev = cal.regression([1, 2, 4], [1, 2, 3], measures=["MAE"])
+    >>> print(Tabs().write(document(ev, Look(Tabs.medium))).splitlines()[0])
+    REGRESSION: SYSTEM, 1 MEASURE
     """
 
     #: How the format is asked for, and the suffixes of its files.

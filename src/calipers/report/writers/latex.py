@@ -73,7 +73,7 @@ class LaTeX(Writer):
         caption = self.sentence(" ".join(block.caption))
         yield from (head, *rows[:2], *_caption(caption), *rows[2:])
 
-    def of_wide(self, block: WideTable) -> Iterable[str]:
+    def of_wide(self, block: WideTable) -> Iterator[str]:
         made = block.made
         rows = [
             [self.escape(name), *map(_cell, cells)]
