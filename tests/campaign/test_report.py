@@ -109,3 +109,18 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     made = CliRunner().invoke(cli, ["campaign", "report", str(path), str(page)])
     assert made.exception is None
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_command_writes_documents_and_so_does_status(tmp_path: Path) -> None:
+    path = tmp_path / "c.campaign"
+    cal.Campaign.create(path, name="a *b*").close()
+    for name, begins in (("c.md", "## a \\*b\\*, a test"), ("c.typ", "= a \\*b\\*, a test")):
+        made = CliRunner().invoke(cli, ["campaign", "report", str(path), str(tmp_path / name)])
+        assert made.exception is None
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+    for name in ("c.json", "c.pdf"):
+        made = CliRunner().invoke(cli, ["campaign", "report", str(path), str(tmp_path / name)])
+        assert made.exit_code == 2
+        assert "is no name of an HTML page, or of a document" in made.output
+    made = CliRunner().invoke(cli, ["campaign", "status", str(path), "--format", "typst"])
+    assert made.stdout.startswith("a \\*b\\* (goal: ")

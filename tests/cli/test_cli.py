@@ -118,6 +118,17 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
     assert "did you mean recall" in done.stderr
 
 
+def test_measures_in_every_format(folder: Path) -> None:
+    [row] = json.loads(calipers(folder, "measures", "log-loss", "--format", "json").stdout)
+    assert (row["measure"], row["low"], row["high"]) == ("log-loss", 0, None)
+    assert row["higher_is_better"] is False
+    listed = calipers(folder, "measures", "--task", "regression", "--format", "markdown").stdout
+    assert "| RMSE | Root mean squared error" in listed
+    explained = calipers(folder, "measures", "RMSE", "--format", "org").stdout
+    assert "** RMSE" in explained
+    assert "- *range*: 0 to inf, lower is better" in explained
+
+
 def test_the_demo_evaluates_its_cases_and_writes_a_page_of_each(tmp_path: Path) -> None:
     done = calipers(tmp_path, "demo", "-o", "out")
     for name, figure in (
