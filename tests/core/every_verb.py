@@ -281,7 +281,7 @@ def until_signal(*names: str) -> None:
         over = threading.Event()
 
         def press(pressed: list[float] = pressed, over: threading.Event = over) -> None:
-            time.sleep(0.3)
+            time.sleep(0.15)
             while not over.is_set():  # what is raised in a weak reference's callback, Python drops
                 pressed.append(time.monotonic())
                 os.kill(os.getpid(), signal.SIGINT)

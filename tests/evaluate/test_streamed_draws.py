@@ -31,8 +31,7 @@ def table() -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("cells", [400, 4096])
-@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize(("weight", "cells"), [(None, 4096), ("w", 400)])
 def test_intervals_are_those_of_drawn_rows(
     table: pa.Table, weight: str | None, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

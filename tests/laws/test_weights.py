@@ -228,12 +228,11 @@ def test_equal_weights_are_none(name: str, part: str) -> None:
 
 @pytest.mark.parametrize(("name", "interval", "part"), CASES)
 def test_scaled_weights_say_the_same(name: str, interval: str, part: str) -> None:
-    before = _compared(_made(name, interval, part, 1.0, False))
-    for scale in (1000.0, 1e-3):
-        after = _compared(_made(name, interval, part, scale, False))
-        assert after.keys() == before.keys()
-        apart = {path: (a, after[path]) for path, a in before.items() if not _same(a, after[path])}
-        assert not apart
+    before = _compared(_made(name, interval, part, 1e-3, False))
+    after = _compared(_made(name, interval, part, 1000.0, False))
+    assert after.keys() == before.keys()
+    apart = {path: (a, after[path]) for path, a in before.items() if not _same(a, after[path])}
+    assert not apart
 
 
 STREAMED: dict[str, tuple[Any, dict[str, Any]]] = {
