@@ -32,12 +32,15 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork, no
 
 
 def run(*arguments: str, threads: str | None = None) -> str:
-    environment = {"RAYON_NUM_THREADS": threads} if threads else {}
+    # With as many threads of linear algebra as users have (tests/conftest.py asks for one).
+    one_thread = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    environment = {k: v for k, v in os.environ.items() if k not in one_thread}
+    environment |= {"RAYON_NUM_THREADS": threads} if threads else {}
     # A fork of a process with threads is what is tested; Python 3.12 warns of it.
     warnings = ("-W", "error", "-W", "ignore:This process:DeprecationWarning")
     ran = subprocess.run(
         [sys.executable, *warnings, str(HERE / "every_verb.py"), *arguments],
-        env={**os.environ, **environment},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=150,

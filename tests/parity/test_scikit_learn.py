@@ -114,10 +114,10 @@ def of_matrix(
 
 
 def test_measures_of_counts() -> None:
-    """200 random cases, a third each without weights, with real and with whole ones."""
+    """100 random cases, a third each without weights, with real and with whole ones."""
     generator = np.random.default_rng(20)
     compared = undefined = 0
-    for case in range(200):
+    for case in range(100):
         truth, predicted, _, weight = random_binary(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, weight=weight)
         for name, (expected, defined) in of_matrix(truth, predicted, weight).items():
@@ -128,8 +128,8 @@ def test_measures_of_counts() -> None:
             else:
                 assert np.isnan(value), (case, name)
                 undefined += 1
-    assert compared > 3_500
-    assert undefined > 600
+    assert compared > 1_680
+    assert undefined > 288
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_an_empty_margin_is_undefined_where_scikit_learn_has_a_number(name: str)
 
 
 def test_areas() -> None:
-    """800 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
+    """400 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
     generator = np.random.default_rng(21)
     compared = undefined = 0
-    for case in range(800):
+    for case in range(400):
         truth, _, score, weight = random_binary(generator, case)
         table = ScoreTable.from_rows(truth.astype(bool), score, weight)
         auc, ap = (float(parse(name, "scores").apply(table)) for name in ("AUC", "AP"))
@@ -166,15 +166,15 @@ def test_areas() -> None:
         else:
             assert np.isnan(ap)
             undefined += 1
-    assert compared > 800
-    assert undefined > 300
+    assert compared > 384
+    assert undefined > 144
 
 
 def test_curves() -> None:
-    """300 random cases: every point of the ROC curve and of the precision-recall curve."""
+    """150 random cases: every point of the ROC curve and of the precision-recall curve."""
     generator = np.random.default_rng(22)
     compared = 0
-    for case in range(300):
+    for case in range(150):
         truth, _, score, weight = random_binary(generator, case)
         if len(set(truth)) < 2:
             continue
@@ -192,14 +192,14 @@ def test_curves() -> None:
             parse("recall", "counts").apply(steps)[1:], recall[:-1][::-1], rtol=1e-12, atol=1e-12
         )
         compared += 1
-    assert compared > 130
+    assert compared > 63
 
 
 def test_the_lower_trapezoid() -> None:
-    """400 random cases without ties: scikit-learn's curve, integrated by trapezoids from the
+    """200 random cases without ties: scikit-learn's curve, integrated by trapezoids from the
     lower precision of each vertical drop (Boyd, Eng and Page 2013)."""
     generator = np.random.default_rng(23)
-    for case in range(400):
+    for case in range(200):
         n = int(generator.integers(2, 40))
         truth = generator.random(n) < 0.4
         truth[0] = True
@@ -217,9 +217,9 @@ def test_the_lower_trapezoid() -> None:
 
 
 def test_losses_of_probabilities() -> None:
-    """400 random cases: log loss and Brier score."""
+    """200 random cases: log loss and Brier score."""
     generator = np.random.default_rng(24)
-    for case in range(400):
+    for case in range(200):
         n = int(generator.integers(1, 40))
         truth = generator.integers(0, 2, n)
         probability = generator.uniform(1e-6, 1 - 1e-6, n)
@@ -246,7 +246,7 @@ def test_losses_of_probabilities() -> None:
 def test_errors_of_numbers() -> None:
     """3,000 columns of predictions: RMSE, MSE and MAE, half of them weighted."""
     generator = np.random.default_rng(25)
-    for case in range(60):
+    for case in range(30):
         n = int(generator.integers(1, 60))
         truth = generator.normal(0, 10.0 ** generator.integers(-3, 6), (n, 50))
         predicted = truth + generator.standard_cauchy((n, 50))
@@ -273,7 +273,7 @@ def test_errors_of_numbers() -> None:
 def test_calling_a_measure_with_arrays() -> None:
     """The same numbers straight from arrays: 100 cases."""
     generator = np.random.default_rng(26)
-    for _ in range(100):
+    for _ in range(50):
         n = int(generator.integers(4, 30))
         truth = np.r_[0, 1, generator.integers(0, 2, n - 2)]
         probability = generator.uniform(0.01, 0.99, n)
@@ -308,14 +308,14 @@ def random_classes(
 
 
 def test_averages_over_classes() -> None:
-    """150 random cases: macro, micro and weighted averages, and every class against the rest.
+    """75 random cases: macro, micro and weighted averages, and every class against the rest.
 
     A class that occurs without a value is 0 there and makes the mean undefined here; a class that
     does not occur counts for neither, unless it is named there.
     """
     generator = np.random.default_rng(27)
     compared = undefined = 0
-    for case in range(150):
+    for case in range(75):
         truth, predicted, weight, k = random_classes(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, [f"c{i}" for i in range(k)], weight)
         options: dict[str, Any] = {"sample_weight": weight, "zero_division": np.nan}
@@ -352,15 +352,15 @@ def test_averages_over_classes() -> None:
                 if not np.isnan(value):
                     assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
                     compared += 1
-    assert compared > 1_250
-    assert undefined > 50
+    assert compared > 600
+    assert undefined > 24
 
 
 def test_measures_of_several_classes() -> None:
-    """200 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
+    """100 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
     generator = np.random.default_rng(28)
     compared = 0
-    for case in range(200):
+    for case in range(100):
         truth, predicted, weight, k = random_classes(generator, case)
         if len(set(truth)) == 1:
             continue
@@ -389,16 +389,16 @@ def test_measures_of_several_classes() -> None:
                     value = float(parse(name, "counts").apply(held))
                     assert value == pytest.approx(theirs, **CLOSE), (case, name)
                 compared += 1
-    assert compared > 1_000
+    assert compared > 480
 
 
 @pytest.mark.parametrize(("undefined", "value"), [("zero", 0.0), ("one", 1.0)])
 def test_values_by_agreement(undefined: str, value: float) -> None:
-    """50 random cases, small enough that classes lack a value: zero_division. Of classes that do
+    """25 random cases, small enough that classes lack a value: zero_division. Of classes that do
     not occur scikit-learn is not told."""
     generator = np.random.default_rng(31)
     stood = 0
-    for case in range(50):
+    for case in range(25):
         truth, predicted, weight, _ = random_classes(generator, case)
         predicted = np.where(predicted == truth[0], truth[-1], predicted)  # one is never predicted
         occurring = np.union1d(truth, predicted)
@@ -420,15 +420,15 @@ def test_values_by_agreement(undefined: str, value: float) -> None:
         theirs = metrics.precision_score(truth, predicted, average=None, **options)
         assert [ev[name].value for name in each] == pytest.approx(list(theirs), **CLOSE)
         stood += sum(bool(ev[name].undefined) for name in each)
-    assert stood > 15
+    assert stood > 7
 
 
 def test_averages_of_areas_over_classes() -> None:
-    """60 random cases: one against the rest, one against one, and all pooled; with whole weights
+    """30 random cases: one against the rest, one against one, and all pooled; with whole weights
     scikit-learn, which takes none for pairs, is given the rows as often."""
     generator = np.random.default_rng(30)
     compared = 0
-    for case in range(60):
+    for case in range(30):
         truth, _, weight, k = random_classes(generator, case)
         score = generator.dirichlet(np.ones(k), len(truth)) + np.eye(k)[truth] * (case % 2)
         score = np.round(score / score.sum(axis=1, keepdims=True) * 16) / 16
@@ -451,13 +451,13 @@ def test_averages_of_areas_over_classes() -> None:
         theirs = metrics.roc_auc_score(one_hot, score.ravel(), sample_weight=np.repeat(often, k))
         assert ev["micro-AUC"].value == pytest.approx(theirs, **CLOSE), case
         compared += 1
-    assert compared > 20
+    assert compared > 10
 
 
 def test_tables_of_confusion() -> None:
-    """100 random cases: counts and all normalisations; a share of nothing is 0 there, none here."""
+    """50 random cases: counts and all normalisations; a share of nothing is 0 there, none here."""
     generator = np.random.default_rng(29)
-    for case in range(100):
+    for case in range(50):
         truth, predicted, weight, k = random_classes(generator, case)
         ev = cal.classification(
             truth, predicted, labels=range(k), weight=weight, measures="accuracy", interval="none"
@@ -502,9 +502,9 @@ def test_the_report_of_classes() -> None:
 
 
 def test_probabilities_of_several_classes() -> None:
-    """100 random cases: log loss, Brier score, and accuracy among the best k without ties."""
+    """50 random cases: log loss, Brier score, and accuracy among the best k without ties."""
     generator = np.random.default_rng(32)
-    for case in range(100):
+    for case in range(50):
         truth, _, weight, k = random_classes(generator, case)
         probability = generator.dirichlet(np.ones(k), len(truth))
         ev = cal.classification(
@@ -589,7 +589,7 @@ def test_a_constant_answer_has_the_area_of_the_prevalence() -> None:
 def test_several_labels_in_a_row() -> None:
     """100 random tables of labels; a row without any is left out here where it has no value."""
     generator = np.random.default_rng(33)
-    for case in range(100):
+    for case in range(50):
         n, k = int(generator.integers(3, 40)), int(generator.integers(2, 6))
         truth = generator.integers(0, 2, (n, k))
         predicted = np.where(generator.random((n, k)) < 0.3, 1 - truth, truth)
@@ -742,7 +742,7 @@ def test_zero_division_of_classes_that_are_absent(undefined: str, value: float) 
                 truth, said, average="macro", zero_division=value, sample_weight=weight
             )
             assert found.estimates[0].value == pytest.approx(theirs, **CLOSE, nan_ok=True)
-    assert compared > 600
+    assert compared > 288
 
 
 def test_zero_division_of_labels() -> None:
