@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +13,6 @@ import pytest
 from calipers.measures import TASKS, definitions
 
 PACKAGE = Path(__file__).parents[1] / "src" / "calipers"
-SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {path: ast.parse(text) for path, text in SOURCES.items()}
 
 #: What shows measures, and what translates names, may ask what they are called.
 SHOW = ("measures", "report", "cli", "ir_measures.py")
@@ -23,6 +22,12 @@ DOORS = {"results": ("report", "evaluate"), "measures": ("evaluate",)}
 
 #: The most lines of a verb beside its signature and its docstring.
 MOST_OF_A_VERB = 60
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    """The sources, parsed where the first test asks and not by every worker that collects."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def place(path: Path) -> str:
@@ -73,7 +78,7 @@ def test_nothing_asks_what_a_measure_is_called() -> None:
     called = names()
     found = [
         f"{place(path)}:{line}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.relative_to(PACKAGE).parts[0] not in SHOW
         for line in asks_what_it_is_called(tree, called)
     ]
@@ -109,15 +114,15 @@ def module(path: Path) -> str:
 
 def imported(path: Path) -> set[str]:
     """The modules that a file imports anywhere, for types too, but through no door."""
-    known, found = {module(of) for of in TREES}, set()
+    known, found = {module(of) for of in trees()}, set()
     layer = module(path).split(".")[1] if "." in module(path) else ""
     inside = {
         id(node)
-        for function in ast.walk(TREES[path])
+        for function in ast.walk(trees()[path])
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
     }
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(trees()[path]):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -154,7 +159,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 def test_no_modules_import_each_other() -> None:
     # (A package is what it lends, and lends late; whoever asks it asks the module behind.)
-    files = [path for path in TREES if path.name != "__init__.py"]
+    files = [path for path in trees() if path.name != "__init__.py"]
     own = {module(path) for path in files}
     assert circles({module(path): imported(path) & own for path in files}) == []
 
@@ -177,7 +182,7 @@ def body(function: ast.FunctionDef) -> int:
 def test_verbs_are_short() -> None:
     found = {
         f"{place(path)}:{node.name}": body(node)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if path.relative_to(PACKAGE).parts[0] in ("evaluate", "cli")
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and len(node.body) > 1

@@ -87,14 +87,14 @@ PLACES: dict[str, Callable[[Callable[[list[Any]], Any]], Any]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("form", FORMS)
-def test_a_missing_value_is_told_with_its_row(form: str, place: str) -> None:
-    with pytest.raises(cal.InputError) as raised:
-        PLACES[place](FORMS[form])
-    text = str(raised.value)
-    # A number that is NaN is called that: it need not be missing.
-    assert "missing" in text or "NaN" in text or "nan" in text, text
-    assert f"row {ROW}" in text, text
+def test_a_missing_value_is_told_with_its_row(place: str) -> None:
+    for form in FORMS.values():
+        with pytest.raises(cal.InputError) as raised:
+            PLACES[place](form)
+        text = str(raised.value)
+        # A number that is NaN is called that: it need not be missing.
+        assert "missing" in text or "NaN" in text or "nan" in text, text
+        assert f"row {ROW}" in text, text
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -24,6 +24,7 @@ ROWS = 150
 #: Why there may be no test.
 NO_TEST = {"no_analytic_interval", "degenerate_replicates", "no_spread", "undefined_value"}
 
+
 @functools.cache
 def differences(task: str, interval: str, weighted: bool) -> dict[str, cal.Difference]:
     """By measure, of two systems."""

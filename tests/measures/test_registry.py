@@ -204,18 +204,18 @@ def test_shared_aliases_are_told_apart_by_their_parameters() -> None:
         add("mine", "regression", aliases=("RMSE",), shares=("RMSE",))
 
 
-@pytest.mark.parametrize("one", [*definitions()], ids=lambda d: f"{d.family}-{d.name}")
-def test_every_measure_of_the_catalogue_keeps_the_rules(one: Definition) -> None:
+def test_every_measure_of_the_catalogue_keeps_the_rules() -> None:
     """As though it was registered last."""
-    families = registration._families_of_task(one)
-    for name in one.spellings:
-        assert registration._SPELLED.fullmatch(name)
-        for other in registry.candidates(name, families):
-            assert other is one or registration._told_apart(one, other)
-    for text in ways_to_write(one):
-        if not text.endswith(("_7", ".7")):
-            assert set(meanings(text, families)) == {one}
-    assert cal.measure(str(one.example()), family=families).definition is one
+    for one in definitions():
+        families = registration._families_of_task(one)
+        for name in one.spellings:
+            assert registration._SPELLED.fullmatch(name)
+            for other in registry.candidates(name, families):
+                assert other is one or registration._told_apart(one, other)
+        for text in ways_to_write(one):
+            if not text.endswith(("_7", ".7")):
+                assert set(meanings(text, families)) == {one}
+        assert cal.measure(str(one.example()), family=families).definition is one
 
 
 # ------------------------------------------------------------------------------- copies and pickles
@@ -229,15 +229,15 @@ def copies(value: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("one", [*definitions()], ids=lambda d: f"{d.family}-{d.name}")
-def test_a_copied_measure_is_the_same_measure(one: Definition) -> None:
-    for again in copies(one):
-        assert again is one
-    example = one.example()
-    for again in copies(example):
-        assert again == example
-        assert hash(again) == hash(example)
-        assert str(again) == str(example)
+def test_a_copied_measure_is_the_same_measure() -> None:
+    for one in definitions():
+        for again in copies(one):
+            assert again is one
+        example = one.example()
+        for again in copies(example):
+            assert again == example
+            assert hash(again) == hash(example)
+            assert str(again) == str(example)
 
 
 def test_views_come_back() -> None:
