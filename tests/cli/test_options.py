@@ -9,9 +9,10 @@ import pytest
 from click.testing import Result
 from in_process import invoke
 
-from calipers.cli.compare import EVALUATING, of_evaluation
+from calipers.cli.compare import of_evaluation
 from calipers.cli.plan import _of_pilot
 from calipers.data.errors import InputError
+from calipers.evaluation.tasks import TASKS
 
 ROWS = "y,word,p,s,t,fold,l_a,l_b,k_a,k_b\n" + "".join(
     f"{i % 2},{'xy'[i % 2]},{i % 3 % 2},{i * 7 % 11 / 11},{i * 5 % 13 / 13},{i % 4},{i % 2},1,1,{i % 3 % 2}\n"
@@ -135,7 +136,7 @@ def test_what_has_an_effect_there_is_taken(folder: Path) -> None:
     _ok("plan nDCG@10 --sd 0.1 --correlation 0.5 --half-width 0.02 --power 0.9")
 
 
-@pytest.mark.parametrize("name", EVALUATING)
+@pytest.mark.parametrize("name", TASKS)
 def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> None:
     shown = {"slices", "slice_bins", "incomplete", "unfound", "max_grade", "confusion", "by_label"}
     shown |= {"orientation", "per_topic", "per_group", "requirements"}

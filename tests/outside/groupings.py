@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import click
 import numpy as np
 
-from calipers.cli.common import measure_options, output_options
-from calipers.cli.files import Command, InFile
 from calipers.cli.group import cli
-from calipers.cli.slices import part_options
-from calipers.cli.tables import evaluate_columns
+from calipers.cli.tasks import command_of
 from calipers.data.classes import classes
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Batch
 from calipers.evaluate.problem import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.source import open_source
+from calipers.evaluation.task import Column, Task
+from calipers.evaluation.tasks import CLUSTER, INFERENCE, SLICES, WEIGHT
 from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.measures import Family, Measure, measure, register_reason, register_task
@@ -124,14 +122,13 @@ def groupings(truth: Any, found: Any, **options: Any) -> Evaluation:
     return rows.evaluate(Groupings(rows.labels("truth"), rows.labels("found")))
 
 
-@cli.command("groupings", cls=Command)
-@click.argument("table", type=InFile())
-@click.option("--truth", required=True, metavar="COL", help="Column of the classes.")
-@click.option("--found", "said", multiple=True, required=True, metavar="COL", help="Of clusters.")
-@click.option("--weight", metavar="COL", help="Column of weights.")
-@part_options
-@measure_options
-@output_options
-def command(**options: Any) -> None:
-    """Evaluate clusterings of the rows of TABLE."""
-    evaluate_columns(groupings, options)
+GROUPINGS = Task(
+    "groupings", "groupings:groupings", "rows", "Evaluate clusterings of the rows of TABLE.",
+    columns=(
+        Column("truth", "Column of the classes.", required=True),
+        Column("found", "Column of clusters; repeatable.", required=True, per_system=True),
+        WEIGHT, CLUSTER, SLICES,
+    ),
+    options=("id", "missing", "slice_bins", *INFERENCE, "inputs"),
+)  # fmt: skip
+cli.add_command(command_of(GROUPINGS))

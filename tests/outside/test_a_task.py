@@ -171,6 +171,28 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
     assert "\ngroupings\n  majority " in CliRunner().invoke(cli, ["measures"]).output
 
 
+def test_columns_by_name_joined_by_ids_without_missing_values(
+    task: ModuleType, tmp_path: Path
+) -> None:
+    table, other = tmp_path / "t.csv", tmp_path / "a.csv"
+    ids = [f"r{row}" for row in range(ROWS)]
+    sites = ["" if row == 5 else site for row, site in enumerate(SITE)]
+    rows = zip(ids, TRUTH, sites, strict=True)
+    table.write_text("row,kind,site\n" + "".join(f"{i},{t},{s}\n" for i, t, s in rows), "utf-8")
+    said = [*zip(ids, FOUND["a"], strict=True)][:0:-1]  # another order, without the first row
+    other.write_text("row,own\n" + "".join(f"{i},{f}\n" for i, f in said), "utf-8")
+    result = str(tmp_path / "result.json")
+    line = ["groupings", str(table), "--truth", "kind", "--found", "own", "--id", "row"]
+    line += ["--system", f"a={other}", "--slice", "site", "-o", result]
+    refused = CliRunner().invoke(cli, line)
+    assert refused.exit_code == 3 or "id 'r0' is missing" in str(refused.exception)
+    assert CliRunner().invoke(cli, [*line, "--missing", "drop"]).exit_code == 0
+    found = cal.from_json(Path(result).read_text("utf-8"))
+    alone = task.groupings(TRUTH[1:], {"a": FOUND["a"][1:]})
+    assert [e.value for e in found] == [e.value for e in alone]
+    assert "1 of 300 rows are left out by their ids" in found.notes[0]
+
+
 def test_it_is_what_contributing_shows_and_short(task: ModuleType) -> None:
     text = Path(str(task.__file__)).read_text("utf-8")
     assert text.count("\n") <= 140

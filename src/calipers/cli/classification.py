@@ -1,248 +1,231 @@
-"""``calipers classification``."""
+"""What ``calipers classification`` does beyond its declaration: confusion matrices in the place of
+systems, thresholds by rule, tables of cut-offs, and how a matrix is shown."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options, undefined_option
-from calipers.cli.costs import cost_option
-from calipers.cli.files import Command, InFile, asked
-from calipers.cli.matrices import cells as matrices
-from calipers.cli.matrices import matrix_options, row_classes, whole
-from calipers.cli.options import choice, switch, text, texts
-from calipers.cli.output import is_page, no_tables_below, print_below, print_tables
-from calipers.cli.slices import part_columns, part_options, row_columns, row_options, time_option
-from calipers.cli.streams import States, engine_options, is_stream
-from calipers.cli.streams import by_name as columns_of_stream
-from calipers.cli.systems import Systems, join_options
+from calipers.cli.columns import Columns
+from calipers.cli.common import Output
+from calipers.cli.files import DASH, asked
+from calipers.cli.options import Option, choice, stacked, switch, text, texts
+from calipers.cli.output import is_page, print_below, print_tables
+from calipers.cli.streams import States
 from calipers.cli.tables import read
+from calipers.cli.tasks import TaskCommand
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calipers.data.trec import Origin
     from calipers.results import AnyConfusion, Evaluation
 
 #: Larger confusion matrices, and those of more systems, are printed where they are asked for.
 MOST_CLASSES, MOST_SHOWN = 10, 3
 
-#: Which way round a confusion matrix may be, and what its cells may be shares of.
+#: Which way round a confusion matrix may be, what its rows may be, and of what its cells may be
+#: shares.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
+ROWS = ("truth", "predicted")
 NORMALISED = ("truth", "prediction", "all")
 
+#: A larger file is no confusion matrix.
+_LARGEST = 64 << 20
 
-@click.command("classification", cls=Command)
-@click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of the true classes; needed unless TABLE is a confusion matrix.")
-@texts("--score", "[NAME=]COL", "Column of scores of a system; repeatable.")
-@texts(
-    "--probability",
-    "[NAME=]COLS",
-    "Column of probabilities of the positive class; or a column for each class, as 'p_*' with the "
-    "class for *, or as p_a,p_b,p_c in the order of --labels. Repeatable.",
-)
-@texts("--predicted", "[NAME=]COL", "Column of predicted classes; repeatable.")
-@join_options
-@text("--labels", "A,B,…", "The classes in the order wanted.")
-@text("--positive", "VALUE", "The positive class; any other class is negative then.")
-@texts(
-    "--threshold",
-    "[NAME=]X|RULE",
-    "Scores at or above it are positive (probabilities: 0.5). Or a rule to choose it by, such as "
-    "youden, 'specificity>=0.9', 'F1 where recall>=0.8' or 'cost(cost_fp=1,cost_fn=5)'; what "
-    "choosing it on the same rows flatters is then estimated. Of all systems, or repeated, as in "
-    "old=0.4, of each. Without one the accuracy of scores is at the best threshold.",
-)
-@text("--costs", "FP,FN", "What a false positive and a false negative cost, for the rule 'cost'.")
-@click.option(
-    "--prevalence",
-    type=click.FloatRange(0, 1),
-    help="Share of positives where the system will be used: for the rule 'cost', and for the "
-    "precision and the NPV there, which are added to the measures.",
-)
-@text(
-    "--cutoffs",
-    "all|X,Y,…",
-    "A table of these cut-offs of the scores, or of all distinct ones: the measures of counts that "
-    "are asked for (else sensitivity, specificity, PPV, NPV and likelihood ratios) at each. "
-    "--format csv and latex have this table alone.",
-)
-@row_options
-@cost_option
-@matrix_options
-@part_options
-@time_option
-@click.option(
-    "--confusion",
-    type=click.Choice(["counts", *NORMALISED]),
-    help="How to show the confusion matrix, also one of many classes: counts, or shares of the "
-    "true class, of the predicted class, or of all.",
-)
-@choice(
-    "--orientation",
-    ORIENTATIONS,
-    "What is a row of the confusion matrix, here, in Markdown and in the report.",
-)
-@switch("--by-class", "Show the table of classes too: each against the rest.")
-@undefined_option
-@engine_options
-@measure_options
-@output_options
-def command(
-    table: str,
-    truth: str | None,
-    labels: str | None,
-    threshold: tuple[str, ...],
-    costs: str | None,
-    prevalence: float | None,
-    cutoffs: str | None,
-    cells: tuple[str, ...],
-    rows: str | None,
-    no_compare: bool,
-    confusion: str | None,
-    orientation: str,
-    by_class: bool,
-    measures: tuple[str, ...],
-    **options: Any,
-) -> None:
-    """Evaluate predictions of classes in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
-    standard input).
-
-    Each column of scores, probabilities or predicted classes is a system; two or more are compared
-    row by row.
-
-    \b
-    Examples:
-      calipers classification scan.csv --truth diagnosis --positive malignant \\
-        --probability p_logistic --probability p_forest --report scan.html
-      calipers classification photos.parquet --truth label --probability 'p_*' \\
-        -m macro-F1 -m 'recall[child]'
-      calipers classification truth.csv --truth y --id row --score s \\
-        --system a=a.csv --system b=b.parquet -m AUC -m 'precision@recall=0.9'
-      calipers classification scan.csv --truth y --score s --threshold youden \\
-        -m recall -m specificity --slice site --cluster-by patient --missing drop
-      calipers classification scan.csv --truth y --score s --threshold cost \\
-        --costs 1,20 --prevalence 0.01
-      calipers classification lab.csv --truth sick --score marker --cutoffs 2,4,8
-      calipers classification screening.csv --truth cancer --predicted blood --count people \\
-        --positive yes
-      calipers classification matrix.csv --rows predicted --positive yes
-    """
-    output = Output.take(options)
-    _check_look(output, confusion, by_class=by_class)
-    given: dict[str, Any] = {
-        "labels": labels,
-        "rows": rows,
-        "compare": not no_compare,
-        "prevalence": prevalence,
-        "measures": measures,
-        "curves": output.page.wanted,
-        **options,
-    }
-    if truth is None and not cells:
-        if threshold or costs is not None:
-            raise click.UsageError("--threshold and --costs are about --score and --probability")
-        evaluation = _of_matrices(table, **given)
-    elif rows is not None and not cells:
-        raise click.UsageError("--rows goes with --cells, or without --truth")
-    else:
-        evaluation = _of_rows(table, truth, cells, cutoffs, threshold, costs, **given)
-    if cutoffs is not None:
-        evaluation = _with_cutoffs(evaluation, cutoffs, measures, prevalence)
-    _finish(evaluation, output, confusion, orientation, by_class=by_class)
-
+#: What only rows have, by what it is called where it is taken.
+_OF_ROWS = {
+    "weight": "--weight", "count": "--count", "cluster": "--cluster-by", "time": "--time",
+    "slices": "--slice", "slice_bins": "--slice-bins", "cost": "--cost", "id": "--id",
+    "save_state": "--save-state", "merge": "--merge", "memory": "--memory", "master": "--master",
+}  # fmt: skip
 
 #: What a system says of rows.
 KINDS = ("score", "probability", "predicted")
 
 
-def _of_rows(
-    table: str,
-    truth: str | None,
-    cells: tuple[str, ...],
-    cutoffs: str | None,
-    threshold: tuple[str, ...],
-    costs: str | None,
-    *,
-    labels: str | None,
-    rows: str | None,
-    prevalence: float | None,
-    measures: tuple[str, ...],
-    **options: Any,
-) -> Evaluation:
-    """The evaluation of systems on the rows of a table, or of matrices among its columns."""
-    from calipers.data.columns import by_name
-    from calipers.evaluate.classification import classification
+class ClassificationCommand(TaskCommand):
+    """The command of classes."""
 
-    of_rows = row_classes(options, truth) if cells else None
-    systems = Systems.take(options, KINDS, needed=not cells)
-    states = States.take(options)
-    others = systems.columns["probability"] or systems.columns["predicted"]
-    if threshold and not (systems.columns["score"] or systems.columns["probability"]):
-        raise click.UsageError("--threshold is about --score and --probability")
-    names, positive = None if labels is None else labels.split(","), options["positive"]
-    _check_classes(names, positive, systems)
-    alone = cutoffs is not None and not threshold and not others
-    shared = {
-        "labels": _classes(labels, positive),
-        "threshold": _thresholds(threshold, systems, costs, prevalence),
-        "measures": _measured(measures, prevalence, alone=alone) or None,
-    }
-    if is_stream(table, truth or of_rows or "", systems, options):
-        columns = columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs)
-        return states.of(classification, truth, **columns, **shared, **options)
-    there = read(table).rows
-    columns = systems.read(there, table, lambda text, of, at: _columns(text, of, at, names))
-    if of_rows is not None:
-        columns["predicted"] = by_name(there, of_rows, table)
-    with systems.located(table):
-        return classification(
-            None if truth is None else by_name(there, truth, table),
-            **columns,
-            confusion=matrices(cells, there, table, labelled=bool(truth or of_rows)) or None,
-            rows=rows,
-            **shared,
-            **row_columns(there, table, options, systems),
-            **part_columns(there, table, options),
-            data=there,
-            id=systems.by,
-            inputs=systems.origins(table),
-            **options,
+    shown = ("no_compare", "confusion", "cutoffs", "orientation")
+    look = ("confusion", "orientation")
+
+    def more_options(self) -> Option:
+        """Of thresholds, of matrices, and of what is shown besides."""
+        return stacked(
+            text(
+                "--costs",
+                "FP,FN",
+                "What a false positive and a false negative cost, for the rule 'cost'.",
+            ),
+            click.option(
+                "--prevalence",
+                type=click.FloatRange(0, 1),
+                help="Share of positives where the system will be used: for the rule 'cost', and "
+                "for the precision and the NPV there, which are added to the measures.",
+            ),
+            text(
+                "--cutoffs",
+                "all|X,Y,…",
+                "A table of these cut-offs of the scores, or of all distinct ones: the measures of "
+                "counts that are asked for (else sensitivity, specificity, PPV, NPV and likelihood "
+                "ratios) at each. --format csv and latex have this table alone.",
+            ),
+            texts(
+                "--cells",
+                "[NAME=]COLS",
+                "In place of a system, a confusion matrix: a column of counts for each class, as "
+                "'n_*' with the class for *, or ill,well. --truth is the true class of each row, "
+                "or --predicted the predicted one. Repeatable: several systems are compared as "
+                "independent samples.",
+            ),
+            click.option(
+                "--rows",
+                type=click.Choice(ROWS),
+                help="What the rows of a confusion matrix are. TABLE is one where its header says "
+                "so, as predicted\\truth, or where this is given without --truth; a column of "
+                "text before that of the classes names systems.",
+            ),
+            switch("--no-compare", "Evaluate several systems side by side without comparing them."),
+            click.option(
+                "--confusion",
+                type=click.Choice(["counts", *NORMALISED]),
+                help="How to show the confusion matrix, also one of many classes: counts, or "
+                "shares of the true class, of the predicted class, or of all.",
+            ),
+            choice(
+                "--orientation",
+                ORIENTATIONS,
+                "What is a row of the confusion matrix, here, in Markdown and in the report.",
+            ),
         )
+
+    def check(self, options: dict[str, Any], output: Output) -> None:
+        """That what is said of the confusion matrix is about something that shows it."""
+        if options["confusion"] is not None and (output.kind != "table" or output.path):
+            raise click.UsageError(
+                "--confusion goes with a table on the standard output; other formats have the "
+                "counts"
+            )
+        shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
+        if asked("orientation") and not (shown or output.page.wanted):
+            raise click.UsageError(
+                "--orientation goes with a table on the standard output, Markdown or --report"
+            )
+
+    def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:
+        """Of systems on the rows of a table, of matrices among its columns, or of a table that is
+        one; with the table of cut-offs that was asked for."""
+        own = {name: options.pop(name) for name in ("costs", "prevalence", "cutoffs", "cells")}
+        prevalence, cutoffs, measures = own["prevalence"], own["cutoffs"], options["measures"]
+        options["compare"] = not options.pop("no_compare")
+        self.parse(options)
+        if options["truth"] is None and not own["cells"]:
+            if options["threshold"] or own["costs"] is not None:
+                raise click.UsageError(
+                    "--threshold and --costs are about --score and --probability"
+                )
+            options["curves"] = output.page.wanted
+            made = _of_matrices(options, measures, prevalence)
+        elif options["rows"] is not None and not own["cells"]:
+            raise click.UsageError("--rows goes with --cells, or without --truth")
+        else:
+            made = self._of_columns(options, output, measures, **own)
+        if cutoffs is not None:
+            made = _with_cutoffs(made, cutoffs, measures, prevalence)
+        return made
+
+    def _of_columns(
+        self,
+        options: dict[str, Any],
+        output: Output,
+        measures: tuple[str, ...],
+        *,
+        costs: str | None,
+        prevalence: float | None,
+        cutoffs: str | None,
+        cells: tuple[str, ...],
+    ) -> Evaluation:
+        """Of systems on the rows of a table, or of matrices among its columns."""
+        table, rows = options.pop("table"), options.pop("rows")
+        truth, threshold = options["truth"], options["threshold"]
+        of_rows = _row_classes(options, truth) if cells else None
+        columns = Columns.take(self.task, options, needed=not cells)
+        states = States.take(options)
+        scored = columns.specs["score"] or columns.specs["probability"]
+        if threshold and not scored:
+            raise click.UsageError("--threshold is about --score and --probability")
+        names, positive = options["labels"], options["positive"]
+        _check_classes(names, positive, columns)
+        others = columns.specs["probability"] or columns.specs["predicted"]
+        alone = cutoffs is not None and not threshold and not others
+        options["labels"] = _classes(names, positive)
+        options["threshold"] = _thresholds(threshold, columns, costs, prevalence)
+        options["measures"] = _measured(measures, prevalence, alone=alone) or None
+
+        def beside(there: pa.Table) -> dict[str, Any]:
+            labelled = bool(truth or of_rows)
+            made = {"rows": rows, **({} if of_rows is None else {"predicted": of_rows})}
+            return {**made, "confusion": _cells(cells, there, table, labelled=labelled) or None}
+
+        return self.of_rows(
+            table,
+            replace(columns, labels=names),
+            states,
+            options,
+            output,
+            whole={"--cells": cells, "--cutoffs": cutoffs},
+            beside=beside,
+        )
+
+    def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
+        """Write the result, and show the confusion matrices and the tables of classes."""
+        confusion, orientation = look["confusion"], look["orientation"]
+        if below and not evaluation.label_tables:
+            raise click.UsageError("--by-class is about three classes or more, 100 at most")
+        if not evaluation.confusions and output.then is None:
+            for name in filter(asked, ("confusion", "orientation")):
+                raise click.UsageError(
+                    f"--{name}: there is no confusion matrix; it takes --predicted, --probability "
+                    "or --threshold"
+                )
+        try:
+            output.finish(evaluation, orientation=orientation)
+        finally:
+            on_terminal = output.kind == "table" and output.path is None and output.then is None
+            if confusion is not None:
+                _show(evaluation.confusions, confusion, orientation)
+            elif on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
+                few = [own for own in evaluation.confusions if len(own.labels) <= MOST_CLASSES]
+                _show(few, "counts", orientation)
+            if below:
+                print_tables(evaluation)
 
 
 def _of_matrices(
-    table: str,
-    *,
-    labels: str | None,
-    rows: str | None,
-    prevalence: float | None,
-    measures: tuple[str, ...],
-    **options: Any,
+    options: dict[str, Any], measures: tuple[str, ...], prevalence: float | None
 ) -> Evaluation:
     """The evaluation of a table that is a confusion matrix, or has several."""
     from calipers.data.tables import located
     from calipers.evaluate.classification import classification
 
-    confusion, inputs = whole(table, rows, options, KINDS)
+    table = options.pop("table")
+    confusion, inputs = _whole(table, options)
+    options["labels"] = _classes(options["labels"], options["positive"])
+    options["measures"] = _measured(measures, prevalence, alone=False) or None
     with located(table):
-        return classification(
-            confusion=confusion,
-            rows=rows,
-            labels=_classes(labels, options["positive"]),
-            measures=_measured(measures, prevalence, alone=False) or None,
-            inputs=inputs,
-            **options,
-        )
+        return classification(confusion=confusion, inputs=inputs, **options)
 
 
-def _classes(labels: str | None, positive: str | None) -> list[str] | None:
+def _classes(names: list[str] | None, positive: str | None) -> list[str] | None:
     """The classes that --labels names. Beside a positive one, the names of more than two serve to
     find columns only."""
-    names = None if labels is None else labels.split(",")
     return names if positive is None or len(names or ()) == 2 else None
 
 
@@ -288,60 +271,15 @@ def _of_counts(measures: Sequence[str]) -> list[str]:
     return [name for name in named if parse(name, families).definition.on is ConfusionMatrix]
 
 
-def _check_look(output: Output, confusion: str | None, *, by_class: bool) -> None:
-    """That what is said of the confusion matrix is about something that shows it."""
-    if by_class:
-        no_tables_below("--by-class", output.kind, output.path)
-    if confusion is not None and (output.kind != "table" or output.path):
-        raise click.UsageError(
-            "--confusion goes with a table on the standard output; other formats have the counts"
-        )
-    shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
-    if asked("orientation") and not (shown or output.page.wanted):
-        raise click.UsageError(
-            "--orientation goes with a table on the standard output, Markdown or --report"
-        )
-
-
-def _check_classes(names: Sequence[str] | None, positive: str | None, systems: Systems) -> None:
+def _check_classes(names: Sequence[str] | None, positive: str | None, columns: Columns) -> None:
     """That classes and a positive one are not both named, but where that says more."""
-    by_class = any("," in text or "*" in text for text in systems.columns["probability"])
+    by_class = any("," in text or "*" in text for text in columns.specs["probability"])
     if names is not None and positive is not None and not (len(names) == 2 or by_class):
         raise click.UsageError(
             "--labels and --positive: name a positive class, or all classes in their order; both "
             "only where --labels names two, or with a column for each class, as in "
             "--probability p_a,p_b,…"
         )
-
-
-def _finish(
-    evaluation: Evaluation,
-    output: Output,
-    confusion: str | None,
-    orientation: str,
-    *,
-    by_class: bool,
-) -> None:
-    """Write the result, and show the confusion matrices and the tables of classes."""
-    if by_class and not evaluation.label_tables:
-        raise click.UsageError("--by-class is about three classes or more, 100 at most")
-    if not evaluation.confusions and output.then is None:
-        for name in filter(asked, ("confusion", "orientation")):
-            raise click.UsageError(
-                f"--{name}: there is no confusion matrix; it takes --predicted, --probability or "
-                "--threshold"
-            )
-    try:
-        output.finish(evaluation, orientation=orientation)
-    finally:
-        on_terminal = output.kind == "table" and output.path is None and output.then is None
-        if confusion is not None:
-            _show(evaluation.confusions, confusion, orientation)
-        elif on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
-            few = [own for own in evaluation.confusions if len(own.labels) <= MOST_CLASSES]
-            _show(few, "counts", orientation)
-        if by_class:
-            print_tables(evaluation)
 
 
 def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:
@@ -355,7 +293,7 @@ def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) 
 
 
 def _thresholds(
-    given: Sequence[str], systems: Systems, costs: str | None, prevalence: float | None
+    given: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
 ) -> Any:
     """A number, or the rule with what it has to know of the place of use; or such by system."""
     from calipers.systems.thresholds import Rule
@@ -368,7 +306,7 @@ def _thresholds(
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
     found = dict[str | None, Any]()
     for one in given:
-        name, cut = _threshold(one, systems.names, defaults)
+        name, cut = _threshold(one, columns.system_names, defaults)
         if name in found:
             whose = "all systems" if name is None else f"system {name!r}"
             raise click.UsageError(f"--threshold {one!r}: {whose} had one before")
@@ -409,16 +347,105 @@ def _threshold(
         raise InputError(said) from None
 
 
-def _columns(text: str, rows: pa.Table, where: str, labels: Sequence[str] | None) -> Any:
-    """One column, or a dict of one for each class."""
+def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) -> dict[str, Any]:
+    """The matrix of each system by name, a column of counts for each class, and with them the
+    column of the table that names the classes of rows unless these are named otherwise."""
     from calipers.data.columns import by_name
+    from calipers.data.orientation import of_header
+    from calipers.results.estimate import UNNAMED
 
-    parts = text.split(",")
-    if len(parts) == 1 or text in rows.column_names:
-        return by_name(rows, text, where)
-    if labels is None or len(labels) != len(parts):
-        count = "are not given" if labels is None else f"are {len(labels)}"
+    label = [] if labelled else [n for n in rows.column_names[:1] if of_header(n) is not None]
+    made = {}
+    for spec in specs:
+        name, _, columns = spec.rpartition("=")
+        if spec in rows.column_names:
+            name, columns = "", spec
+        parts = columns.split(",")
+        found = by_name(rows, columns, where) if len(parts) == 1 else None
+        if not isinstance(found, dict):
+            found = {part: by_name(rows, part, where) for part in parts}
+        if (name or UNNAMED) in made:
+            raise click.UsageError(f"--cells: the system {name or UNNAMED!r} is there twice")
+        made[name or UNNAMED] = {**{n: by_name(rows, n, where) for n in label}, **found}
+    return made
+
+
+def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
+    """The column that --predicted names beside --cells, the predicted class of each row, which is
+    taken out of the options; what only systems of rows have is refused."""
+    for name in ("score", "probability", "count"):
+        if options[name]:
+            raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
+    predicted, options["predicted"] = options["predicted"], ()
+    if not predicted:
+        return None
+    if truth is not None or len(predicted) > 1:
         raise click.UsageError(
-            f"--probability {text}: {len(parts)} columns for the classes of --labels, which {count}"
+            "--cells says what is predicted, and how often: no --predicted, but as the predicted "
+            "class of each row, in place of --truth"
         )
-    return {label: by_name(rows, part, where) for label, part in zip(labels, parts, strict=True)}
+    return str(predicted[0])
+
+
+def _whole(table: str, options: dict[str, Any]) -> tuple[Any, list[Origin]]:
+    """The confusion matrices that a table is, or those of several files; what only rows have is
+    refused, and taken out of the options.
+
+    Raises
+    ------
+    UsageError
+        Where it is none.
+    """
+    if any(options[kind] for kind in KINDS) or not (options["rows"] is not None or _says_so(table)):
+        raise click.UsageError(
+            "Missing option '--truth'. (Where TABLE is a confusion matrix, --rows says what its "
+            "rows are.)"
+        )
+    for key, option in _OF_ROWS.items():
+        if options.pop(key, None):
+            raise click.UsageError(f"{option} is about rows, and {table} is a confusion matrix")
+    if options.pop("engine", None) not in (None, "memory"):
+        raise click.UsageError(f"--engine is about rows, and {table} is a confusion matrix")
+    others = dict(options.pop("tables"))
+    for name in (*KINDS, "missing", "truth", "threshold"):
+        del options[name]
+    found = {path: _opened(path) for path in (table, *others.values())}
+    if not others:
+        return found[table], [_origin(table)]
+    own = Path(table).stem
+    if own in others:
+        raise click.UsageError(f"--system: {own!r} is what {table} is called already")
+    made = {own: found[table], **{name: found[path] for name, path in others.items()}}
+    return made, [_origin(path) for path in (table, *others.values())]
+
+
+def _is_json(path: str) -> bool:
+    return path.lower().endswith(".json")
+
+
+def _says_so(table: str) -> bool:
+    """Whether a table says that it is a confusion matrix."""
+    if _is_json(table):
+        return True
+    with suppress(OSError):
+        if table != DASH and Path(table).stat().st_size > _LARGEST:
+            return False
+    from calipers.data.confusions import is_matrix_table
+
+    return is_matrix_table(read(table).rows)
+
+
+def _opened(path: str) -> Any:
+    from calipers.evaluate.confusions import opened
+
+    return opened(Path(path)) if _is_json(path) else read(path).rows
+
+
+def _origin(path: str) -> Origin:
+    from calipers.data.sources import Source
+    from calipers.data.trec import Origin
+
+    if not _is_json(path):
+        return read(path).origin
+    size, digest = Source.of(path).digest()
+    return Origin("table", path, bytes=size, sha256=digest)

@@ -6,21 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import evaluating, inference_options
+from calipers.cli.common import inference_options
 from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
 from calipers.cli.output import DATA, Page, format_and_file, format_options, layout_of, write
+from calipers.cli.tasks import evaluating
+from calipers.evaluation.tasks import TASKS
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
-
-#: The commands that evaluate what is compared.
-EVALUATING = (
-    *("retrieval", "classification", "multilabel", "regression", "ranking", "clustering"),
-    "agreement",
-)
-#: Those of them whose rows may come from several test splits.
-OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
     *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "delong"),
@@ -89,7 +83,7 @@ SPLITS = parameters(
 
 #: The evaluating commands, whose results are compared, and values from elsewhere.
 LINES = {
-    **{name: f"Systems that `calipers {name}` reads." for name in EVALUATING},
+    **{name: f"Systems that `calipers {name}` reads." for name in TASKS},
     "values": "Values by topic, data set or split that another tool computed.",
 }
 
@@ -123,7 +117,7 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    of_splits = [*SPLITS, *DESIGN] if name in OF_ROWS else []
+    of_splits = [*SPLITS, *DESIGN] if TASKS[name].of_splits else []
 
     def callback(**options: Any) -> None:
         out = written(options)

@@ -1,37 +1,11 @@
-"""The option of what systems cost."""
+"""What a command line says of what systems cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-from calipers.cli.options import texts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_NUMBER = "or a number for the whole system. "
-_MORE = (
-    "Reported beside the measures, and drawn against the first of them with the Pareto front. "
-    "Repeatable; one system goes without its name."
-)
-
-cost_option = texts(
-    "--cost",
-    "NAME=[SYSTEM:]COL|NUMBER,…",
-    "What systems cost, as in 'latency (ms)=old:ms_old,new:ms_new' or 'price=old:1,new:2.5': the "
-    f"column of what each row costs, {_NUMBER}{_MORE}",
-)
-
-topic_cost_option = texts(
-    "--cost",
-    "NAME=[RUN:]FILE|COL|NUMBER,…",
-    "What runs cost, as in 'latency (ms)=bm25:bm25.ms,dense:dense.ms' or 'index (GB)=bm25:1.2,"
-    "dense:24': a file with a topic and its cost in each line (or a table of them; of several runs "
-    f"one with a column for each), a column of --topic-table, {_NUMBER}{_MORE}",
-)
 
 
 def read_costs(specs: Sequence[str], found: Callable[[str], Any]) -> dict[str, Any] | None:
@@ -75,14 +49,3 @@ def _value(text: str, found: Callable[[str], Any]) -> Any:
         return float(text)
     except ValueError:
         return found(text)
-
-
-def cost_columns(
-    specs: Sequence[str], rows: pa.Table, where: str, systems: Any = None
-) -> dict[str, Any] | None:
-    """Of columns of a table; where each system has a table of its own, of these."""
-    from calipers.data.tables import column
-
-    if systems is not None and systems.tables:
-        return read_costs(specs, lambda name: systems.joined(name, "cost"))
-    return read_costs(specs, lambda name: column(rows, name, where))

@@ -9,16 +9,11 @@ import click
 
 from calipers import __version__
 from calipers.cli.files import Group
+from calipers.evaluation.tasks import TASKS
 
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
 COMMANDS = {
-    "retrieval": "Evaluate runs against relevance judgments.",
-    "classification": "Evaluate predicted classes, scores or confusion matrices in a table.",
-    "multilabel": "Evaluate the labels of rows that may have several, in a table.",
-    "regression": "Evaluate predicted numbers in a table.",
-    "clustering": "Evaluate clusters of the points in a table.",
-    "ranking": "Evaluate scores that order the rows of groups, in a table.",
-    "agreement": "Say how far raters agree about the same items, in a table.",
+    **{task.name: task.summary for task in TASKS.values()},
     "learn": "Say how models do on data that they were not trained on.",
     "compare": "Say whether systems differ, with intervals and paired tests.",
     "check": "Run the evaluations of calipers.toml, and what they require.",
@@ -38,6 +33,9 @@ COMMANDS = {
 
 
 def _imported(name: str) -> click.Command:
+    if name in TASKS:
+        made: click.Command = import_module("calipers.cli.tasks").command_of(TASKS[name])
+        return made
     command: click.Command = import_module(f"calipers.cli.{name.replace('-', '_')}").command
     return command
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
-from calipers.cli.completion import column_names
+from calipers.cli.completion import column_names, measure_names
+from calipers.cli.files import Earlier, InFile
+from calipers.evaluation.task import Argument, Column
+from calipers.evaluation.tasks import OPTIONS
 
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
-
-#: More than any rank, grade or number of documents.
-MOST = 2**31 - 1
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -69,3 +69,54 @@ def number(flags: str, metavar: str, text: str, **more: Any) -> Option:
 def switch(flags: str, text: str) -> Option:
     """Something that is on where it is named."""
     return click.option(*flags.split(), is_flag=True, help=text)
+
+
+def of_column(column: Column) -> Option:
+    """The option, or the argument, that names a column which is declared."""
+    if column.file:
+        nargs = -1 if column.many else 1
+        return click.argument(column.role, nargs=nargs, required=column.required, type=InFile())
+    return click.option(
+        column.option,
+        column.role,
+        metavar=f"[NAME=]{column.metavar}" if column.per_system else column.metavar,
+        multiple=column.per_system or column.many,
+        required=column.required,
+        help=column.help,
+        shell_complete=column_names,
+    )
+
+
+def of_argument(argument: Argument) -> Option:
+    """The option that says an argument which is declared."""
+    told: dict[str, Any] = {"help": argument.help, **_of(argument.metavar)}
+    default = argument.choices[0] if argument.choices else argument.default
+    if default is not None:
+        told |= {"default": default, "show_default": True}
+    if argument.metavar:
+        told["metavar"] = argument.metavar
+    if argument.kind == "switch":
+        told["is_flag"] = True
+    elif argument.choices:
+        told["type"] = click.Choice(argument.choices)
+    elif argument.kind == "whole":
+        told["type"] = click.IntRange(argument.low, argument.high)  # type: ignore[arg-type]
+    elif argument.kind in _KINDS:
+        told["type"] = _KINDS[argument.kind]
+    elif argument.kind == "measure":
+        told["shell_complete"] = measure_names
+    flags = argument.flag.split() or [argument.option]
+    return click.option(*flags, argument.name, multiple=argument.many, **told)
+
+
+_KINDS: Mapping[str, Any] = {
+    "number": click.FLOAT,
+    "share": SHARE,
+    "file": InFile(),
+    "earlier": Earlier(),
+}
+
+
+def of_options(*names: str) -> Option:
+    """Options that tasks share, by their names."""
+    return stacked(*(of_argument(OPTIONS[name]) for name in names))

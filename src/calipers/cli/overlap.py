@@ -8,7 +8,8 @@ import click
 
 from calipers.cli.common import Output, inference_options, output_options
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import MOST, SHARE, choice, preset, text
+from calipers.cli.options import SHARE, choice, preset, text
+from calipers.evaluation.task import MOST
 
 
 @click.command("overlap", cls=Command)

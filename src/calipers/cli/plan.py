@@ -11,19 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import evaluating
 from calipers.cli.files import Command, Group, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
 from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
+from calipers.cli.tasks import evaluating
+from calipers.evaluation.tasks import TASKS
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
-
-#: The commands that evaluate a pilot.
-PILOTS = (
-    *("retrieval", "classification", "multilabel", "regression", "ranking", "clustering"),
-    "agreement",
-)
 
 
 #: What is asked for, and how it is written; the same from numbers and from a pilot.
@@ -86,7 +81,7 @@ NUMBERS = parameters(
 
 LINES = {
     "assumed": "From assumed numbers; MEASURE alone means this.",
-    **{name: f"From a pilot, as `calipers {name}` reads it." for name in PILOTS},
+    **{name: f"From a pilot, as `calipers {name}` reads it." for name in TASKS},
 }
 
 

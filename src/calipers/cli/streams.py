@@ -11,42 +11,36 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import DASH, InFile, OutFile
-from calipers.cli.options import stacked, text, texts
+from calipers.cli.options import Option, of_options, stacked, text, texts
 from calipers.cli.process import with_pandas
-from calipers.cli.slices import named_slices
+from calipers.evaluation.task import Task
+from calipers.evaluation.tasks import ENGINE, ENGINE_OF_GROUPS
 
 if TYPE_CHECKING:
-    from calipers.cli.systems import Systems
+    from calipers.cli.columns import Columns
     from calipers.engines.base import Engine
     from calipers.results import Evaluation
-
-#: How rows may be read.
-ENGINES = ("memory", "stream", "spark", "dask")
 
 #: Those whose rows lie in other processes.
 _ELSEWHERE = ("spark", "dask")
 
 _STDIN = (DASH, "/dev/stdin")
 
-#: Options that need all rows, by what they are called where they are taken.
-_OF_ALL_ROWS = {
-    "cost": "--cost",
-    "cells": "--cells",
-    "cutoffs": "--cutoffs",
-    "quantiles": "--quantiles",
-}
-
-memory_option = text(
-    "--memory", "SIZE", "Memory that may be taken, as in 2GB.  [default: half of what is free]"
-)
+memory_option = of_options("memory")
 state_option = text(
     "--save-state",
     "FILE",
     "Keep what was added up of the rows in a file, for --merge and `calipers merge`.",
     type=OutFile(dash=False),
 )
-
-master_option = text(
+_merge_option = texts(
+    "--merge",
+    "FILE",
+    "Add the rows of an earlier evaluation that --save-state kept; repeatable. What takes a second "
+    "look at rows, such as paired differences, is left out.",
+    type=InFile(),
+)
+_master_option = text(
     "--master",
     "URL",
     "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
@@ -54,40 +48,16 @@ master_option = text(
     "is configured; for Dask this machine]",
 )
 
-#: Of what comes in groups, or by topic, which batches would cut through.
-whole_engine_options = stacked(
-    click.option(
-        "--engine",
-        type=click.Choice([of for of in ENGINES if of != "stream"]),
-        help="Have all rows in memory, or have Spark or Dask read the files, on as many machines "
-        "as they have.  [default: memory]",
-    ),
-    master_option,
-)
 
-batch_options = stacked(
-    click.option(
-        "--engine",
-        type=click.Choice(ENGINES),
-        help="Have all rows in memory, or read TABLE in batches: a file of any size, a directory "
-        "or a pattern such as 'day-*.parquet'. Or have Spark or Dask read it, on as many machines "
-        "as they have.  [default: stream where the columns would not fit]",
-    ),
-    master_option,
-    memory_option,
-)
-
-engine_options = stacked(
-    batch_options,
-    state_option,
-    texts(
-        "--merge",
-        "FILE",
-        "Add the rows of an earlier evaluation that --save-state kept; repeatable. What takes a "
-        "second look at rows, such as paired differences, is left out.",
-        type=InFile(),
-    ),
-)
+def engine_options(task: Task) -> Option:
+    """How the engine of a task is chosen, and what goes with it."""
+    if len(task.engines) == 1:
+        return stacked()
+    how = ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
+    chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
+    memory = [memory_option] if "memory" in task.options else []
+    states = [state_option, _merge_option] if "states" in task.options else []
+    return stacked(chosen, _master_option, *memory, *states)
 
 
 @dataclass(frozen=True)
@@ -131,36 +101,27 @@ class States:
         return evaluation
 
 
-def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any]) -> bool:
-    """Whether the table is to be read in batches."""
-    from calipers.evaluate.stream_columns import in_batches
-
-    _check_master(options)
-    if options["engine"] is None and table in _STDIN:
-        options.pop("master")
-        return False  # nobody knows how large it is
-    specs = [truth, *(spec for of in systems.columns.values() for spec in of)]
-    specs += [options[key] for key in ("weight", "cluster", "time") if options.get(key)]
-    columns = _there(table, specs) if options["engine"] is None else []
-    if in_batches(options["engine"], options["memory"], table, columns):
-        return True
-    options.pop("master")
-    return False
-
-
-def _check_master(options: dict[str, Any]) -> None:
-    if options["master"] is not None and options["engine"] not in _ELSEWHERE:
+def is_apart(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
+    """Whether the rows are not read into memory; where they are, what is said of engines alone is
+    taken out of the options."""
+    engine, master = options["engine"], options["master"]
+    if master is not None and engine not in _ELSEWHERE:
         raise click.UsageError("--master goes with --engine spark and --engine dask")
-
-
-def is_elsewhere(options: dict[str, Any]) -> bool:
-    """Whether other processes read what is in groups, or of topics; where they do not, the options
-    that say so are taken out."""
-    _check_master(options)
-    if options["engine"] in _ELSEWHERE:
+    if engine in _ELSEWHERE or _in_batches(task, table, columns, options):
         return True
     del options["engine"], options["master"]
+    options.pop("memory", None)
     return False
+
+
+def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
+    from calipers.evaluate.stream_columns import in_batches
+
+    engine = options["engine"]
+    if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
+        return False  # nobody knows how large a pipe is
+    found = _there(table, columns.all_specs) if engine is None else []
+    return in_batches(engine, options["memory"], table, found)
 
 
 def connect(options: dict[str, Any]) -> None:
@@ -191,43 +152,13 @@ def _there(table: str, specs: Sequence[str]) -> list[str]:
     return found
 
 
-def by_name(
-    table: str,
-    systems: Systems,
-    options: dict[str, Any],
-    labels: Sequence[str] | None = None,
-    **others: Any,
-) -> dict[str, Any]:
-    """What a verb takes of a stream: the columns by their names."""
-    from calipers.data.columns import system_name
-
-    if systems.tables:
-        raise click.UsageError("--system joins tables by their ids, which takes --engine memory")
-    for key, option in _OF_ALL_ROWS.items():
-        if options.get(key) or others.get(key):
-            raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
-        options.pop(key, None)
-    stream = _rows(table, options["engine"], options.pop("master"))
-    options["engine"] = None
-    made: dict[str, Any] = {"data": stream, "inputs": (), **named_slices(options)}
-    for kind, specs in systems.columns.items():
-        found: dict[str, Any] = {}
-        for spec in specs:
-            name, equals, column = spec.partition("=")
-            if not equals or spec in stream.names:
-                name, column = system_name(spec), spec
-            found[name] = _of_classes(column, labels, stream.names)
-        if found:
-            made[kind] = found
-    return made
-
-
-def _rows(table: str, engine: str | None, master: str | None) -> Engine:
-    """The engine that has the rows of a table."""
+def rows_of(table: str, options: dict[str, Any]) -> Engine:
+    """The engine that has the rows of a table; what the options say of it is taken out of them."""
     from calipers.engines import dask, spark
     from calipers.engines.spark_session import session_of
     from calipers.evaluate.stream_columns import engine_of
 
+    engine, master = options.pop("engine"), options.pop("master")
     if engine in _ELSEWHERE and table in _STDIN:
         raise click.UsageError(f"--engine {engine} reads files, not the standard input")
     if engine in _ELSEWHERE:
@@ -238,13 +169,3 @@ def _rows(table: str, engine: str | None, master: str | None) -> Engine:
         dask.connect(master)
     # A file behind it is read from where it stands, and has no extension.
     return engine_of(DASH if table in _STDIN else table, engine)
-
-
-def _of_classes(columns: str, labels: Sequence[str] | None, names: Sequence[str]) -> Any:
-    """One column, or those of the classes in their order."""
-    parts = columns.split(",")
-    if len(parts) == 1 or columns in names:
-        return columns
-    if labels is None or len(labels) != len(parts):
-        raise click.UsageError(f"{columns}: {len(parts)} columns go with as many --labels")
-    return dict(zip(labels, parts, strict=True))

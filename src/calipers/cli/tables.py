@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from calipers.cli.common import Output
 from calipers.cli.files import DASH
-from calipers.cli.slices import part_columns, row_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.sources import Source
     from calipers.data.trec import Origin
-    from calipers.results import Evaluation
 
 _KEY = "calipers.tables"
 
@@ -37,28 +33,6 @@ class Table(NamedTuple):
         if not self.source.is_file and not kind:
             kind = self.source.guessed()
         return kind in (".csv", ".tsv")
-
-
-def evaluate_columns(verb: Callable[..., Evaluation], options: dict[str, Any]) -> None:
-    """What a command does whose systems are columns of one table, ``said`` of what the column of
-    the truth holds."""
-    output = Output.take(options)
-    from calipers.data.tables import column, located
-
-    keys = "table", "truth", "said", "measures"
-    table, truth, said, measures = (options.pop(key) for key in keys)
-    rows = read(table).rows
-    with located(table):
-        evaluation = verb(
-            column(rows, truth, table),
-            {name: column(rows, name, table) for name in said},
-            **row_columns(rows, table, options),
-            **part_columns(rows, table, options),
-            measures=measures or None,
-            inputs=[read(table).origin],
-            **options,
-        )
-    output.finish(evaluation)
 
 
 def read(path: str) -> Table:

@@ -425,7 +425,8 @@ def located(path: str) -> Iterator[None]:
         if isinstance(error, FileError) or str(error).startswith(path):
             raise
         counted = " (rows count from 0, without the header)" if _ROW.search(str(error)) else ""
-        raise InputError(f"{path}: {error}{counted}") from None
+        said = str(error).removeprefix("data: ")  # which is the table in that file
+        raise InputError(f"{path}: {said}{counted}") from None
 
 
 _ROW = re.compile(r"\brows? \d")

@@ -1,1 +1,1 @@
-"""What every evaluation has in common, whatever its task and wherever its rows are."""
+"""What an evaluation is asked: tasks as they are declared, and the options that they share."""

@@ -9,9 +9,10 @@ import click
 
 from calipers.cli.campaign.shared import DATA, Depth, finish, table, written_options
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import MOST, choice, number, preset, switch, text
+from calipers.cli.options import choice, number, preset, switch, text
 from calipers.cli.output import format_and_file
 from calipers.cli.process import say
+from calipers.evaluation.task import MOST
 
 if TYPE_CHECKING:
     from calipers.campaign.steps import Added

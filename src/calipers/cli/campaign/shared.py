@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import MOST, choice, texts
+from calipers.cli.options import choice, texts
 from calipers.cli.output import format_options, write_document, write_out
+from calipers.evaluation.task import MOST
 
 if TYPE_CHECKING:
     from calipers.report.blocks import Block, Table

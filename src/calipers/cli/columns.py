@@ -1,0 +1,244 @@
+"""The columns that a command line names: of the truth, of each system, and of all that is shared.
+
+What ``p_*``, ``a,b`` and ``NAME=COL`` stand for is decided here alone, by the names of the columns
+that there are, so that it is the same of rows in memory and in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.costs import read_costs
+from calipers.cli.files import NamedFile
+from calipers.cli.options import texts
+from calipers.cli.tables import read
+from calipers.evaluation.task import Column, Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers.data.trec import Origin
+
+system_option = texts(
+    "--system tables",
+    "NAME=FILE",
+    "A system in a table of its own, with the column of --id; repeatable.",
+    type=NamedFile(),
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a command line says of columns: the texts by their roles, the tables of systems by the
+    names of these, and the column of ids that joins them."""
+
+    task: Task
+    specs: Mapping[str, Sequence[str]]
+    tables: Mapping[str, str]
+    by: str | None
+    costs: Sequence[str] = ()
+    #: The classes that --labels names, by which ``p_a,p_b`` is understood.
+    labels: Sequence[str] | None = None
+
+    @classmethod
+    def take(cls, task: Task, options: dict[str, Any], *, needed: bool = True) -> Columns:
+        """Take them out of a command's options."""
+        given = {c.role: options.pop(c.role) for c in task.columns if not c.file}
+        specs = {
+            role: of if isinstance(of, tuple) else () if of is None else (of,)
+            for role, of in given.items()
+        }
+        kinds = task.per_system
+        if needed and kinds and not any(specs[column.role] for column in kinds):
+            told = ", ".join(column.option for column in kinds)
+            raise click.UsageError(f"give at least one of {told}")
+        apart = [column.option for column in kinds if column.apart and specs[column.role]]
+        if len(apart) > 1:
+            raise click.UsageError(f"{' and '.join(apart)} are evaluated apart: give either")
+        by, tables = options.pop("id", None), dict(options.pop("tables", ()))
+        if by is None and tables:
+            raise click.UsageError("--system goes with --id")
+        return cls(task, specs, tables, by, options.pop("cost", ()))
+
+    @property
+    def all_specs(self) -> list[str]:
+        """All texts that name columns which every row has to have."""
+        return [spec for role, of in self.specs.items() if role != "slices" for spec in of]
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """What the systems may be called; a text with = in it may be the name of a column too."""
+        given = [(c, spec) for c in self.task.per_system for spec in self.specs[c.role]]
+        named = [spec.partition("=")[0] for _, spec in given if "=" in spec]
+        alone = [_unnamed(column, spec, several=True) for column, spec in given]
+        return tuple(dict.fromkeys(self.tables or (*named, *alone)))
+
+    def of_text(self, names: Sequence[str]) -> bool:
+        """Whether a column may be text that lists labels, rather than a column for each label."""
+        specs = [spec for c in self.task.columns if c.lists for spec in self.specs[c.role]]
+        texts = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
+        return bool(self.tables) or not all(matching(text, names) for text in texts)
+
+    def located(self, table: str) -> AbstractContextManager[None]:
+        """Says in which file a column was wrong; a message about one of several tables says itself
+        which system it is about."""
+        from calipers.data.tables import located
+
+        return nullcontext() if self.tables else located(table)
+
+    def origins(self, table: str) -> list[Origin]:
+        """Where the table of the truth and those of the systems came from."""
+        return [read(path).origin for path in (table, *self.tables.values())]
+
+    def found(
+        self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None
+    ) -> dict[str, Any]:
+        """The arguments of a verb: names of the columns that there are, by role; of systems that
+        have a table each, their columns with their ids, to be joined."""
+        made: dict[str, Any] = {}
+        for column in self.task.columns:
+            if column.per_system:
+                continue
+            given = self.specs[column.role]
+            if column.role == "slices":
+                made["slices"] = {text: _crossed(text, names) for text in given} or None
+            elif column.many:
+                spread = [name for text in given for name in matching(text, names) or [text]]
+                made[column.role] = {name: name for name in spread} or None
+            else:
+                made[column.role] = resolve(column, given[0], names) if given else None
+        parts = self._parts(made, names)
+        for column in self.task.per_system:
+            given = self.specs[column.role]
+            if self.tables and opened is not None:
+                made[column.role] = self._of_tables(column, parts, opened)
+            else:
+                pairs = (named(column, spec, names) for spec in given)
+                of = {name: resolve(column, text, names, parts) for name, text in pairs}
+                made[column.role] = of or None
+        if self.costs:
+            joined = self.tables and opened is not None
+            made["cost"] = read_costs(self.costs, self._cost_of if joined else str)
+        return made
+
+    def _parts(self, made: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
+        """What the columns of a system stand for where they are listed: classes, or outputs."""
+        truth = made.get("truth")
+        if isinstance(truth, Mapping):
+            return tuple(truth)
+        if isinstance(truth, str) and (found := matching(truth, names)):
+            return tuple(name[len(truth) - 1 :] for name in found) if len(found) > 1 else None
+        return self.labels
+
+    def _of_tables(
+        self, column: Column, parts: Sequence[str] | None, opened: Callable[[str], pa.Table]
+    ) -> dict[str, Any] | None:
+        """Of the systems that have a table each their columns with their ids."""
+        import pyarrow as pa
+
+        from calipers.data.columns import by_name
+
+        given, made = self.specs[column.role], {}
+        if len(given) > 1:
+            what = "columns" if column.wide == "pattern" else "column"
+            raise click.UsageError(
+                f"{column.option}: give it once, for the {what} that every --system has"
+            )
+        by = self.by or ""
+        for name, path in self.tables.items() if given else ():
+            rows = opened(path)
+            said = resolve(column, given[0], rows.column_names, parts)
+            of = (
+                {part: by_name(rows, one, path) for part, one in said.items()}
+                if isinstance(said, Mapping)
+                else by_name(rows, said, path)
+            )
+            ids = {by: by_name(rows, by, path)}
+            made[name] = pa.table({**ids, **(of if isinstance(of, dict) else {column.role: of})})
+        return made or None
+
+    def _cost_of(self, name: str) -> dict[str, Any]:
+        """A column that every system's own table has, with its ids."""
+        import pyarrow as pa
+
+        from calipers.data.tables import column
+
+        of, by = {path: read(path).rows for path in self.tables.values()}, self.by or ""
+        return {
+            system: pa.table({by: column(of[path], by, path), "cost": column(of[path], name, path)})
+            for system, path in self.tables.items()
+        }
+
+
+def resolve(
+    column: Column, text: str, names: Sequence[str], parts: Sequence[str] | None = None
+) -> Any:
+    """What a text stands for among the names of columns: one, those that begin alike (as they are),
+    or a dict of one for each class, output or level.
+
+    >>> resolve(Column("q", "", wide="levels"), "0.1:low,0.9:high", ["low", "high"])
+    {'0.1': 'low', '0.9': 'high'}
+    >>> resolve(Column("p", "", wide="labels"), "p_a,p_b", ["p_a", "p_b"], ["a", "b"])
+    {'a': 'p_a', 'b': 'p_b'}
+    >>> resolve(Column("p", "", wide="labels"), "p_a,p_b", ["p_a,p_b"])
+    'p_a,p_b'
+    """
+    if text in names or column.wide in ("", "pattern"):
+        return text
+    several = text.split(",")
+    if column.wide == "levels" and ":" in text:
+        levels = (part.partition(":") for part in several)
+        return {level: name for level, _, name in levels}
+    if len(several) == 1:
+        return text
+    if column.wide == "labels":
+        if parts is None or len(parts) != len(several):
+            count = "are not given" if parts is None else f"are {len(parts)}"
+            raise click.UsageError(
+                f"{column.option} {text}: {len(several)} columns for the classes of --labels, "
+                f"which {count}"
+            )
+    elif parts is not None and len(parts) != len(several):
+        raise click.UsageError(
+            f"{text!r}: {len(several)} columns for {len(parts)} outputs: {', '.join(parts)}"
+        )
+    return dict(zip(parts or several, several, strict=True))
+
+
+def matching(text: str, names: Sequence[str]) -> list[str]:
+    """The columns that begin as a text with * says; none where it is the name of one."""
+    if not text.endswith("*") or text in names:
+        return []
+    return [name for name in names if name.startswith(text[:-1]) and name != text[:-1]]
+
+
+def named(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:
+    """What a system is called, and the text of its columns, of ``[NAME=]COLS``."""
+    name, equals, text = spec.partition("=")
+    if equals and spec not in names:
+        return name, text
+    return _unnamed(column, spec, several=spec not in names), spec
+
+
+def _unnamed(column: Column, spec: str, *, several: bool) -> str:
+    """What a system is called of which columns alone are given, perhaps several."""
+    from calipers.data.columns import system_name
+    from calipers.results.estimate import UNNAMED
+
+    if several and column.wide == "levels" and ":" in spec:
+        return UNNAMED
+    prefix = commonprefix(spec.split(",")) + "*" if several and "," in spec else spec  # noqa: RUF071
+    return system_name(prefix)
+
+
+def _crossed(text: str, names: Sequence[str]) -> Any:
+    """The column to cut by, or those of ``age*site``."""
+    if text in names or "*" not in text:
+        return text
+    return tuple(part.strip() for part in text.split("*"))

@@ -1,0 +1,253 @@
+"""Commands made of tasks: their columns, their arguments, and the options that tasks share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from calipers.cli.columns import Columns, system_option
+from calipers.cli.common import Output, output_options
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import (
+    Option,
+    of_argument,
+    of_column,
+    of_options,
+    parameters,
+    stacked,
+    switch,
+)
+from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
+from calipers.cli.streams import States, engine_options, is_apart, rows_of
+from calipers.cli.tables import read
+from calipers.evaluation.task import Task
+from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers.results import Evaluation
+
+#: The shared options in the order of the help: before those of engines, and after them.
+_FIRST, _LAST = (
+    ("slice_bins", "cost"),
+    ("measures", "baseline", "primary", "level", "interval", "resamples", "seed"),
+)
+
+
+@functools.cache
+def command_of(task: Task) -> TaskCommand:
+    """The command of a task."""
+    made: type[TaskCommand] = _loaded(task.command) if task.command else TaskCommand
+    return made(task)
+
+
+def _loaded(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+class TaskCommand(Command):
+    """The command of a task. Where a task does more than is declared, a class of its own adds its
+    options and what they do."""
+
+    #: Options of a class of its own that say what is shown, not what is measured.
+    shown: ClassVar[tuple[str, ...]] = ()
+    #: Those of them that say how the result looks.
+    look: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        params = parameters(self._options())
+        super().__init__(
+            task.name,
+            params=params,
+            callback=self._run,
+            help=inspect.cleandoc(task.help or task.summary),
+        )
+
+    # --- What it takes -------------------------------------------------------------------------
+
+    def more_options(self) -> Option:
+        """Options of its own."""
+        return stacked()
+
+    def _options(self) -> Option:
+        task = self.task
+        own = [of_column(c) for c in task.columns if c.role not in SHARED_ROLES]
+        shared = [of_column(c) for c in task.columns if c.role in SHARED_ROLES]
+        joins = [of_options("id"), system_option] if "id" in task.options else []
+        missing = [of_options("missing")] if "missing" in task.options else []
+        table = [click.argument("table", type=InFile())] if task.table else []
+        return stacked(
+            *table,
+            *own,
+            *joins,
+            *missing,
+            *map(of_argument, task.arguments),
+            *shared,
+            *self._shared(_FIRST),
+            self.more_options(),
+            *([switch(f"--{task.below}", task.below_help)] if task.below else []),
+            *self._shared(("undefined",)),
+            engine_options(task),
+            *([switch(f"--per-{task.per_unit}", task.per_unit_help)] if task.per_unit else []),
+            *self._shared(_LAST),
+            lambda command: output_options(command, self._formats),
+        )
+
+    def _shared(self, names: Collection[str]) -> list[Option]:
+        return [of_argument(OPTIONS[name]) for name in names if name in self.task.options]
+
+    @property
+    def _formats(self) -> tuple[str, ...]:
+        """In which formats it writes; those of values per unit of groups and topics as well."""
+        task = self.task
+        more = UNIT_DATA if task.per_unit and not task.per_unit_asked else ()
+        return tuple(dict.fromkeys((*DATA, *more)))
+
+    def asked_by(
+        self, without: Collection[str] = ()
+    ) -> tuple[list[click.Parameter], Callable[..., Any]]:
+        """How ``plan`` and ``compare`` have it evaluate: its parameters but for those of what is
+        shown and those named in ``without``, and what to call with their values and ``then=``,
+        which is given the evaluation."""
+        task = self.task
+        of_output = {str(p.name) for p in parameters(output_options)}
+        of_output |= {"slices", "save_state", "merge", *self.shown, *without}
+        of_output |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
+        of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.shown}
+        left_out = [p for p in self.params if p.name in of_output]
+        not_given = click.Command(task.name, params=left_out).make_context(task.name, []).params
+        own = [p for p in self.params if p.name not in of_output]
+        return own, functools.partial(self._run, **not_given)
+
+    # --- What it does --------------------------------------------------------------------------
+
+    def _run(self, **options: Any) -> None:
+        task = self.task
+        per_unit = bool(options.get(_name(f"per-{task.per_unit}")))
+        if not task.per_unit_asked:
+            options.pop(_name(f"per-{task.per_unit}"), None)
+        output = Output.take(options, units=per_unit)
+        below = bool(options.pop(_name(task.below), False))
+        if below and per_unit:
+            raise click.UsageError(f"--{task.below} and --per-{task.per_unit}: give one")
+        if below:
+            no_tables_below(f"--{task.below}", output.kind, output.path)
+        self.check(options, output)
+        look = {name: options.pop(name) for name in self.look}
+        evaluation = self.evaluation(options, output)
+        self.finish(evaluation, output, below=below, **look)
+
+    def check(self, options: dict[str, Any], output: Output) -> None:
+        """That options go together, before any data are read."""
+        systems = [*options.get("tables", ())]
+        systems += [spec for column in self.task.per_system for spec in options[column.role]]
+        if output.kind == "trec" and len(systems) > 1:
+            raise click.UsageError(
+                "the lines of trec_eval have no place for a system; give one "
+                + self.task.per_system[0].role
+            )
+
+    def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:
+        """The evaluation, by the verb of the task."""
+        task, table = self.task, options.pop("table")
+        columns = Columns.take(task, options)
+        states = States.take(options) if "states" in task.options else None
+        self.parse(options)
+        return self.of_rows(table, columns, states, options, output)
+
+    def parse(self, options: dict[str, Any]) -> None:
+        """Have the texts of options stand for what the verb takes."""
+        for argument in (*self.task.arguments, *OPTIONS.values()):
+            given = options.get(argument.name)
+            if given is None or argument.parse is None:
+                continue
+            try:
+                options[argument.name] = argument.parse(given)
+            except ValueError as error:
+                raise click.UsageError(f"{argument.option} {error}") from None
+        options["measures"] = options["measures"] or None
+
+    def of_rows(
+        self,
+        table: str,
+        columns: Columns,
+        states: States | None,
+        options: dict[str, Any],
+        output: Output,
+        whole: Mapping[str, Any] = MappingProxyType({}),
+        beside: Callable[[pa.Table], dict[str, Any]] | None = None,
+    ) -> Evaluation:
+        """The evaluation of the rows of a table, in memory or where an engine has them. ``whole``
+        are options besides that take all rows in memory, ``beside`` what the verb is told of these
+        besides."""
+        task = self.task
+        if "curves" in task.options:
+            options["curves"] = output.page.wanted
+        verb = _loaded(task.verb)
+        if len(task.engines) > 1 and is_apart(task, table, columns, options):
+            if columns.tables:
+                raise click.UsageError(
+                    "--system joins tables by their ids, which takes --engine memory"
+                )
+            for option in (name for name, given in whole.items() if given):
+                raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
+            rows = rows_of(table, options)
+            said = columns.found(rows.names)
+            evaluate = verb if states is None else functools.partial(states.of, verb)
+            made: Evaluation = evaluate(**{task.table: rows}, **said, inputs=(), **options)
+            return made
+        opened = functools.partial(self._opened, columns, options.get("separator"))
+        there = opened(table)
+        if options.get("separator") is not None and not columns.of_text(there.column_names):
+            raise click.UsageError("--separator is about columns of text, and none is named")
+        with columns.located(table):
+            said = columns.found(there.column_names, opened)
+            said |= {} if beside is None else beside(there)
+            by = {"id": columns.by} if "id" in task.options else {}
+            origins = columns.origins(table)
+            evaluation: Evaluation = verb(
+                **{task.table: there}, **said, **by, inputs=origins, **options
+            )
+        return evaluation
+
+    def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
+        """Write the result, and the tables below it."""
+        try:
+            output.finish(evaluation, **look)
+        finally:
+            if below:
+                print_tables(evaluation)
+
+    def _opened(self, columns: Columns, separator: str | None, path: str) -> pa.Table:
+        """The table in a file; where columns of a CSV file hold text that lists labels, an empty
+        field is no label."""
+        table = read(path)
+        if separator is None or not table.is_csv:
+            return table.rows
+        from calipers.data.label_columns import no_labels
+
+        specs = [spec for c in self.task.columns if c.lists for spec in columns.specs[c.role]]
+        named = [
+            spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
+        ]
+        return no_labels(table.rows, named)
+
+
+def _name(option: str) -> str:
+    return option.replace("-", "_")
+
+
+def evaluating(
+    name: str, without: Collection[str] = ()
+) -> tuple[list[click.Parameter], Callable[..., Any]]:
+    """How ``plan`` and ``compare`` have the task ``name`` evaluate."""
+    return command_of(TASKS[name]).asked_by(without)

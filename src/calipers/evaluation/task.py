@@ -1,0 +1,146 @@
+"""A task as data: which columns, arguments and options it takes, and what they are called.
+
+Commands, the checks of ``calipers.toml``, ``plan``, ``compare``, completion and pages read it, so
+it holds texts and numbers only, and imports nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+#: More than any rank, grade or number of documents.
+MOST = 2**31 - 1
+
+#: Ways in which several columns may stand for one: by the classes that ``labels`` names, by the
+#: outputs that the truth names, by a level before each, or by what stands for the * of ``p_*``.
+WIDE = ("labels", "outputs", "levels", "pattern")
+
+
+def listed(text: str) -> list[str]:
+    """The texts between commas."""
+    return text.split(",")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a task takes, by its role, which is its argument of the verb."""
+
+    role: str
+    help: str
+    #: The option, where that is not the role.
+    flag: str = ""
+    metavar: str = "COL"
+    required: bool = False
+    #: Whether every system has one of its own.
+    per_system: bool = False
+    #: Whether it may be given again, and all of them count together.
+    many: bool = False
+    #: How several columns may stand in its place, as in :data:`WIDE`; "" where they may not.
+    wide: str = ""
+    #: Whether it may be text that lists labels, of which an empty field of a CSV file has none.
+    lists: bool = False
+    #: Whether it is what only one kind of system says, which is evaluated apart from others.
+    apart: bool = False
+    #: Whether it is a file of its own, an argument of the command, rather than a column of TABLE.
+    file: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option that names it."""
+        return f"--{self.flag or self.role.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Anything else that a verb is told, as a command takes it."""
+
+    name: str
+    help: str
+    default: Any = None
+    #: The option, where that is not the name; with a short one before it, if there is such.
+    flag: str = ""
+    metavar: str = ""
+    #: What it is: text, number, whole, share, switch, file, or measure.
+    kind: str = "text"
+    #: The words that it may be, the default first.
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    #: Whether it may be given again.
+    many: bool = False
+    #: What the verb gets of a text, or of all where it may be given again; a ValueError says what
+    #: was expected.
+    parse: Callable[[Any], Any] | None = None
+    #: Whether it says something of what is shown, not of the numbers: ``plan`` and ``compare`` take
+    #: no such.
+    shown: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option that says it."""
+        return f"--{self.flag.split('--')[-1] or self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one verb evaluates."""
+
+    name: str
+    #: Where the verb is: module and name.
+    verb: str
+    #: What its numbers are means over.
+    unit: str
+    #: One line in the list of commands.
+    summary: str
+    columns: tuple[Column, ...]
+    arguments: tuple[Argument, ...] = ()
+    #: Which of the options that tasks share it takes: fields of ``Options``, and ``states``.
+    options: tuple[str, ...] = ()
+    #: What the command says of itself, if that is more.
+    help: str = ""
+    engines: tuple[str, ...] = ("memory",)
+    #: The argument of the verb that takes the table; "" where there are files of their own.
+    table: str = "data"
+    #: The switch that shows the value on every unit, and what these are called.
+    per_unit: str = ""
+    per_unit_help: str = ""
+    #: Whether the verb has to be asked for these values, by an argument of that name.
+    per_unit_asked: bool = False
+    #: The switch that shows tables below the result.
+    below: str = ""
+    below_help: str = ""
+    #: What only Python takes (models in the place of columns, matrices).
+    python_only: tuple[str, ...] = ()
+    #: The command's own class, where it does more than is declared: module and name.
+    command: str = ""
+    #: Whether its rows may come from several test splits.
+    of_splits: bool = False
+
+    @property
+    def per_system(self) -> tuple[Column, ...]:
+        """What systems say."""
+        return tuple(column for column in self.columns if column.per_system)
+
+    def column(self, role: str) -> Column | None:
+        """The column of a role, if there is one."""
+        return next((column for column in self.columns if column.role == role), None)
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """All that its verb may be told, but for what only Python takes."""
+        columns = {column.role for column in self.columns}
+        told = {argument.name for argument in self.arguments}
+        return frozenset(columns | told | set(self.options) - {"states"})
+
+
+@dataclass(frozen=True)
+class Hole:
+    """An option that a task does not take, or not from every engine, and why not."""
+
+    reason: str
+    engines: Sequence[str] = field(default=())
+
+
+Holes = Mapping[tuple[str, str], Hole]
