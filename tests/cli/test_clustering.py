@@ -46,3 +46,48 @@ def test_clusters_and_samples_are_shown(table: str) -> None:
     wrong = invoke(["clustering", table, *asked, "--by-cluster", "--per-point"])
     assert wrong.exit_code == 2
     assert "give one" in wrong.stderr
+
+
+def test_clusterings_in_tables_of_their_own_and_what_they_cost(table: str, tmp_path: Path) -> None:
+    """Joined by ids, with the costs of each; and a clustering may have a name."""
+    given = np.loadtxt(table, delimiter=",", skiprows=1)
+    known, said = tmp_path / "known.csv", tmp_path / "said.csv"
+    ids = np.arange(60)
+    known.write_text(
+        "p,kind\n" + "".join(f"{i},{k:.0f}\n" for i, k in zip(ids, given[:, 2], strict=True)),
+        "utf-8",
+    )
+    rows = reversed([f"{i},{k:.0f},{i / 10}\n" for i, k in zip(ids[1:], given[1:, 3], strict=True)])
+    said.write_text("p,own,ms\n" + "".join(rows), "utf-8")
+    line = ["clustering", str(known), "--truth", "kind", "--labels", "own", "--id", "p"]
+    line += ["--system", f"new={said}", "--cost", "latency=ms", "-m", "ARI"]
+    refused = invoke(line)
+    assert "labels 'new': the id 0 is missing" in str(refused.exception)
+    out = tmp_path / "out.json"
+    assert invoke([*line, "--missing", "drop", "-o", str(out)]).exit_code == 0
+    ev = cal.from_json(out.read_text("utf-8"))
+    alone = cal.clustering(None, given[1:, 3], given[1:, 2], measures=["ARI"])
+    assert (ev.systems, ev["ARI"].value) == (("new",), alone["ARI"].value)
+    assert ev.costs[0].value == pytest.approx(np.arange(1, 60).mean() / 10)
+    assert "1 of 60 rows are left out by their ids" in ev.notes[0]
+    named = invoke(
+        [
+            "clustering",
+            table,
+            "--labels",
+            "old=two",
+            "--labels",
+            "three",
+            "--truth",
+            "three",
+            "--cost",
+            "ms=old:x_1,three:x_2",
+        ]
+    )
+    assert "old" in named.stdout
+    assert named.exit_code == 0
+
+
+def test_distances_keep_all_points() -> None:
+    with pytest.raises(cal.InputError, match="distances= are of all points"):
+        cal.clustering(None, [0, 1], distances=np.zeros((2, 2)), missing="drop")

@@ -26,8 +26,9 @@ from calipers.cli.options import (
 from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
 from calipers.cli.streams import States, engine_options, is_apart, rows_of
 from calipers.cli.tables import read
+from calipers.evaluation.availability import refusal
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
+from calipers.evaluation.tasks import CLUSTER, OPTIONS, SHARED_ROLES, SLICES, TASKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,6 +102,18 @@ class TaskCommand(Command):
             *self._shared(_LAST),
             lambda command: output_options(command, self._formats),
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line; of an option that other tasks have, say why this one has none."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            flags = {column.option: column.role for column in (CLUSTER, SLICES)}
+            flag = error.option_name
+            why = refusal(self.task.name, flags.get(flag, _name(flag.lstrip("-"))))
+            if why is None:
+                raise
+            raise click.UsageError(f"{self.task.name} has no {flag}{why}", ctx) from None
 
     def _shared(self, names: Collection[str]) -> list[Option]:
         return [of_argument(OPTIONS[name]) for name in names if name in self.task.options]

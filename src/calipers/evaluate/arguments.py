@@ -245,7 +245,12 @@ def _taken(name: str, value: Any, kinds: list[_Kind]) -> Any:
 
 
 def _unknown(function: str, name: str, known: list[str]) -> str:
-    """What an unknown argument may be called here."""
+    """What an unknown argument may be called here, or why there is none."""
+    from calipers.evaluation.availability import refusal
+
+    why = refusal(function, name)
+    if why is not None:
+        return f"{function}() has no {name}={why}"
     for own, others in ELSEWHERE.items():
         if name.lower() in others.split() and own in known:
             return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, f'{own}=')}"

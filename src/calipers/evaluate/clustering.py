@@ -10,8 +10,7 @@ import numpy as np
 
 from calipers.data.arrays import same_length
 from calipers.data.classes import Coded, coded
-from calipers.data.columns import Gathered, gather
-from calipers.data.costs import Costs
+from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
@@ -52,6 +51,8 @@ def clustering(
     sample: int | None = None,
     cost: Any = None,
     data: Any = None,
+    id: str | None = None,  # noqa: A002
+    missing: str = "error",
     measures: MeasureNames | None = None,
     baseline: Baseline = None,
     primary: str | None = None,
@@ -88,8 +89,9 @@ def clustering(
     the path of a table, with ``"x_*"`` for all features that begin so; one that is too large for
     ``memory``, or that an ``engine`` has ("stream", "spark", "dask"), is looked at in batches, for
     measures against the truth and of centres. The remaining options are those of
-    :func:`calipers.classification`. Intervals are about all points like these, put into clusters by
-    the same rule. What all points in one cluster get stands beside each value.
+    :func:`calipers.classification`, ``id`` and ``missing`` among them. Intervals are about all
+    points like these, put into clusters by the same rule. What all points in one cluster get stands
+    beside each value.
 
     Raises
     ------
@@ -110,13 +112,17 @@ def clustering(
     if in_batches(engine, memory, data, (features, labels, truth)):
         refused = {"distances": distances, "slices": slices, "slice_bins": slice_bins, "cost": cost}
         refused |= {"sample": sample, "recluster": recluster, "per_point": per_point or None}
+        refused |= {"id": id, "missing": None if missing == "error" else missing}
         return clusters_in_batches(
             data, engine, named, refused, against_truth=AGAINST_TRUTH, noise=noise, metric=metric,
             options=options)  # fmt: skip
     cut_by = slice_columns(slices)
-    if data is not None:
-        named = gather({**named, "slices": cut_by}, data=data).columns
-        features, labels, truth, count, cut_by = named.values()
+    if distances is not None and missing != "error":
+        raise InputError("distances= are of all points: missing='drop' goes with features=")
+    gathered = {**named, "slices": cut_by}
+    wide = ("features",)
+    rows_of = gather(gathered, data=data, by=id, missing=missing, cost=cost, wide=wide)
+    features, labels, truth, count, cut_by = rows_of.columns.values()
     given, rows = _given(labels, noise, baseline)
     repeats, notes, clusters = without_noise(given, noise, Repeats.of(count, rows))
     near = _near(features, distances, metric, rows, repeats)
@@ -147,8 +153,8 @@ def clustering(
         chosen,
         options,
         slices=repeats.sliced(cut_by),
-        about=repeats.about(Gathered({}, costs=Costs.of(cost))),
-        notes=[*notes, *notes_of(systems, plain)],
+        about=repeats.about(rows_of),
+        notes=[*rows_of.notes, *notes, *notes_of(systems, plain)],
     )
 
 

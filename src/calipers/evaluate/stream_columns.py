@@ -140,9 +140,12 @@ class Columns:
         stream = engine_of(data, engine)
         for name, value in unsupported.items():
             if value is not None:
+                from calipers.evaluation.availability import ROW_REASONS
+
+                why = ROW_REASONS.get(name)
                 raise InputError(
                     f"{name}= takes all rows in memory, which engine={stream.kind!r} does not "
-                    "have; leave it out, or take engine='memory'"
+                    f"have{f': {why}' if why else ''}; leave it out, or take engine='memory'"
                 )
         columns = {
             kind: _by_system(given, kind, stream)

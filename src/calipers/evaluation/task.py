@@ -131,8 +131,9 @@ class Task:
     def takes(self) -> frozenset[str]:
         """All that its verb may be told, but for what only Python takes."""
         columns = {column.role for column in self.columns}
-        told = {argument.name for argument in self.arguments}
-        return frozenset(columns | told | set(self.options) - {"states"})
+        told = {argument.name for argument in self.arguments} | set(self.options) - {"states"}
+        engine = {"engine"} if len(self.engines) > 1 else set[str]()
+        return frozenset(columns | told | engine | ({self.table} if self.table else set()))
 
 
 @dataclass(frozen=True)

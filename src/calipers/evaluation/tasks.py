@@ -663,7 +663,7 @@ CLUSTERING = Task(
             low=2,
         ),
     ),
-    options=("slice_bins", "cost", *INFERENCE, "curves", "inputs", "memory"),
+    options=(*_ROWS, "memory"),
     engines=_IN_BATCHES,
     per_unit="point",
     per_unit_help="Show the silhouette of every point, by its row.",

@@ -1,0 +1,140 @@
+"""Which task takes which option from which engine; and where one does not, why.
+
+An option works in every task and from every engine, unless a reason stands here. A message that
+refuses it says that reason, a page shows the table, and a test tries every cell that says yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calipers.evaluation.task import Task
+from calipers.evaluation.tasks import TASKS
+
+#: The options of the table, by their names as arguments of the verbs.
+OPTIONS = (
+    *("data", "id", "missing", "weight", "count", "cluster", "time", "slices", "slice_bins"),
+    *("cost", "measures", "undefined", "baseline", "primary", "compare", "curves", "interval"),
+    *("level", "resamples", "seed", "memory"),
+)
+ENGINES = ("memory", "stream", "spark", "dask")
+
+_NO_COUNTS = "it is about ratios that count no row, and the measures of this task are none"
+_GROUPS = "a batch would cut through the documents of one topic, which are ranked together"
+
+#: Why a task does not take an option, from whatever engine.
+REASONS: Mapping[tuple[str, str], str] = {
+    ("retrieval", "data"): "judgments and runs are tables of their own, with ids that join them",
+    ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
+    ("retrieval", "missing"): "a topic that a run lacks scores 0, or is left out as topics= says",
+    ("retrieval", "curves"): "curves are of single topics, which topic_curves= names",
+    ("retrieval", "memory"): f"{_GROUPS}, so that the memory is that of the largest topic",
+    ("ranking", "memory"): f"{_GROUPS}, so that the memory is that of the largest group",
+    ("regression", "undefined"): _NO_COUNTS,
+    ("clustering", "undefined"): _NO_COUNTS,
+    ("clustering", "weight"): "pairs of points have no weights; count= takes frequencies",
+    ("clustering", "cluster"): (
+        "of points that come in groups nothing tells how much a group moves a clustering"
+    ),
+    ("clustering", "time"): (
+        "an index over pairs of points is no mean over points, of which an order in time would "
+        "tell how it varies"
+    ),
+    ("agreement", "undefined"): _NO_COUNTS,
+    ("agreement", "id"): "item= names the column of the ids",
+    ("agreement", "missing"): (
+        "a rating may be missing: agreement is defined for items that not everybody rated, and "
+        "none is dropped"
+    ),
+    ("agreement", "curves"): "agreement is one number, without a threshold to draw it over",
+}
+
+#: Why an engine does not have the rows of a task at all.
+ENGINE_REASONS: Mapping[tuple[str, str], str] = {
+    ("retrieval", "stream"): _GROUPS,
+    ("ranking", "stream"): _GROUPS,
+}
+
+#: Why an option takes all rows in memory.
+ROW_REASONS: Mapping[str, str] = {
+    "id": "another table is put in the order of the rows by its ids, all of which that takes",
+    "time": "dependence in time is seen in the order of all rows",
+    "sample": "a sample of points is drawn of all of them",
+    "per_point": "a silhouette takes the distances of a point to all others",
+    "distances": "distances are of every two points",
+    "recluster": "points are clustered anew, which takes all of them",
+    "y": "a model predicts all rows at once",
+    "confusion": "a confusion matrix is small, and no table of rows",
+}
+
+#: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
+#: engines that are to have its rows.
+NOT_YET: Mapping[str, tuple[str, ...]] = {
+    "retrieval": ("count", "cluster", "time", "compare"),
+    "ranking": ("count", "cluster", "time", "compare"),
+    "multilabel": ("time", "compare", "memory"),
+    "regression": ("compare",),
+    "clustering": ("compare",),
+    "agreement": ("data", "weight", "count", "cluster", "time", "cost", "compare", "memory"),
+}
+NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
+    "multilabel": ("stream", "spark", "dask"),
+    "agreement": ("stream", "spark", "dask"),
+}
+#: The same of options that a task takes of rows in memory alone.
+NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
+    "classification": ("cost",),
+    "regression": ("cost", "curves"),
+    "ranking": ("cost", "curves"),
+    "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the table says: ``yes``, ``no`` with its reason, or ``not yet``."""
+
+    said: str
+    reason: str = ""
+
+
+YES, NOT_YET_CELL = Cell("yes"), Cell("not yet")
+
+
+def cell(task: Task, option: str, engine: str = "memory") -> Cell:
+    """Whether a task takes an option of rows that an engine has.
+
+    >>> from calipers.evaluation.tasks import TASKS
+    >>> cell(TASKS["regression"], "weight", "stream").said
+    'yes'
+    >>> cell(TASKS["regression"], "time", "stream")
+    Cell(said='no', reason='dependence in time is seen in the order of all rows')
+    """
+    reason = REASONS.get((task.name, option), "")
+    if reason:
+        return Cell("no", reason)
+    if option in NOT_YET.get(task.name, ()) or engine in NO_ENGINE_YET.get(task.name, ()):
+        return NOT_YET_CELL
+    if engine == "memory":
+        return YES
+    reason = ENGINE_REASONS.get((task.name, engine), ROW_REASONS.get(option, ""))
+    if reason and not (task.name == "retrieval" and engine != "stream"):
+        return Cell("no", reason)
+    return NOT_YET_CELL if option in NOT_YET_OUT_OF_MEMORY.get(task.name, ()) else YES
+
+
+def refusal(name: str, option: str) -> str | None:
+    """Why a task has no option of that name, to be said behind it; None where it is no option of
+    tasks, or taken.
+
+    >>> refusal("regression", "undefined")
+    ': it is about ratios that count no row, and the measures of this task are none'
+    >>> refusal("multilabel", "time")
+    ' yet'
+    """
+    task = TASKS.get(name)
+    if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
+        return None
+    found = cell(task, option)
+    return f": {found.reason}" if found.reason else " yet"
