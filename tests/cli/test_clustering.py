@@ -81,11 +81,11 @@ def test_clusterings_in_tables_of_their_own_and_what_they_cost(table: str, tmp_p
             "--truth",
             "three",
             "--cost",
-            "ms=old:x_1,three:x_2",
+            "ms=old:two,three:three",
         ]
     )
+    assert named.exit_code == 0, named.output
     assert "old" in named.stdout
-    assert named.exit_code == 0
 
 
 def test_distances_keep_all_points() -> None:

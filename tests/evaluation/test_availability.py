@@ -28,6 +28,7 @@ from calipers.evaluation.availability import (
     cell,
     refusal,
 )
+from calipers.evaluation.tasks import OPTIONS as DECLARED
 from calipers.evaluation.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -400,6 +401,20 @@ def test_a_verb_takes_what_is_declared(task: str) -> None:
     declared = TASKS[task]
     own = {*declared.python_only, *([f"per_{declared.per_unit}"] * declared.per_unit_asked)}
     assert set(inspect.signature(verb(task)).parameters) == {*declared.takes, *own}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_defaults_are_those_of_the_verb(task: str) -> None:
+    """So that the help says what holds where nothing is said."""
+    shared = [DECLARED[name] for name in TASKS[task].options if name in DECLARED]
+    taken = inspect.signature(verb(task)).parameters
+    told = {a.name: a.choices[0] if a.choices else a.default for a in shared}
+    told |= {
+        a.name: a.choices[0] if a.choices else a.default
+        for a in TASKS[task].arguments
+        if a.kind != "switch" and not a.many and a.name != "unfound"
+    }
+    assert told == {name: taken[name].default for name in told}
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -172,7 +172,12 @@ def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Itera
         option = options.get(key.replace("_", "-"))
         if option is None:
             from calipers.data.errors import did_you_mean
+            from calipers.evaluation.availability import refusal_of_flag
 
+            task = str(command.name)
+            why = refusal_of_flag(task, key)
+            if why is not None:
+                raise _error(f"{where}: {task} has no {key}{why}")
             known = [*arguments, *options]
             raise _error(f"{where}: {key!r} says nothing here; {did_you_mean(key, known)}")
         for one in value if isinstance(value, list) else [value]:

@@ -26,9 +26,9 @@ from calipers.cli.options import (
 from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
 from calipers.cli.streams import States, engine_options, is_apart, rows_of
 from calipers.cli.tables import read
-from calipers.evaluation.availability import refusal
+from calipers.evaluation.availability import refusal_of_flag
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import CLUSTER, OPTIONS, SHARED_ROLES, SLICES, TASKS
+from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,12 +108,11 @@ class TaskCommand(Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            flags = {column.option: column.role for column in (CLUSTER, SLICES)}
-            flag = error.option_name
-            why = refusal(self.task.name, flags.get(flag, _name(flag.lstrip("-"))))
+            why = refusal_of_flag(self.task.name, error.option_name)
             if why is None:
                 raise
-            raise click.UsageError(f"{self.task.name} has no {flag}{why}", ctx) from None
+            told = f"{self.task.name} has no {error.option_name}{why}"
+            raise click.UsageError(told, ctx) from None
 
     def _shared(self, names: Collection[str]) -> list[Option]:
         return [of_argument(OPTIONS[name]) for name in names if name in self.task.options]

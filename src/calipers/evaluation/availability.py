@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import TASKS
+from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
 
 #: The options of the table, by their names as arguments of the verbs.
 OPTIONS = (
@@ -105,7 +105,7 @@ YES, NOT_YET_CELL = Cell("yes"), Cell("not yet")
 def cell(task: Task, option: str, engine: str = "memory") -> Cell:
     """Whether a task takes an option of rows that an engine has.
 
-    >>> from calipers.evaluation.tasks import TASKS
+    >>> from calipers.evaluation.tasks import CLUSTER, SLICES, TASKS
     >>> cell(TASKS["regression"], "weight", "stream").said
     'yes'
     >>> cell(TASKS["regression"], "time", "stream")
@@ -138,3 +138,14 @@ def refusal(name: str, option: str) -> str | None:
         return None
     found = cell(task, option)
     return f": {found.reason}" if found.reason else " yet"
+
+
+def refusal_of_flag(name: str, flag: str) -> str | None:
+    """The same of an option as a command or a file of checks calls it.
+
+    >>> refusal_of_flag("ranking", "--cluster-by")
+    ' yet'
+    """
+    flags = {column.option: column.role for column in (CLUSTER, SLICES)}
+    option = f"--{flag.lstrip('-').replace('_', '-')}"
+    return refusal(name, flags.get(option, option[2:].replace("-", "_")))
