@@ -17,7 +17,7 @@ from calipers.evaluate.problem import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.source import open_source
 from calipers.evaluation.task import Column, Task
-from calipers.evaluation.tasks import CLUSTER, INFERENCE, SLICES, WEIGHT
+from calipers.evaluation.tasks import CLUSTER, COUNT, INFERENCE, SLICES, TIME, WEIGHT
 from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.measures import Family, Measure, measure, register_reason, register_task
@@ -127,8 +127,9 @@ GROUPINGS = Task(
     columns=(
         Column("truth", "Column of the classes.", required=True),
         Column("found", "Column of clusters; repeatable.", required=True, per_system=True),
-        WEIGHT, CLUSTER, SLICES,
+        WEIGHT, COUNT, CLUSTER, TIME, SLICES,
     ),
-    options=("id", "missing", "slice_bins", *INFERENCE, "inputs"),
+    options=("id", "missing", "slice_bins", "cost", *INFERENCE, "memory", "inputs"),
+    engines=("memory", "stream", "spark", "dask"),
 )  # fmt: skip
 cli.add_command(command_of(GROUPINGS))

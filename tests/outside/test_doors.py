@@ -83,7 +83,7 @@ from calipers.findings.numbers import Numbers
 
 LARGE = 3
 
-@rule("a-large-error", "information", Numbers, counts=True)
+@rule("a-large-error", "information", Numbers, cost="rows", counts=True)
 def large(s, of):
     """A residual is {LARGE} or more away from 0."""
     most = float(abs(of.predicted - of.truth).max())
