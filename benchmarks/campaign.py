@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import calipers as cal
-from calipers.campaign import adaptive, reliability, sampling
+from calipers.campaign import pooling, quality, sampling
 from calipers.statistics import FloatArray
 
 STRATA, SHARES = (20, 40, 90), (0.4, 0.15, 0.03)
@@ -133,14 +133,14 @@ def orders(number: int) -> None:
     """How soon each order of judging has found the relevant documents."""
     full, made = systems(np.random.default_rng(5), number, (0.5, 1.0, 1.5, 2.0, 2.5))
     print("\n| order | relevant found after 10% | 25% | 50% judged |\n|---|---|---|---|")
-    for method in ("depth", *adaptive.METHODS):
+    for method in ("depth", *pooling.METHODS):
         found = np.zeros(3)
         for topic, grades in full.items():
             relevant = {d for d, g in grades.items() if g > 0}
             of = {name: ranking[topic] for name, ranking in made.items()}
-            queue = adaptive.Queue(of, "move-to-front" if method == "depth" else method,
+            queue = pooling.Queue(of, "move-to-front" if method == "depth" else method,
                                    topic=topic, burn_in=10**6 if method == "depth" else 10)  # fmt: skip
-            order = adaptive.order(queue, relevant)
+            order = pooling.order(queue, relevant)
             reached = len(relevant & set(order))
             for k, share in enumerate((0.1, 0.25, 0.5)):
                 first = order[: round(share * len(order))]
@@ -154,7 +154,7 @@ def sparse(number: int) -> None:
     print("\n| known of a topic | measure | tau | tau_AP | significant pairs | lost | reversed |")
     print("|---|---|---|---|---|---|---|")
     for how in (None, "s5"):
-        for one in reliability.sparse(
+        for one in quality.sparse(
             full, made, (1, 2, 5), measures=("AP", "nDCG@10", "P@10", "RR"), found_by_run=how
         ):
             told = "first of one system" if how else "at random"

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.cli.trec_eval.table import TABLE
+from calipers.cli.trec_eval.measure_table import TABLE
 from calipers.measures import TASKS, UnknownMeasureError, parse
-from calipers.measures.dialects import ELSEWHERE
+from calipers.measures.aliases import ELSEWHERE
 from calipers.measures.families import FAMILIES
-from calipers.measures.names import meanings
+from calipers.measures.name_parsing import meanings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "migration.md"
 

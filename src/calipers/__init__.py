@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.values import from_values
-    from calipers.learning.checks import check_split
+    from calipers.learning.bias_variance import bias_variance
     from calipers.learning.cross_validation import cross_validate
-    from calipers.learning.curves import learning_curve, validation_curve
-    from calipers.learning.decomposition import bias_variance
-    from calipers.learning.parts import split
+    from calipers.learning.learning_curves import learning_curve, validation_curve
     from calipers.learning.selection import select
+    from calipers.learning.split import split
+    from calipers.learning.split_checks import check_split
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import (
@@ -87,12 +87,12 @@ _HOMES = {
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
     "evaluate.values": "from_values",
-    "learning.checks": "check_split",
-    "learning.parts": "split",
+    "learning.split_checks": "check_split",
+    "learning.split": "split",
     "learning.selection": "select",
     "learning.cross_validation": "cross_validate",
-    "learning.curves": "learning_curve, validation_curve",
-    "learning.decomposition": "bias_variance",
+    "learning.learning_curves": "learning_curve, validation_curve",
+    "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
     "results": "Comparison, Decomposition, Difference, Estimate, Evaluation, Finding, from_json, "
     "LearningCurve, Plan, ValidationCurve",

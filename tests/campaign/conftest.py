@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import calipers as cal
-from calipers.campaign import file
+from calipers.campaign import storage
 from calipers.campaign.records import Assessor, Topic
 
 
@@ -22,7 +22,7 @@ def durable() -> None:
 def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For all others nothing waits for the disk, in this process."""
     if "durable" not in request.fixturenames:
-        monkeypatch.setattr(file, "PRAGMAS", {**file.PRAGMAS, "synchronous": 0})
+        monkeypatch.setattr(storage, "PRAGMAS", {**storage.PRAGMAS, "synchronous": 0})
 
 
 @pytest.fixture(scope="session")

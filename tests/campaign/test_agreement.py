@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.campaign import agreement
+from calipers.campaign import assessor_agreement
 
 #: Grades of three assessors, ten documents.
 MARKS = {"one": "0123002130", "two": "0122012130", "three": "0223001131"}
@@ -28,12 +28,14 @@ def jackknife(of: Any) -> float:
 
 
 def test_three_assessors() -> None:
-    found = {e.measure: e for e in agreement.agreement(ASSESSORS)}
+    found = {e.measure: e for e in assessor_agreement.agreement(ASSESSORS)}
     assert found["Fleiss-kappa"].value == pytest.approx(0.546828, abs=5e-7)
     ordinal = found["Krippendorff-alpha(scale='ordinal')"]
     assert ordinal.value == pytest.approx(0.856043, abs=5e-7)
     for scale, expected in (("nominal", 0.561934), ("interval", 0.863336)):
-        other = agreement.agreement(ASSESSORS, scale=scale, measures=["Krippendorff-alpha"])
+        other = assessor_agreement.agreement(
+            ASSESSORS, scale=scale, measures=["Krippendorff-alpha"]
+        )
         assert other.estimates[0].value == pytest.approx(expected, abs=5e-7)
     # Randolph's κ: the four grades equally likely by chance.
     share = found["percent-agreement"].value
@@ -68,9 +70,11 @@ def test_cohens_kappa(pair: tuple[str, str], plain: float, linear: float, quadra
         ("kappa(weights='quadratic')", quadratic),
     ):  # fmt: skip
         assert cal.measure(own)(first, second) == pytest.approx(expected, abs=5e-7)
-    table = agreement.agreement({name: ASSESSORS[name] for name in pair}).label_tables[0]
+    table = assessor_agreement.agreement({name: ASSESSORS[name] for name in pair}).label_tables[0]
     assert table.values["kappa(weights='quadratic')"][0] == pytest.approx(quadratic, abs=5e-7)
-    nominal = agreement.agreement({name: ASSESSORS[name] for name in pair}, scale="nominal")
+    nominal = assessor_agreement.agreement(
+        {name: ASSESSORS[name] for name in pair}, scale="nominal"
+    )
     kappa = nominal.label_tables[0].values["kappa"][0]
     assert kappa == pytest.approx(plain, abs=5e-7)
     if pair == ("one", "two"):  # the error of its formula for many documents
@@ -80,18 +84,18 @@ def test_cohens_kappa(pair: tuple[str, str], plain: float, linear: float, quadra
 
 def test_without_an_overlap_nothing_is_one() -> None:
     apart = {"ann": {"1": {"x": 1}}, "ben": {"2": {"x": 1}}}
-    for estimate in agreement.agreement(apart):
+    for estimate in assessor_agreement.agreement(apart):
         assert math.isnan(estimate.value)
         assert "no_shared_item" in dict(estimate.undefined)
-    assert math.isnan(agreement.agreement_over_topics(apart).value)
+    assert math.isnan(assessor_agreement.agreement_over_topics(apart).value)
     alike = {name: {"1": {"x": 0, "y": 0}} for name in ("ann", "ben")}
-    found = agreement.agreement(alike, measures=["Krippendorff-alpha", "Gwet-AC1"])
+    found = assessor_agreement.agreement(alike, measures=["Krippendorff-alpha", "Gwet-AC1"])
     assert [dict(e.undefined) for e in found] == [{"one_category": 2}] * 2
     with pytest.raises(cal.InputError, match="there is one rater only"):
-        agreement.agreement({"ann": {"1": {"x": 1}}})
+        assessor_agreement.agreement({"ann": {"1": {"x": 1}}})
     # A grade below 0 is no judgment.
     less = {"ann": {"1": {"x": 1, "y": 2}}, "ben": {"1": {"x": -1, "y": 2}}}
-    assert agreement.agreement(less)["percent-agreement"].n == 1
+    assert assessor_agreement.agreement(less)["percent-agreement"].n == 1
 
 
 def test_intervals_over_topics_beside_drawing_topics() -> None:
@@ -104,7 +108,7 @@ def test_intervals_over_topics_beside_drawing_topics() -> None:
         ben = np.where(random.random(12) < (0.95 if agree else 0.2), ann, random.integers(0, 3, 12))
         for name, own in (("ann", ann), ("ben", ben)):
             grades[name][f"t{t:02}"] = {f"d{d}": int(g) for d, g in enumerate(own)}
-    found = agreement.agreement_over_topics(grades, "percent-agreement")
+    found = assessor_agreement.agreement_over_topics(grades, "percent-agreement")
     by_topic = np.array(
         [np.mean([grades["ann"][t][d] == grades["ben"][t][d] for d in of])
          for t, of in grades["ann"].items()]
@@ -113,13 +117,13 @@ def test_intervals_over_topics_beside_drawing_topics() -> None:
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert found.value == pytest.approx(by_topic.mean())
     assert (found.low - low, found.high - high) == pytest.approx((0, 0), abs=0.04)
-    documents = agreement.agreement(grades, measures=["percent-agreement"]).estimates[0]
+    documents = assessor_agreement.agreement(grades, measures=["percent-agreement"]).estimates[0]
     assert documents.high - documents.low < 0.8 * (found.high - found.low)
     assert (found.topics, found.items, found.caution) == (30, 360, "")
     few = {name: {t: of[t] for t in list(of)[:4]} for name, of in grades.items()}
-    assert agreement.agreement_over_topics(few).caution == "4 topics only"
+    assert assessor_agreement.agreement_over_topics(few).caution == "4 topics only"
     one = {name: {t: of[t] for t in list(of)[:1]} for name, of in grades.items()}
-    assert math.isnan(agreement.agreement_over_topics(one).low)
+    assert math.isnan(assessor_agreement.agreement_over_topics(one).low)
 
 
 @pytest.mark.parametrize("topics", [6, 12])
@@ -129,7 +133,7 @@ def test_intervals_over_few_topics_hold_the_truth(topics: int) -> None:
     random, above, below, widths = np.random.default_rng(1), 0, 0, []
     for _ in range(400):
         values = 1 - 2 * random.beta(2, 18, topics)
-        low, high = agreement._over_topics(float(values.mean()), values, (-1.0, 1.0), 0.95)
+        low, high = assessor_agreement._over_topics(float(values.mean()), values, (-1.0, 1.0), 0.95)
         below, above = below + (low > 0.8), above + (high < 0.8)
         widths.append(high - low)
     assert below <= 20
@@ -138,11 +142,11 @@ def test_intervals_over_few_topics_hold_the_truth(topics: int) -> None:
 
 
 def test_topics_without_a_difference_say_little() -> None:
-    low, high = agreement._over_topics(1.0, np.ones(6), (-1.0, 1.0), 0.95)
+    low, high = assessor_agreement._over_topics(1.0, np.ones(6), (-1.0, 1.0), 0.95)
     # −1 + 2 · the lower limit of Beta(6, ½).
     assert (low, high) == pytest.approx((2 * stats.beta.ppf(0.025, 6, 0.5) - 1, 1), rel=1e-6)
     lone = np.r_[0.4, np.ones(5)]
-    low, high = agreement._over_topics(0.9, lone, (-1.0, 1.0), 0.95)
+    low, high = assessor_agreement._over_topics(0.9, lone, (-1.0, 1.0), 0.95)
     assert low < 0.4
     assert high > 0.98
 
@@ -153,15 +157,15 @@ def test_what_is_disputed_and_decided() -> None:
         "ben": {"1": {"x": 1, "y": 1, "z": 1}, "2": {"x": 0, "w": 3}},
         "eve": {"1": {"y": 1}},
     }
-    found = agreement.disputed(grades)
+    found = assessor_agreement.disputed(grades)
     assert [(one.topic, one.document, one.apart, one.crosses) for one in found] == [
         ("2", "x", 2, True), ("1", "x", 1, True), ("1", "y", 2, False),
     ]  # fmt: skip
     assert found[2].grades == {"ann": 3, "ben": 1, "eve": 1}
-    assert [one.document for one in agreement.disputed(grades, apart=2)] == ["x", "y"]
+    assert [one.document for one in assessor_agreement.disputed(grades, apart=2)] == ["x", "y"]
     decided = {"2": {"x": 1}, "3": {"new": 2}}
-    assert len(agreement.disputed(grades, decided)) == 2
-    assert agreement.disputed(grades, decided, also_decided=True)[0].decided == 1
+    assert len(assessor_agreement.disputed(grades, decided)) == 2
+    assert assessor_agreement.disputed(grades, decided, also_decided=True)[0].decided == 1
 
 
 class One(NamedTuple):
@@ -173,13 +177,13 @@ class One(NamedTuple):
 
 def test_who_agrees_with_themselves() -> None:
     rows = [One("ann", "1", f"d{d}", d % 3) for d in range(8)]
-    first = agreement.by_assessor([*rows, One("ben", "1", "d0", 1)])
+    first = assessor_agreement.by_assessor([*rows, One("ben", "1", "d0", 1)])
     assert first["ann"]["1"]["d5"] == 2
-    again = agreement.by_assessor([One("ann", "1", "d1", 1), One("ann", "1", "d2", 0)])
-    value, low, high, number = agreement.self_agreement(first, again)["ann"]
+    again = assessor_agreement.by_assessor([One("ann", "1", "d1", 1), One("ann", "1", "d2", 0)])
+    value, low, high, number = assessor_agreement.self_agreement(first, again)["ann"]
     assert (value, number) == (0.5, 2)
     assert low < 0.5 < high
-    assert agreement.self_agreement({}, again) == {}
+    assert assessor_agreement.self_agreement({}, again) == {}
 
 
 def systems() -> tuple[Any, Any]:
@@ -204,21 +208,23 @@ def test_orders_of_systems_by_each_assessor() -> None:
     grades, rankings = systems()
     found = {
         one.assessor: one
-        for one in agreement.by_each(grades, grades["ann"], rankings, measures=["AP"])
+        for one in assessor_agreement.by_each(grades, grades["ann"], rankings, measures=["AP"])
     }
     assert (found["ann"].topics, found["ann"].changes[0].tau) == (6, 1)
     assert found["ben"].changes[0].ranks["c"] == (3, 1)
     assert found["ben"].changes[0].tau < 1
     nobody = {"ann": grades["ann"], "cleo": {"other": {"x": 1}}}
-    assert agreement.swapped_orders(nobody, grades["ann"], rankings) == []
-    assert agreement.by_each(nobody, grades["ann"], rankings) == []
+    assert assessor_agreement.swapped_orders(nobody, grades["ann"], rankings) == []
+    assert assessor_agreement.by_each(nobody, grades["ann"], rankings) == []
 
 
 def test_orders_with_every_choice_of_assessors() -> None:
     """Beside all 64 choices of who judges the six topics that both judged."""
     grades, rankings = systems()
-    [found] = agreement.swapped_orders(grades, grades["ann"], rankings, measures=["AP"], draws=4000)
-    from calipers.campaign.standing import scores
+    [found] = assessor_agreement.swapped_orders(
+        grades, grades["ann"], rankings, measures=["AP"], draws=4000
+    )
+    from calipers.campaign.system_scores import scores
 
     first, second = (scores(grades[name], rankings, ["AP"])["AP"] for name in ("ann", "ben"))
     taus, taus_ap = [], []

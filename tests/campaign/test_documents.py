@@ -15,8 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign.document_markup import tree_of
-from calipers.campaign.documents import Columns, add_documents, read_documents
+from calipers.campaign.documents import Columns, add_documents, read_documents, tree_of
 from calipers.campaign.records import Document
 from calipers.campaign.runs import add_runs
 

@@ -14,11 +14,11 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign import export, steps, tidy
-from calipers.campaign.exchange import import_judgments
-from calipers.campaign.history import history
+from calipers.campaign import export, operations, tidy_tables
+from calipers.campaign.adjudication import RULES, settled
+from calipers.campaign.audit_log import history
+from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.records import Assessor, Event
-from calipers.campaign.settled import RULES, settled
 from calipers.campaign.status import status
 from calipers.cli.campaign import shared
 
@@ -221,7 +221,7 @@ def test_runs_are_files_inside_the_folder(judged: cal.Campaign) -> None:
 @pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "jsonl", "feather"])
 def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
     made = export.tables(judged, kind)
-    assert sorted(made) == sorted(f"{name}.{kind}" for name in tidy.TABLES)
+    assert sorted(made) == sorted(f"{name}.{kind}" for name in tidy_tables.TABLES)
     assert not any(b"secret" in one.content for one in made.values())  # of a token
     if kind == "parquet":
         events = parquet.read_table(pa.BufferReader(made["events.parquet"].content)).to_pylist()
@@ -244,7 +244,7 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
 @pytest.mark.parametrize("end", ["csv", "tsv", "json", "jsonl", "parquet"])
 def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
     path = tmp_path / f"j.{end}"
-    path.write_bytes(tidy.written(export.judgments(judged), str(path)))
+    path.write_bytes(tidy_tables.written(export.judgments(judged), str(path)))
     with cal.Campaign.create(tmp_path / "b.campaign") as other:
         other.add_topics(judged.topics())
         import_judgments(other, path)
@@ -309,7 +309,7 @@ def test_status(judged: cal.Campaign) -> None:
     assert first[2:] == (0, 5, 4, 2, 2, 2, 1)
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
     # What an adjudicator decides is what counts, and what is exported.
-    steps.decide(judged, [("1", "a", 0, None)], "eve")
+    operations.decide(judged, [("1", "a", 0, None)], "eve")
     exported = settled(judged).grades["1"]
     assert exported["a"] == 0
     assert status(judged).by_topic[0].relevant == sum(grade > 0 for grade in exported.values()) == 1
@@ -343,7 +343,7 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     run("export", "c", "--qrels", "q", "--runs", "runs", "--topics", "t.xml", "--tables", "tables")
     assert (tmp_path / "q").read_text() == "1 0 x 1\n"
     assert (tmp_path / "runs" / "a.run").read_text() == "1 Q0 x 1 2 a\n"
-    assert len(list((tmp_path / "tables").iterdir())) == len(tidy.TABLES)
+    assert len(list((tmp_path / "tables").iterdir())) == len(tidy_tables.TABLES)
     (tmp_path / "t.xml").unlink()
     told = run("export", "c", "--topics", "t.xml", "--runs", "runs", code=2).stderr
     assert "runs/a.run exists; --force writes over it" in told

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.campaign.document_markup import tree_of
+from calipers.campaign.documents import tree_of
 from calipers.cli.campaign import COMMANDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))

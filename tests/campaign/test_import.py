@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign.exchange import Imported, import_judgments
+from calipers.campaign.judgment_import import Imported, import_judgments
 from calipers.campaign.records import Event
 
 

@@ -11,9 +11,9 @@ pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'
 
 import calipers as cal
 from calipers.campaign import server
-from calipers.campaign.judging import Settings
-from calipers.campaign.links import digest_of, settings_of
 from calipers.campaign.records import Assessor
+from calipers.campaign.sessions import digest_of, settings_of
+from calipers.campaign.workflow import Settings
 from calipers.cli.campaign.judge import command
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from calipers.campaign import report, steps
-from calipers.campaign.checking import checked_campaign
-from calipers.campaign.exchange import import_judgments
+from calipers.campaign import operations, report
+from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
+from calipers.campaign.quality import checked_campaign
 from calipers.campaign.records import Topic
-from calipers.campaign.schema import VERSION
+from calipers.campaign.storage import VERSION
 from calipers.measures import parse
 from calipers.measures.errors import UnknownMeasureError
 from calipers.report.figures import figure
@@ -54,8 +54,8 @@ def made(path: Path, **about: Any) -> cal.Campaign:
                 for topic, documents in zip("12", rankings, strict=True)
             }
             campaign.add_run(name, run, participant)
-        steps.add_pool(
-            campaign, depth_pool(steps.rankings_of(campaign)[0], "all"), {"depth": "all"}
+        operations.add_pool(
+            campaign, depth_pool(operations.rankings_of(campaign)[0], "all"), {"depth": "all"}
         )
         rows = [
             (t, d.lower(), int(d.isupper()))
@@ -121,7 +121,7 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
         assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
     with cal.Campaign.open(path, readonly=True) as campaign:
         assert campaign.about.measures == ("AP", "nDCG@10", "P(rel=2)@5")
-        assert steps.measures_of(campaign).names == campaign.about.measures
+        assert operations.measures_of(campaign).names == campaign.about.measures
         assert dict(campaign.read("SELECT * FROM about"))["measures"] == json.dumps(
             ["AP", "nDCG@10", "P(rel=2)@5"]
         )
@@ -131,8 +131,8 @@ def test_measures_are_kept_by_their_own_names(tmp_path: Path) -> None:
         assert campaign.about.measures[-1] == "SetAP"  # a name of several
     with cal.Campaign.create(tmp_path / "none", goal="top-3") as campaign:
         assert campaign.about.measures == ()
-        assert steps.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert steps.measures_of(campaign, ["AP"]).names == ("AP",)
+        assert operations.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert operations.measures_of(campaign, ["AP"]).names == ("AP",)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_files_of_the_first_version_are_opened_as_they_are(tmp_path: Path) -> No
     file.close()
     with cal.Campaign.open(path) as campaign:
         assert campaign.about.measures == ()
-        assert steps.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert operations.measures_of(campaign).names == ("nDCG@3", "RR@3", "P@3")
         campaign.add_topics([Topic("3", "three")])
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (1,)
@@ -190,15 +190,15 @@ def test_the_command_says_what_is_measured(tmp_path: Path) -> None:
 
 def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["xinfAP", "AP", "micro-SetP", "NumRelRet"]) as campaign:
-        whole = steps.measures_of(campaign)
+        whole = operations.measures_of(campaign)
         assert whole.names == ("AP", "micro-SetP", "NumRelRet")
         assert whole.left_out == ("Left out: xinfAP, which estimates from a sample.",)
-        sampled = steps.measures_of(campaign, sampled=True)
+        sampled = operations.measures_of(campaign, sampled=True)
         assert sampled.names == ("xinfAP",)
         assert (
             "AP, micro-SetP, NumRelRet, which would take what was not drawn" in sampled.left_out[0]
         )
-        order = steps.ordering_measures(campaign)
+        order = operations.ordering_measures(campaign)
         assert order.names == ("AP",)
         assert "micro-SetP, NumRelRet, no mean over topics" in order.left_out[1]
         assert order.left_out[0] == whole.left_out[0]
@@ -209,9 +209,9 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
             campaign, measures=["RR"], draws=1
         ).warnings  # fmt: skip
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:
-        assert steps.measures_of(campaign).names == ("NumRel",)
-        assert steps.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
-        assert steps.measures_of(campaign, sampled=True).names == steps.ESTIMATES
+        assert operations.measures_of(campaign).names == ("NumRel",)
+        assert operations.ordering_measures(campaign).names == ("nDCG@3", "RR@3", "P@3")
+        assert operations.measures_of(campaign, sampled=True).names == operations.ESTIMATES
 
 
 # ------------------------------------------------------------------------------------------ the page
@@ -273,7 +273,7 @@ def test_more_participants_than_graphs_can_tell_apart(tmp_path: Path) -> None:
             for name in ("x", "y"):
                 run = {"1": {"a": 1, f"z{k}{name}": 3, "c": 1}}
                 campaign.add_run(f"{name}{k:02}", run, f"group {k:02}")
-        section, _ = report._scores(campaign, steps.final_of(campaign), (), 0.95)
+        section, _ = report._scores(campaign, operations.final_of(campaign), (), 0.95)
     assert len(section["tables"][0]["rows"]) == 33
     recalls, ranks, *own = section["figures"]
     for graph in (recalls, ranks):

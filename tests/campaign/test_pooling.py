@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.campaign import adaptive, pooling, sampling
-from calipers.campaign.rankings import groups_of, read_rankings
+from calipers.campaign import pooling, sampling
+from calipers.campaign.runs import groups_of, read_rankings
 
 #: Three runs of six documents, and what is relevant.
 RUNS = {
@@ -107,9 +107,9 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
             "depth is 'every', expected a whole number",
         ),
         (lambda: pooling.take(RANKINGS, True), "number is True"),
-        (lambda: adaptive.Queue(RUNS, "best"), "method is 'best'"),
-        (lambda: adaptive.Queue({}), "there is no run"),
-        (lambda: adaptive.Queue(RUNS, most=0), "most is 0"),
+        (lambda: pooling.Queue(RUNS, "best"), "method is 'best'"),
+        (lambda: pooling.Queue({}), "there is no run"),
+        (lambda: pooling.Queue(RUNS, most=0), "most is 0"),
         (lambda: sampling.strata_by_depth(RANKINGS, [3, 3]), r"depths are \[3, 3\]"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"b": 1}), "there is no stratum 'b'"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"a": 1.5}), "1.5 are to be drawn"),
@@ -130,25 +130,25 @@ def test_what_is_wrong_is_told(what: Any, message: str) -> None:
     ],
 )
 def test_orders_that_judgments_make(method: str, expected: str) -> None:
-    assert adaptive.order(adaptive.Queue(RUNS, method), RELEVANT) == expected.split()
+    assert pooling.order(pooling.Queue(RUNS, method), RELEVANT) == expected.split()
 
 
-@pytest.mark.parametrize("method", sorted(adaptive.METHODS))
+@pytest.mark.parametrize("method", sorted(pooling.METHODS))
 def test_a_queue_goes_on_where_it_was(method: str) -> None:
     """Made anew from the judgments it asks for the same; a topic ends with its cap, and begins with
     best ranks; what was put aside does not come until it is no longer."""
     how: dict[str, Any] = {"topic": "7", "seed": 3, "burn_in": 3}
-    whole = adaptive.order(adaptive.Queue(RUNS, method, **how), RELEVANT)
+    whole = pooling.order(pooling.Queue(RUNS, method, **how), RELEVANT)
     assert sorted(whole) == sorted({d for of in RUNS.values() for d in of})
     assert whole[:3] == ["d1", "d10", "d2"]
     for judged in range(1, 12):
         done = [(d, d in RELEVANT) for d in whole[:judged]]
-        again = adaptive.Queue(RUNS, method, judged=done, **how)
+        again = pooling.Queue(RUNS, method, judged=done, **how)
         assert again.next() == whole[judged]
         assert again.next(besides={whole[judged]}) != whole[judged]
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next() == whole[judged]
-    assert len(adaptive.order(adaptive.Queue(RUNS, method, most=5, **how), RELEVANT)) == 5
+    assert len(pooling.order(pooling.Queue(RUNS, method, most=5, **how), RELEVANT)) == 5
 
 
 def test_draws_find_relevant_documents_early() -> None:
@@ -158,8 +158,8 @@ def test_draws_find_relevant_documents_early() -> None:
     orders = set()
     for seed in range(4):
         for topic in "12":
-            queue = adaptive.Queue(runs, "thompson", seed=seed, topic=topic)
-            made = adaptive.order(queue, set(runs["good"]))
+            queue = pooling.Queue(runs, "thompson", seed=seed, topic=topic)
+            made = pooling.order(queue, set(runs["good"]))
             assert sum(d.startswith("r") for d in made[:40]) > 20
             orders.add(tuple(made))
     assert len(orders) == 8

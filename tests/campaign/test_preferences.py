@@ -8,9 +8,8 @@ from itertools import count
 
 import pytest
 
-from calipers.campaign.judging import Desk, Settings, Task
-from calipers.campaign.preferences import Preferring, merge_sort
 from calipers.campaign.records import Logged
+from calipers.campaign.workflow import Desk, Preferring, Settings, Task, merge_sort
 
 NONE = Settings(mode="preferences", repeats=0)
 

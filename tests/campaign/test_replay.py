@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.campaign import agreement, export, steps
+from calipers.campaign import assessor_agreement, export, operations
 from calipers.campaign.documents import add_documents
-from calipers.campaign.exchange import import_judgments
+from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.records import Assessor
 from calipers.campaign.runs import add_runs
@@ -118,9 +118,11 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
     with begun(tmp_path / "town.campaign") as campaign:
         # The pool is the union of the first documents of all runs.
         pool = finders()
-        rankings, groups = steps.rankings_of(campaign)
+        rankings, groups = operations.rankings_of(campaign)
         assert groups == {run.stem: run.stem.partition("-")[0] for run in RUNS}
-        steps.add_pool(campaign, depth_pool(rankings, DEPTH), {"method": "depth", "depth": DEPTH})
+        operations.add_pool(
+            campaign, depth_pool(rankings, DEPTH), {"method": "depth", "depth": DEPTH}
+        )
         pairs = {(topic, document) for topic, of in pool.items() for document in of}
         assert {(one.topic, one.document) for one in campaign.pool()} == pairs
         add_documents(campaign, [SOURCE / "notes.jsonl", SOURCE / "pictures.tsv"])
@@ -132,8 +134,8 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
 
         # No other assignment is better, and the topics judged twice are so by two groups.
         authors = {topic.topic: topic.author or "" for topic in campaign.topics()}
-        twice = steps.spread(sorted(pool), OVERLAP)
-        made = steps.assigned(campaign, twice=twice)
+        twice = operations.spread(sorted(pool), OVERLAP)
+        made = operations.assigned(campaign, twice=twice)
         assert made.objective == pytest.approx(least(pool, authors, twice))
         assert {t: len(judges) for t, judges in made.topics.items()} == {
             topic: 1 + (topic in twice) for topic in pool
@@ -156,8 +158,8 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
         # How far they agree, where two judged.
         units = [list(of.values()) for of in said.values() if len(of) > 1]
         assert len(units) == sum(len(pool[topic]) for topic in twice)
-        told = agreement.agreement(
-            steps.grades_of(campaign), measures=["Krippendorff-alpha", "percent-agreement"],
+        told = assessor_agreement.agreement(
+            operations.grades_of(campaign), measures=["Krippendorff-alpha", "percent-agreement"],
             scale="ordinal",
         )  # fmt: skip
         assert [one.value for one in told] == pytest.approx(
@@ -166,12 +168,14 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
 
         # Where they differ somebody decides; what nobody decided is taken at the lower grade.
         disputed = {pair for pair, of in said.items() if len(set(of.values())) > 1}
-        listed = agreement.disputed(steps.grades_of(campaign), steps.decided_of(campaign))
+        listed = assessor_agreement.disputed(
+            operations.grades_of(campaign), operations.decided_of(campaign)
+        )
         assert {(one.topic, one.document) for one in listed} == disputed
         decisions = list(rows(SOURCE / "decided.csv"))
         assert {(topic, document) for topic, document, _ in decisions} == disputed
         left = decisions.pop()
-        steps.decide(campaign, [(*one, None) for one in decisions], "dora")
+        operations.decide(campaign, [(*one, None) for one in decisions], "dora")
         final: dict[str, dict[str, int]] = defaultdict(dict)
         for (topic, document), of in said.items():
             final[topic][document] = min(of.values())

@@ -10,13 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
-from calipers.campaign import report, steps
-from calipers.campaign.checking import Checked
+from calipers.campaign import operations, report
 from calipers.campaign.pooling import depth_pool
+from calipers.campaign.quality import Checked, LeftOut
 from calipers.campaign.records import Assessor, Event, Topic
-from calipers.campaign.reliability import LeftOut
-from calipers.campaign.standing import Change
 from calipers.campaign.status import Status
+from calipers.campaign.system_scores import Change
 from calipers.cli import cli
 from calipers.report.figures import figure
 from calipers.report.figures.lines import line_chart
@@ -65,7 +64,9 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
             run = {t: {t + d: -float(k) for k, d in enumerate(documents)} for t in "12"}
             campaign.add_run(name, run, participant)
         assert "Pool" in headings(report.page(campaign))
-        steps.add_pool(campaign, depth_pool(steps.rankings_of(campaign)[0], 4), {"depth": 4})
+        operations.add_pool(
+            campaign, depth_pool(operations.rankings_of(campaign)[0], 4), {"depth": 4}
+        )
         for name in ("ann", "ben"):
             campaign.add_assessor(Assessor(name, details={"note": HOSTILE}))
         for name, grades in (("ann", "102000"), ("ben", "002001")):

@@ -15,11 +15,10 @@ import pytest
 pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
 
 import calipers as cal
-from calipers.campaign.desks import Desks
-from calipers.campaign.judging import Settings
-from calipers.campaign.links import new_token
 from calipers.campaign.records import Document
 from calipers.campaign.server import application, listening, origins_of, page
+from calipers.campaign.sessions import Desks, new_token
+from calipers.campaign.workflow import Settings
 from calipers.data.errors import InputError
 
 HERE = "http://127.0.0.1:8321"

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import calipers as cal
-from calipers.campaign.file import PRAGMAS
 from calipers.campaign.goals import goal_of
 from calipers.campaign.records import (
     Assessor,
@@ -25,7 +24,7 @@ from calipers.campaign.records import (
     StoredRun,
     Topic,
 )
-from calipers.campaign.schema import VERSION
+from calipers.campaign.storage import PRAGMAS, VERSION
 
 
 def grade(event: str, grade: int | None, document: str = "d", **more: object) -> Event:
@@ -52,7 +51,7 @@ def test_what_is_set_is_read_back(durable: None, campaign: cal.Campaign) -> None
 def test_a_pragma_that_does_not_take_is_told(
     campaign: cal.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calipers.campaign.file.PRAGMAS", {"synchronous": 7})
+    monkeypatch.setattr("calipers.campaign.storage.PRAGMAS", {"synchronous": 7})
     with pytest.raises(cal.InputError, match="synchronous is 0 and cannot be set to 7"):
         cal.Campaign.open(campaign.path)
 
@@ -125,7 +124,7 @@ def test_for_reading_only(campaign: cal.Campaign) -> None:
 def test_another_writer_is_waited_for_and_told(
     campaign: cal.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calipers.campaign.file.PRAGMAS", {"busy_timeout": 1, "synchronous": 0})
+    monkeypatch.setattr("calipers.campaign.storage.PRAGMAS", {"busy_timeout": 1, "synchronous": 0})
     with cal.Campaign.open(campaign.path) as other, campaign.write():
         with pytest.raises(cal.InputError, match="is being written to by another process"):
             other.add_topics([Topic("3")])

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.campaign.markup import parsed
 from calipers.campaign.records import Topic
 from calipers.campaign.topic_files import FORMATS, format_of, written
 from calipers.campaign.topics import add_topics, read_topics
+from calipers.campaign.xml_tree import parsed
 
 CO = """\
 <INEX-Topic topic-id="45" query-type="CO" ct-no="056">

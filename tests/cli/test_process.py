@@ -123,9 +123,9 @@ MODULES = {
     "compare values q": "calipers.evaluate.values.from_values",
     "plan AP --half-width 0.1 --sd 1": "calipers.evaluate.plan.plan",
     "convert a out": "calipers.data.formats.write_rows",
-    "measures AP": "calipers.measures.names.parse",
+    "measures AP": "calipers.measures.name_parsing.parse",
     "demo": "calipers.evaluate.retrieval.retrieval",
-    "trec_eval q a": "calipers.cli.trec_eval.values.evaluate",
+    "trec_eval q a": "calipers.cli.trec_eval.evaluation.evaluate",
 }
 
 

@@ -16,9 +16,9 @@ import trec_eval_by_hand as by_hand
 from forked import command
 
 from calipers.cli.trec_eval import run
+from calipers.cli.trec_eval.c_parsing import MOST, Stop, real, whole
+from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 from calipers.cli.trec_eval.options import Options, read_options
-from calipers.cli.trec_eval.reading import MOST, Stop, real, whole
-from calipers.cli.trec_eval.table import NICKNAMES, TABLE
 
 Program = Callable[..., tuple[str, int, str]]
 

@@ -182,7 +182,7 @@ def test_differences_of_what_is_nearly_equal_keep_their_digits() -> None:
     """Three systems that are 1e-6 apart: from the first as it is kept, and between the others,
     where the kept columns cancel once more, 1e-12 apart. A plain Gram matrix loses 1e-4 and all."""
     from calipers.measures import parse
-    from calipers.systems.numbers import Predictions
+    from calipers.systems.regression import Predictions
 
     generator = np.random.default_rng(1)
     truth, said = generator.normal(size=(2, 400))

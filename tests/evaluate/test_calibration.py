@@ -10,7 +10,7 @@ from calipers import _core
 from calipers.measures import definitions
 from calipers.once import cached_property
 from calipers.statistics.calibration import Levels
-from calipers.systems.classes import top_label
+from calipers.systems.multiclass import top_label
 
 ALL = [d.example() for d in definitions("calibration")]
 #: Of the confidence in the label that is given.

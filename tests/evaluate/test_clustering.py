@@ -232,7 +232,7 @@ def test_squares_need_no_distance_of_two_points() -> None:
 def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None:
     """But for the kinks where another cluster is the worst of all."""
     from calipers.inference.settings import Settings
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
 
     measure, settings = cal.measure(name), Settings()
 

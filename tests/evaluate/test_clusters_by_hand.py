@@ -15,7 +15,7 @@ from calipers.inference.contents import Contents
 from calipers.inference.settings import Settings
 from calipers.readings.partitions import Spread
 from calipers.statistics import FloatArray
-from calipers.systems.partitions import Clustering
+from calipers.systems.clustering import Clustering
 
 SETTINGS = Settings(resamples=200)
 RANDOM = np.random.default_rng(11)

@@ -18,7 +18,7 @@ from calipers.inference.others import Others
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, parse
 from calipers.statistics import ConfusionMatrix, FloatArray
-from calipers.systems.classes import ClassSystem
+from calipers.systems.multiclass import ClassSystem
 
 RANDOM = np.random.default_rng(5)
 K, ROWS = 120, 8000

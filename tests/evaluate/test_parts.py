@@ -20,9 +20,9 @@ from calipers.inference.spaces import Error
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.binary import System
-from calipers.systems.classes import ClassSystem
-from calipers.systems.numbers import Predictions
-from calipers.systems.sets import LabelSystem
+from calipers.systems.multiclass import ClassSystem
+from calipers.systems.multilabel import LabelSystem
+from calipers.systems.regression import Predictions
 
 ROWS = 900
 #: One slice holds nearly all rows, and one a few.

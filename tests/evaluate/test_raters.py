@@ -17,7 +17,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.inference.settings import Settings
-from calipers.measures.raters import moved_by_items
+from calipers.measures.rater_agreement import moved_by_items
 from calipers.readings.raters import Rated
 from calipers.report.figures.page import figures
 from calipers.statistics.ratings import Ratings

@@ -17,11 +17,11 @@ from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ClassRows, FloatArray
 from calipers.systems.binary import System as Binary
-from calipers.systems.classes import ClassSystem, Problem
-from calipers.systems.numbers import Predictions
-from calipers.systems.outputs import Outputs
+from calipers.systems.multiclass import ClassSystem, Problem
+from calipers.systems.multilabel import LabelSystem
+from calipers.systems.multioutput import Outputs
 from calipers.systems.quantiles import Quantiles
-from calipers.systems.sets import LabelSystem
+from calipers.systems.regression import Predictions
 
 FEW = Settings(resamples=200)
 NAMES = ("a", "b", "c")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from results_of_verbs import MADE, result
 
-from calipers.results.written import Written
+from calipers.results.serialization import Written
 
 
 def listed(value: Any, depth: int = 3) -> Iterator[Any]:

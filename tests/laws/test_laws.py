@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure, together
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
-from calipers.measures.reasons import EMPTY_MARGIN
+from calipers.measures.undefined_reasons import EMPTY_MARGIN
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -52,22 +52,22 @@ from calipers.results import (
     Slices,
     json_schema,
 )
-from calipers.results.fields import result_name
 from calipers.results.learning import (
+    Candidate,
     CapacityRow,
     DecomposedRow,
     Decomposition,
     LearningCurve,
     MoreData,
+    Selection,
     SizeRow,
+    TunedThreshold,
     ValidationCurve,
 )
+from calipers.results.per_unit import UnitRow
 from calipers.results.schema import KINDS
-from calipers.results.selection import Candidate, Selection
+from calipers.results.serialization import Written, result_name
 from calipers.results.tidy import Tidy
-from calipers.results.tuned import TunedThreshold
-from calipers.results.units import UnitRow
-from calipers.results.written import Written
 
 every_verb = pytest.mark.parametrize("verb", MADE)
 SCHEMA = jsonschema.Draft202012Validator(json_schema())

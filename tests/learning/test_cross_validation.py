@@ -28,8 +28,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import calipers as cal
 from calipers import InputError
 from calipers.inference.intervals import z_of
-from calipers.learning.averaged import widened
-from calipers.learning.designs import Design
+from calipers.learning.cross_validation import widened
+from calipers.learning.split_designs import Design
 
 X, Y = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

@@ -23,19 +23,19 @@ from calipers.measures import (
     families,
     measure,
     parameters,
-    reasons,
     register_family,
     register_parameter,
     register_reason,
     register_task,
     registry,
+    undefined_reasons,
 )
 from calipers.measures.errors import NameTakenError
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 PARTITIONS = Family(name="external", reads="partitions")
 BOOKS: tuple[dict[Any, Any], ...] = (
-    families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
+    families.FAMILIES, families.TASKS, parameters.PARAMETERS, undefined_reasons.REASONS,
     registry.REGISTRY, registry.NAMES,
 )  # fmt: skip
 

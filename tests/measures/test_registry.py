@@ -17,7 +17,7 @@ import calipers as cal
 from calipers.measures import definitions, families, registration, registry
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
-from calipers.measures.names import meanings, parse, ways_to_write
+from calipers.measures.name_parsing import meanings, parse, ways_to_write
 from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 
@@ -121,7 +121,7 @@ def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
 
 
 def test_names_of_sets_are_taken() -> None:
-    from calipers.cli.trec_eval.table import NICKNAMES
+    from calipers.cli.trec_eval.measure_table import NICKNAMES
     from calipers.evaluate.of_several import SETS
     from calipers.evaluate.shared import DEFAULT
 

@@ -189,7 +189,7 @@ def test_what_others_write(text: str, name: str) -> None:
 
 def test_all_trec_is_what_trec_eval_prints() -> None:
     """But for the tag and the string of relevance, which are no numbers."""
-    from calipers.cli.trec_eval.table import NICKNAMES, TABLE
+    from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 
     asked = {e.measure.split("(")[0].split("@")[0]
              for e in cal.retrieval(QRELS, RUN, measures="all_trec", interval="none")}  # fmt: skip

@@ -24,7 +24,7 @@ from calipers.measures import (
     parse,
     registry,
 )
-from calipers.measures.names import canonical_name, senses
+from calipers.measures.name_parsing import canonical_name, senses
 from calipers.measures.phrases import NO_MEASURES, PHRASES
 from calipers.statistics import Moments
 

@@ -16,13 +16,13 @@ from calipers.cli.group import cli
 from calipers.data.tables import TABLE_FORMATS
 from calipers.findings import rules
 from calipers.inference import policy
-from calipers.measures import families, parameters, reasons, registry
+from calipers.measures import families, parameters, registry, undefined_reasons
 from calipers.report.figures.registry import CHARTS
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 BOOKS: tuple[dict[Any, Any], ...] = (
-    families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
+    families.FAMILIES, families.TASKS, parameters.PARAMETERS, undefined_reasons.REASONS,
     registry.REGISTRY, registry.NAMES, cli.commands, CHARTS.entries,
     TABLE_FORMATS.entries, rules.KINDS, rules.RULES, *policy.TABLES,
 )  # fmt: skip

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from calipers.cli.trec_eval import run
+from calipers.cli.trec_eval.evaluation import evaluate
 from calipers.cli.trec_eval.inputs import read_inputs
+from calipers.cli.trec_eval.measure_table import TABLE
 from calipers.cli.trec_eval.options import read_options
-from calipers.cli.trec_eval.table import TABLE
-from calipers.cli.trec_eval.values import evaluate
 
 EXAMPLE = Path(__file__).parents[3] / "shared" / "conformance" / "trec_eval"
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.campaign.rankings import checked
+from calipers.campaign.runs import checked
 from calipers.data.errors import InputError, several
 from calipers.statistics import FloatArray
 

@@ -10,7 +10,7 @@ from dataclasses import astuple, fields, replace
 from datetime import datetime, timezone
 
 from calipers.campaign.records import Conflict, Event, Recorded
-from calipers.campaign.schema import KINDS
+from calipers.campaign.storage import KINDS
 from calipers.data.errors import InputError, shown
 
 #: Kinds with a grade, and the view that says what stands of each.

@@ -11,9 +11,9 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import quote
 
-from calipers.campaign import tidy
+from calipers.campaign import tidy_tables
+from calipers.campaign.adjudication import settled
 from calipers.campaign.records import Judgment, Preference
-from calipers.campaign.settled import settled
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.formats import check_writable, write_rows
@@ -36,7 +36,7 @@ def is_table(path: str) -> bool:
     suffix, _ = extension(path)
     if suffix in TEXTS or suffix in BINARIES or suffix == ".json":
         return True
-    if not tidy.is_trec(suffix):
+    if not tidy_tables.is_trec(suffix):
         raise InputError(
             f"{path}: {suffix} is no format of this; expected .txt, .trec or none for TREC's text, "
             "or .csv, .tsv, .json, .jsonl, .parquet or .feather"
@@ -62,8 +62,8 @@ def qrels(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
 ) -> Exported:
     """Judgments in the format of ``path`` (TREC's four fields, JSON, a table), one grade a document
-    as :func:`~calipers.campaign.settled.settled` takes it; pooled documents without one, those that
-    were not drawn among them, have −1."""
+    as :func:`~calipers.campaign.adjudication.settled` takes it; pooled documents without one, those
+    that were not drawn among them, have −1."""
     is_table(path)
     graded, notes = _graded(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
@@ -109,7 +109,7 @@ def sampled(
     if as_table:
         import pyarrow as pa
 
-        return Exported(tidy.written(pa.table(columns), path, exact=True), tuple(notes))
+        return Exported(tidy_tables.written(pa.table(columns), path, exact=True), tuple(notes))
     lines = (
         " ".join((_field(topic), "0", _field(document), _field(stratum), str(grade)))
         for topic, document, stratum, grade, _ in zip(*columns.values(), strict=True)
@@ -175,7 +175,7 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
         import pyarrow as pa
 
         columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
-        return Exported(tidy.written(pa.table(columns), path, exact=True), notes)
+        return Exported(tidy_tables.written(pa.table(columns), path, exact=True), notes)
     return Exported(_lines(" ".join(_field(str(one)) for one in row) for row in rows), notes)
 
 
@@ -223,8 +223,10 @@ def _field(text: str) -> str:
 def tables(campaign: Campaign, kind: str) -> Mapping[str, Exported]:
     """Everything as tidy tables, by the names of the files."""
     return {
-        f"{name}.{kind}": Exported(tidy.written(tidy.table(campaign, name), f"{name}.{kind}"))
-        for name in tidy.TABLES
+        f"{name}.{kind}": Exported(
+            tidy_tables.written(tidy_tables.table(campaign, name), f"{name}.{kind}")
+        )
+        for name in tidy_tables.TABLES
     }
 
 
@@ -248,4 +250,4 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
         *campaign.preferences(assessor),
     ]
     rows = ({"other": None, **one._asdict(), "kind": known[one.assessor].kind} for one in given)
-    return tidy.table_of(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))
+    return tidy_tables.table_of(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

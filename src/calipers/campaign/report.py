@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from calipers.campaign import agreement, pooling, steps
-from calipers.campaign.checking import Checked, checked_campaign, warnings
-from calipers.campaign.standing import scores
+from calipers.campaign import assessor_agreement, operations, pooling
+from calipers.campaign.quality import Checked, checked_campaign, warnings
 from calipers.campaign.status import Status, status
 from calipers.campaign.store import Campaign
+from calipers.campaign.system_scores import scores
 from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
 from calipers.report.blocks import (
@@ -100,13 +100,13 @@ def report(
     assessors agree, and whether the collection is good enough.
 
     ``measures`` of participants are those of the campaign unless given
-    (:func:`~calipers.campaign.steps.measures_of`). What there is nothing to say of so far is left
-    out.
+    (:func:`~calipers.campaign.operations.measures_of`). What there is nothing to say of so far is
+    left out.
     """
     found, about, asked = status(campaign), campaign.about, tuple(measures)
-    final = steps.final_of(campaign)
+    final = operations.final_of(campaign)
     enough = len(campaign.runs()) > 1 and bool(final)
-    order = steps.ordering_measures(campaign, asked)
+    order = operations.ordering_measures(campaign, asked)
     check = (
         checked_campaign(campaign, measures=order.names, level=level, draws=draws, seed=seed)
         if enough
@@ -191,8 +191,8 @@ def _scores(
     campaign: Campaign, final: Mapping[str, Any], asked: Sequence[str], level: float
 ) -> Iterator[dict[str, Any]]:
     """What participants score by the measures of the campaign, and each of their systems."""
-    runs, sampled = campaign.runs(), steps.sampled_of(campaign, final)
-    measures = steps.measures_of(campaign, asked, sampled=sampled is not None)
+    runs, sampled = campaign.runs(), operations.sampled_of(campaign, final)
+    measures = operations.measures_of(campaign, asked, sampled=sampled is not None)
     # (Each by itself: nothing here compares them, and pairs of many runs take their time.)
     found = {
         name: retrieval(
@@ -317,8 +317,8 @@ def _topics(campaign: Campaign, found: Status, check: Checked | None) -> dict[st
 
 
 def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
-    rankings, groups = steps.rankings_of(campaign)
-    depth = steps.pooled_depth(campaign)
+    rankings, groups = operations.rankings_of(campaign)
+    depth = operations.pooled_depth(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=1)
     depths = [d for d in _DEPTHS if d <= longest]
     grown = pooling.growth(rankings, depths, final or None)
@@ -359,7 +359,7 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pooled_said(campaign: Campaign, depth: int | None) -> str:
-    if any(of.get("depth") == "all" for of in steps.settings_of(campaign)):
+    if any(of.get("depth") == "all" for of in operations.settings_of(campaign)):
         return " Pooled was all that runs retrieved."
     return f" Pooled were the first {depth}." if depth else ""
 
@@ -375,11 +375,11 @@ def _progress(found: Status) -> dict[str, Any]:
 
 
 def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> dict[str, Any] | None:
-    grades = steps.grades_of(campaign)
+    grades = operations.grades_of(campaign)
     if len(grades) < 2:
         return None
-    found = agreement.agreement(grades, level=level)
-    over = agreement.agreement_over_topics(grades, level=level)
+    found = assessor_agreement.agreement(grades, level=level)
+    over = assessor_agreement.agreement_over_topics(grades, level=level)
     rows = [
         [e.measure, e.value, f"[{_cell(e.low)}, {_cell(e.high)}]", e.n,
          ", ".join(found.definitions[k].undefined.get(why, why) for why in e.undefined)]
@@ -405,15 +405,17 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> dic
                 "Pairs of assessors",
             )
         )  # fmt: skip
-    every = steps.grades_of(campaign, programs=True)
-    again = agreement.self_agreement(every, steps.grades_of(campaign, programs=True, again=True))
+    every = operations.grades_of(campaign, programs=True)
+    again = assessor_agreement.self_agreement(
+        every, operations.grades_of(campaign, programs=True, again=True)
+    )
     if again:
         rows_again = [[name, *of] for name, of in again.items()]
         head = "assessor", "graded alike", "low", "high", "documents"
         tables.append(_table(head, rows_again, "Documents judged twice by one assessor"))
     tables += _orders(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
-    left = len(agreement.disputed(grades, steps.decided_of(campaign)))
+    left = len(assessor_agreement.disputed(grades, operations.decided_of(campaign)))
     lines = [f"{left} documents are disputed, and {decided} decided."]
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
@@ -424,9 +426,9 @@ def _orders(
     """The order of systems with every choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
-    rankings, _ = steps.rankings_of(campaign)
-    swapped = agreement.swapped_orders(
-        grades, steps.final_of(campaign), rankings, measures=measures, level=level
+    rankings, _ = operations.rankings_of(campaign)
+    swapped = assessor_agreement.swapped_orders(
+        grades, operations.final_of(campaign), rankings, measures=measures, level=level
     )  # fmt: skip
     if not swapped:
         return []
@@ -489,7 +491,7 @@ def _separation(
         [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
         for s in check.separation
     ]
-    rankings, _ = steps.rankings_of(campaign)
+    rankings, _ = operations.rankings_of(campaign)
     [first] = scores(final, rankings, [measure]).values()
     ranges = sorted(
         (
@@ -531,7 +533,7 @@ def _separation(
 def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
     about = campaign.about
     grades = "; ".join(f"{grade} {said}" for grade, said in about.grades.items())
-    pools = [json.dumps(of, ensure_ascii=False) for of in steps.settings_of(campaign)]
+    pools = [json.dumps(of, ensure_ascii=False) for of in operations.settings_of(campaign)]
     last = campaign.read("SELECT max(time), count(*) FROM events")[0]
     return [
         ("Collection", about.name),

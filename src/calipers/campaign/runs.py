@@ -1,15 +1,29 @@
-"""Runs that participants hand in."""
+"""Runs that participants hand in, and what they retrieved, topic by topic."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from calipers.campaign.records import StoredRun
 from calipers.campaign.store import Campaign
-from calipers.data.errors import InputError
-from calipers.data.trec import run_name
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.run_names import named_runs
+from calipers.data.trec import TrecSource, check_stdin, read_rows, run_name
+from calipers.data.trec_tables import text_of
+
+#: Runs as :func:`calipers.retrieval` takes them.
+Runs: TypeAlias = "Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource"
+#: For each topic, what was retrieved, best first.
+Ranking: TypeAlias = Mapping[str, Sequence[str]]
+#: By the name of a run.
+Rankings: TypeAlias = Mapping[str, Ranking]
+#: How many documents of each run are pooled, or all that it retrieved.
+Depth: TypeAlias = int | Literal["all"]
+#: Grades by topic and document; a negative one is no judgment.
+Judgments: TypeAlias = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -54,3 +68,100 @@ def add_runs(
             unknown = tuple(topic for topic in run.scores if topic not in set(topics))
             made.append(Added(run, unanswered, unknown, same))
     return made
+
+
+def read_rankings(runs: Runs, depth: int | None = None) -> dict[str, dict[str, list[str]]]:
+    """The rankings of runs, as evaluating sees them: by descending score, equal scores by
+    descending id, bytewise.
+
+    Parameters
+    ----------
+    runs
+        As :func:`calipers.retrieval` takes them.
+    depth
+        Keep the first so many documents of each topic.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with a run.
+
+    Examples
+    --------
+    >>> read_rankings({"a": {"1": {"x": 1.0, "y": 2.0, "z": 1.0}}})
+    {'a': {'1': ['y', 'z', 'x']}}
+    """
+    if depth is not None and depth < 1:
+        raise InputError(f"depth is {depth}, expected 1 or more")
+    named = named_runs(runs)
+    check_stdin(named.values())
+    return {name: _ranking(name, source, depth) for name, source in named.items()}
+
+
+def _ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list[str]]:
+    table, _ = read_rows(name, source, "run")
+    rows: dict[bytes, list[tuple[float, bytes]]] = {}
+    for topic, document, score in zip(
+        *(table.column(column).to_pylist() for column in ("topic", "doc", "score")), strict=True
+    ):
+        rows.setdefault(topic, []).append((score, document))
+    return {
+        text_of(topic): [text_of(d) for _, d in sorted(rows[topic], reverse=True)[:depth]]
+        for topic in sorted(rows)
+    }
+
+
+def topics_of(rankings: Rankings) -> list[str]:
+    """All topics of all runs, in order."""
+    return sorted({topic for ranking in rankings.values() for topic in ranking})
+
+
+def groups_of(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str, tuple[str, ...]]:
+    """The runs of each group, from the group of each run; without ``groups`` each run is one.
+
+    >>> groups_of({"a1": {}, "a2": {}, "b": {}}, {"a1": "ann", "a2": "ann", "b": "ben"})
+    {'ann': ('a1', 'a2'), 'ben': ('b',)}
+    """
+    if groups is None:
+        return {run: (run,) for run in rankings}
+    for run in rankings:
+        if run not in groups:
+            raise InputError(f"groups: run {run!r} is in none; {did_you_mean(run, groups)}")
+    made: dict[str, list[str]] = {}
+    for run in rankings:
+        made.setdefault(groups[run], []).append(run)
+    return {group: tuple(made[group]) for group in sorted(made)}
+
+
+def found_by(
+    rankings: Rankings, groups: Mapping[str, Iterable[str]], topic: str, depth: Depth | None
+) -> dict[str, set[str]]:
+    """For each document of a topic, the groups that have it among their first ``depth``; None is
+    all, as ``"all"`` is."""
+    found: dict[str, set[str]] = {}
+    last = None if depth is None else down_to(depth)
+    for group, runs in groups.items():
+        for run in runs:
+            for document in rankings[run].get(topic, ())[:last]:
+                found.setdefault(document, set()).add(group)
+    return found
+
+
+def down_to(depth: object) -> int | None:
+    """The rank down to which a depth goes, None where it goes down to the last.
+
+    >>> down_to(10), down_to("all")
+    (10, None)
+    """
+    if isinstance(depth, str):
+        if depth == "all":
+            return None
+        raise InputError(f"depth is {shown(depth)}, expected a whole number from 1 on, or 'all'")
+    return checked(depth, "depth")
+
+
+def checked(value: Any, name: str, least: int = 1) -> int:
+    """A whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{name} is {value!r}, expected a whole number of at least {least}")
+    return value

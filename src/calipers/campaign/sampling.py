@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from calipers.campaign.pooling import Pool
-from calipers.campaign.rankings import Judgments, Rankings, checked, topics_of
+from calipers.campaign.runs import Judgments, Rankings, checked, topics_of
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups
 from calipers.data.sampled import read_sampled

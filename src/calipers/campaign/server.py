@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from calipers.campaign.desks import BusyError, Desks
 from calipers.campaign.records import Conflict
+from calipers.campaign.sessions import BusyError, Desks
 from calipers.data.errors import InputError, shown
 from calipers.extras import install_command
 

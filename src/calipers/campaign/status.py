@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from calipers.campaign.settled import settled
+from calipers.campaign.adjudication import settled
 from calipers.campaign.store import Campaign
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import calipers
 from calipers.campaign import events
-from calipers.campaign.file import CampaignFile, make
 from calipers.campaign.goals import goal_of, measures_named
 from calipers.campaign.records import (
     GRADES,
@@ -32,6 +31,7 @@ from calipers.campaign.records import (
     Stratum,
     Topic,
 )
+from calipers.campaign.storage import CampaignFile, make
 from calipers.data.errors import InputError, shown
 
 if TYPE_CHECKING:

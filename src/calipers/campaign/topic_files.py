@@ -11,8 +11,8 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from calipers.campaign.records import Topic
-from calipers.campaign.tidy import is_trec
-from calipers.campaign.topic_markup import FIELDS
+from calipers.campaign.tidy_tables import is_trec
+from calipers.campaign.topics import FIELDS
 from calipers.data.errors import InputError, shown
 from calipers.data.tables import BINARIES, TEXTS, extension
 

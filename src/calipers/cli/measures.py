@@ -93,7 +93,7 @@ def _row(measure: Measure, task: str | None) -> dict[str, Any]:
 def _meant(name: str) -> list[Measure]:
     """What a name means in each task; where it lacks a parameter, all that it may be of."""
     from calipers.measures import TASKS, in_each_task, parse
-    from calipers.measures.names import senses
+    from calipers.measures.name_parsing import senses
 
     found = list(in_each_task(name))
     for task in [task for task in TASKS if task not in {m.definition.task for m in found}]:

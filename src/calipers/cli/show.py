@@ -71,7 +71,7 @@ def command(file: str, **options: Any) -> None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(found, kind, path)
     elif isinstance(found, Learned):
-        from calipers.cli.learn.curves import write_learned
+        from calipers.cli.learn.shared import write_learned
 
         if page.charts is not None or layout is not None or (page.shown and page.path is None):
             raise click.UsageError("a result of learning has one layout, and a page by --report")

@@ -27,7 +27,7 @@ from calipers.results import Curve, Estimate, Evaluation, LabelTable, kinds_in, 
 if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
 
 #: So many clusters are drawn, those with most points.
 MOST_CLUSTERS = 20

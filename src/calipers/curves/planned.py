@@ -15,9 +15,9 @@ from calipers.results import Curve
 if TYPE_CHECKING:
     from calipers.curves.clusters import Projection
     from calipers.measures import Measure
-    from calipers.systems.numbers import Predictions
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
     from calipers.systems.quantiles import Quantiles
+    from calipers.systems.regression import Predictions
 
 
 @dataclass(frozen=True, slots=True)

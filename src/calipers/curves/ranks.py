@@ -15,7 +15,7 @@ from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.measures.registry import found
-from calipers.measures.retrieval.rankings import interpolated_precision
+from calipers.measures.retrieval.binary_relevance import interpolated_precision
 from calipers.once import Made, cached_property
 from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray, IntArray, JudgedRankings

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.statistics import FloatArray
-    from calipers.systems.numbers import Predictions
+    from calipers.systems.regression import Predictions
 
 QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.curves.drawn import no_band
 from calipers.data.errors import InputError, did_you_mean
 from calipers.measures.registry import found
-from calipers.measures.retrieval.rankings import interpolated_precision
+from calipers.measures.retrieval.binary_relevance import interpolated_precision
 from calipers.results import Curve
 from calipers.statistics import FloatArray, JudgedRankings
 

@@ -14,7 +14,7 @@ from calipers.evaluate.assumed import parsed
 from calipers.evaluation.options import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
-from calipers.measures.agreement import CORRELATIONS
+from calipers.measures.rank_correlation import CORRELATIONS
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
 

@@ -14,7 +14,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
 from calipers.inference.selection import left_out
 from calipers.results import Estimate, Evaluation
-from calipers.results.selection import Candidate, Selection
+from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray
 
 

@@ -14,8 +14,8 @@ from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.once import Made, cached_property
 from calipers.results import Estimate, FloatArray, LabelTable
-from calipers.systems.classes import ClassSystem
-from calipers.systems.sets import LabelSystem
+from calipers.systems.multiclass import ClassSystem
+from calipers.systems.multilabel import LabelSystem
 
 #: What is shown of each: family, what it reads, names.
 OF_EACH = (

@@ -28,7 +28,7 @@ from calipers.evaluation.options import MeasureNames, Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.base import named_classes
-from calipers.systems.partitions import Clustering
+from calipers.systems.clustering import Clustering
 
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 

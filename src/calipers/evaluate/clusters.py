@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calipers.data.classes import Coded
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
 
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100

@@ -15,7 +15,7 @@ from calipers.evaluate.arguments import verb
 from calipers.measures.parameters import PARAMETERS
 from calipers.report.figures.curves import curve_charts
 from calipers.results import Curve, Curves, Evaluation
-from calipers.results.asked import meant
+from calipers.results.name_lookup import meant
 
 
 @verb

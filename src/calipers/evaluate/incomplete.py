@@ -10,8 +10,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.measures import Measure, parse
-from calipers.measures.incomplete.topics import MOST_UNFOUND
-from calipers.measures.incomplete.values import possible_mean, possible_values
+from calipers.measures.judgment_bounds import MOST_UNFOUND, possible_mean, possible_values
 from calipers.report.names import joined
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
 
 
 @dataclass(frozen=True, eq=False)

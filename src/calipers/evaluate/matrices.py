@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.systems.binary import System as Binary
-    from calipers.systems.classes import ClassSystem
+    from calipers.systems.multiclass import ClassSystem
 
     S = TypeVar("S", Binary, ClassSystem)
 
@@ -147,7 +147,7 @@ def of_kept(
     from calipers.data.classes import Classes
     from calipers.data.two_classes import Labels
     from calipers.systems.binary import System as Binary
-    from calipers.systems.classes import ClassSystem, Problem
+    from calipers.systems.multiclass import ClassSystem, Problem
 
     [(_, _, first), *_] = kept
     names = tuple(map(str, first.common.get("classes") or ()))

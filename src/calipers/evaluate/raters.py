@@ -24,7 +24,7 @@ from calipers.evaluation.options import MeasureNames, Options
 from calipers.inference.reading import Reading
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
-from calipers.measures.raters import counted_items
+from calipers.measures.rater_agreement import counted_items
 from calipers.readings.counts import ClassCounts
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable

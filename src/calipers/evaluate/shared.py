@@ -16,7 +16,7 @@ from calipers.evaluate.arguments import finite
 from calipers.evaluation.options import MeasureNames, inference_of
 from calipers.measures import TASKS, Measure, in_each_task, parse
 from calipers.measures.averages import UNDEFINED
-from calipers.measures.names import each_once
+from calipers.measures.name_parsing import each_once
 from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 

@@ -18,7 +18,7 @@ from calipers.statistics import ContingencyTable
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
-    from calipers.systems.partitions import Clustering
+    from calipers.systems.clustering import Clustering
 
 
 def reclusters(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[Any], Any]]:

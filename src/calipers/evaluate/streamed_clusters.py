@@ -28,7 +28,7 @@ from calipers.evaluate.shared import choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns, flat
 from calipers.evaluate.sums import files_of
 from calipers.systems.base import named_classes
-from calipers.systems.partitions import Clustering
+from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch

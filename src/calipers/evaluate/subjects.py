@@ -32,7 +32,7 @@ from calipers.findings.raters import Panel
 from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
-from calipers.measures.favours import favours
+from calipers.measures.cluster_index_bias import favours
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,

@@ -49,8 +49,8 @@ from calipers.statistics import (
     ScoreTable,
     confusion_matrix,
 )
-from calipers.systems.numbers import Predictions
 from calipers.systems.quantiles import Quantiles
+from calipers.systems.regression import Predictions
 
 
 @functools.partial(verb, called="measure")

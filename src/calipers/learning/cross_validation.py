@@ -1,38 +1,58 @@
-"""Cross-validation: how well models do on rows that they were not trained on."""
+"""Cross-validation: how well models do on rows that they were not trained on.
+
+Each measure is averaged over the folds, beside its value of all rows together.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from calipers import findings
 from calipers.curves.planned import BareCurves, PlannedCurves
 from calipers.data.arrays import as_array, same_length, taken
 from calipers.data.classes import coded, name_of
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
+from calipers.data.values import Values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.classification import classification
 from calipers.evaluate.compare import check_option
 from calipers.evaluate.estimators import of_positive, rows_of
+from calipers.evaluate.folds import Folds
 from calipers.evaluate.regression import regression
+from calipers.evaluate.splits import over_splits
 from calipers.evaluation.options import MeasureNames, inference_of, make_settings
+from calipers.findings.compared import Compared
+from calipers.inference import intervals, splits
+from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
-from calipers.learning import answers, nested
-from calipers.learning.averaged import Averages, found, widened
-from calipers.learning.designs import Design, Known, designed, divided_once, of_columns
-from calipers.learning.elsewhere import tuned_elsewhere
-from calipers.learning.fitting import Material, Places
-from calipers.learning.measured import checked_time
-from calipers.learning.parts import Split, parts_of
-from calipers.learning.tuning import INNER_ALONE, Gains, Tuned, Tuning
-from calipers.learning.validated import Said, validated
-from calipers.results import Comparison, Evaluation
+from calipers.learning import nested_cv, predictions
+from calipers.learning.fitting import Fit, Fits, Job, Material, Places, fit_all, weight_parameter
+from calipers.learning.predictions import Answers, OutOfFold, arranged
+from calipers.learning.split import Split, parts_of
+from calipers.learning.split_designs import Design, Known, designed, divided_once, of_columns
+from calipers.learning.train_test_scores import checked_time
+from calipers.learning.tuning import (
+    INNER_ALONE,
+    Gains,
+    Scored,
+    Tuned,
+    Tuning,
+    together,
+    tuned_elsewhere,
+)
+from calipers.measures import Measure
+from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
+from calipers.statistics import FloatArray
 from calipers.systems.thresholds import Rule
 
 #: What may be asked for as interval.
@@ -353,8 +373,10 @@ class _Asked:
         time: Any,
     ) -> Evaluation:
         """From estimators, fitted here."""
-        c, models, seed = self.columns, answers.named(estimator), self.settings.seed
-        classes = self.task == "classification" if self.task else answers.are_classifiers(models)
+        c, models, seed = self.columns, predictions.named(estimator), self.settings.seed
+        classes = (
+            self.task == "classification" if self.task else predictions.are_classifiers(models)
+        )
         several = len(getattr(c["truth"], "shape", ())) == 2
         target = np.asarray(c["truth"]) if several else as_array(c["truth"], "y")
         if classes and not several:
@@ -374,8 +396,8 @@ class _Asked:
             others = {"folds": folds, "repeats": repeats, "stratify": stratify}
             design = divided_once(*self.once.split(len(target)), known, others)
         tuning = self._tuning(c["truth"], stratify, classes=classes)
-        pairs = nested.pairs_of(design, known, weight) if self.interval == "nested" else ()
-        ask = answers.of_classifier if classes else answers.of_regressor
+        pairs = nested_cv.pairs_of(design, known, weight) if self.interval == "nested" else ()
+        ask = predictions.of_classifier if classes else predictions.of_regressor
         made = validated(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
         times = known.times if design.once else None
         known_thresholds = _only_thresholds(made.design, made.tuned)
@@ -455,7 +477,7 @@ class _Asked:
         first: Places,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
-        inner: tuple[Callable[..., Evaluation], Sequence[nested.Pair]] | None = None,
+        inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.Pair]] | None = None,
         gains: Gains | None = None,
     ) -> Evaluation:
         """The evaluation: averages over folds beside values of all rows, of which ``first`` are
@@ -469,7 +491,7 @@ class _Asked:
         other = None
         if inner is not None:
             within = inner[0](interval="none", curves=False, **how)
-            other = nested.NestedIntervals(pooled, within, design, where, inner[1], s.level)
+            other = nested_cv.NestedIntervals(pooled, within, design, where, inner[1], s.level)
             notes = [*notes, *other.notes]
         averages = Averages.of(pooled, design, where)
         folds = averages.folds(s)
@@ -591,3 +613,275 @@ def _taken(values: Any, part: Places, what: str) -> Any:
     if number <= part.max(initial=-1):
         raise InputError(f"{what}: has {number} rows, expected {part.max() + 1} or more")
     return taken(values, part)
+
+
+#: By system and measure.
+Columns = Mapping[str, Mapping[str, FloatArray]]
+Reasons = Mapping[str, Mapping[str, Mapping[str, list[int]]]]
+#: The interval of a measure of a system, where it is not the corrected t of the folds.
+Others = Callable[[str, str], Interval]
+
+CORRECTED = "corrected resampled t"
+
+
+def widened(level: float, design: Design) -> float:
+    """The level at which an interval of the rows of one repetition is as much longer as the
+    corrected t is than the plain one over its folds: z grows by √(1 + J · n_test/n_train)."""
+    train, test = design.sizes
+    z = intervals.z_of(level) * math.sqrt(1 + len(design.first) * test / train)
+    return min(math.erf(z / math.sqrt(2)), 1 - 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """The value of each measure of each system on each fold of a design, read off the evaluation
+    ``pooled`` of all rows together; ``where`` are the places there of the rows of each fold."""
+
+    pooled: Evaluation
+    design: Design
+    values: Columns
+    reasons: Reasons
+
+    @classmethod
+    def of(cls, pooled: Evaluation, design: Design, where: Sequence[Places]) -> Averages:
+        """All measures on all folds."""
+        source = pooled.sources
+        plain = replace(source.settings, interval="none", methods=())
+        names = [str(measure) for measure in source.measures]
+        values = {s: {m: np.full(len(where), math.nan) for m in names} for s in source.by_name}
+        reasons: dict[str, dict[str, dict[str, list[int]]]] = {
+            s: {m: {} for m in names} for s in source.by_name
+        }
+        for system, whole in source.by_name.items():
+            under = whole.under(plain)
+            for fold, places in enumerate(where):
+                mask = np.zeros(whole.number, np.bool_)
+                mask[places] = True
+                part = under.taken(mask)
+                for measure, name in zip(source.measures, names, strict=True):
+                    reading = part.reading(measure)
+                    values[system][name][fold] = reading.value
+                    if math.isnan(reading.value):
+                        for why in reading.undefined or {"undefined": 1}:
+                            reasons[system][name].setdefault(why, []).append(fold)
+        return cls(pooled, design, values, reasons)
+
+    def estimates(self, level: float, other: Others | None, *, wanted: bool) -> list[Estimate]:
+        """Each measure averaged over the folds, every one of which has to have a value, with the
+        interval of the corrected t unless there is an ``other``; without any unless ``wanted``."""
+        bounds = {str(m): m.definition.range for m in self.pooled.sources.measures}
+        return [
+            self._estimate(e, level, bounds[e.measure], other, wanted=wanted)
+            for e in self.pooled
+            if e.measure in bounds
+        ]
+
+    def _estimate(
+        self, pooled: Estimate, level: float, bounds: Any, other: Others | None, *, wanted: bool
+    ) -> Estimate:
+        column = self.values[pooled.system][pooled.measure]
+        # (A mean of the others would leave out the very folds where a model fails.)
+        value = float(column.mean())
+        if not wanted:
+            made = intervals.missing("none", "not_asked")
+        elif math.isnan(value):
+            made = intervals.missing("none", "undefined_value")
+        elif other is not None:
+            made = other(pooled.system, pooled.measure)
+        elif len(column) < 2:
+            made = intervals.missing(CORRECTED, "too_few_folds")
+        else:
+            train, test = self.design.sizes
+            made = splits.corrected_t(column, train, test, level=level).interval
+        made = made.within(*map(float, bounds))
+        why = self.reasons[pooled.system][pooled.measure]
+        return Estimate(
+            measure=pooled.measure,
+            value=value,
+            low=made.low,
+            high=made.high,
+            level=level,
+            method=made.method,
+            n=0 if math.isnan(value) else len(column),
+            of=len(column),
+            unit="folds",
+            undefined={reason: len(folds) for reason, folds in why.items()},
+            no_interval=made.reason,
+            standard_error=made.se,
+            default=pooled.default,
+            system=pooled.system,
+            pooled=pooled.value,
+        )
+
+    @property
+    def per_fold(self) -> PerUnit:
+        """The values of the folds."""
+        return PerUnit("folds", self.design.names, self.values, undefined=self.reasons)
+
+    def folds(self, settings: Settings) -> Folds:
+        """What comparisons read."""
+        directed: Sequence[Measure] = self.pooled.sources.directed
+        repetition = tuple(str(part.repetition + 1) for part in self.design.parts)
+        return Folds.of(
+            Values(self.design.names, self.values, repetition=repetition),
+            directed,
+            {(e.system, e.measure): e.value for e in self.pooled},
+            design=self.design.kind,
+            sizes=self.design.sizes,
+            settings=settings,
+            measures=self.pooled.sources.measures,
+            by=compared,
+        )
+
+
+def compared(of: Folds, **asked: Any) -> Comparison:
+    """The systems compared over folds."""
+    return over_splits(of.read, of.better, of.pooled, of.notes, of.design, *of.sizes, **asked)
+
+
+def found(
+    of_rows: Sequence[Finding], comparison: Comparison | None, level: float
+) -> tuple[Finding, ...]:
+    """The findings of rows; of comparisons those of the comparison over folds in their place."""
+    own = {one.kind for one in findings.RULES.values() if Compared in one.needs}
+    made = [finding for finding in of_rows if finding.kind not in own]
+    if comparison is not None:
+        made += findings.of([findings.Subject(None, level, (Compared(comparison),))])
+    return tuple(sorted(made, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+#: Models by name.
+Said: TypeAlias = "Mapping[str, OutOfFold]"
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """What models ``said`` of ``rows``, each of the folds of the ``design`` at its places
+    ``where``; ``within`` of the rows of pairs of folds, where nested cross-validation asks."""
+
+    design: Design
+    rows: Places
+    where: list[Places]
+    said: Said
+    notes: list[str]
+    within: Said | None = None
+    tuned: Mapping[str, Tuned] = field(default_factory=dict)
+
+
+def validated(
+    models: Mapping[str, Any],
+    material: Material,
+    design: Design,
+    pairs: Sequence[nested_cv.Pair],
+    ask: Callable[[Any, Any], Answers],
+    seed: int,
+    n_jobs: int | None,
+    tuning: Tuning | None,
+    known: Known,
+) -> Validated:
+    """Fits every model on every part; of those that were finished where Ctrl-C interrupts. Of a
+    split with validation rows beside those that are measured, thresholds are chosen on these."""
+    spare = () if tuning is None else design.spare
+    where_of = "fold {}" if design.split is None else "the split"
+    jobs = [
+        Job(
+            model, part.train, (part.test, *spare), (part.repetition, part.fold),
+            name=f"{name}, {where_of.format(called)}",
+        )
+        for part, called in zip(design.parts, design.names, strict=True)
+        for name, model in models.items()
+    ]  # fmt: skip
+    inner = [[] if tuning is None or spare else tuning.jobs(job, known) for job in jobs]
+    more = nested_cv.jobs_of(pairs, models)
+    # What chooses a threshold comes before the fit that it is for: of those finished all is there.
+    ordered = [one for job, own in zip(jobs, inner, strict=True) for one in (*own, job)]
+    every = fit_all([*ordered, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
+    ends = np.cumsum([len(own) + 1 for own in inner])
+    fits = Fits((*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted)
+    tuned: dict[str, Tuned] = {}
+    if tuning is not None:
+        of_inner = [every.all[e - 1 - len(own) : e - 1] for e, own in zip(ends, inner, strict=True)]
+        fits = _at_thresholds(tuning, jobs, inner, of_inner, fits, material, list(models), tuned)
+    done = min(fits.done, len(jobs)) // len(models)
+    if not done:  # not even one fold of every model
+        raise KeyboardInterrupt
+    notes = _unweighted(models) if material.weight is not None else []
+    if fits.interrupted:
+        of = f"{done} of {len(design.parts)} folds"
+        notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
+        warnings.warn(f"interrupted: the numbers are of {of}", stacklevel=2)
+        design = replace(design, parts=design.parts[:done])
+    rows, where = arranged([(part.repetition, part.test) for part in design.parts])
+    said = {}
+    for place, name in enumerate(models):
+        own = [fit.said[0] for fit in _of(fits, place, len(models), 0, done * len(models))]
+        said[name] = OutOfFold.of(name, own, where)
+        if said[name].lacking:
+            notes.append(
+                f"{name}: {said[name].lacking} of {done} models were trained on rows of fewer "
+                "classes than there are, and give the others no probability."
+            )
+    within = None
+    if pairs and not fits.interrupted:
+        within = {
+            name: _in_turn(name, _of(fits, place, len(models), len(jobs), None))
+            for place, name in enumerate(models)
+        }
+    return Validated(design, rows, where, said, notes, within, tuned)
+
+
+def _at_thresholds(
+    tuning: Tuning,
+    jobs: Sequence[Job],
+    inner: Sequence[Sequence[Job]],
+    of_inner: Sequence[Sequence[Fit[Answers] | None]],
+    fits: Fits[Answers],
+    material: Material,
+    names: Sequence[str],
+    tuned: dict[str, Tuned],
+) -> Fits[Answers]:
+    """The fits with the labels that thresholds make, which are put into ``tuned``."""
+
+    def scored(said: Answers, rows: Places, name: str) -> Scored:
+        weight = None if material.weight is None else material.weight[rows]
+        return tuning.scored(said, material.target[rows], weight, name)
+
+    made = []
+    for place, job in enumerate(jobs):
+        fit = fits.all[place]
+        if fit is None:
+            break
+        tested, *others = (
+            scored(said, rows, job.name) for said, rows in zip(fit.said, job.asked, strict=True)
+        )
+        for one, own in zip(inner[place], of_inner[place], strict=True):
+            assert own is not None
+            others.append(scored(own.said[0], one.asked[0], one.name))
+        choice = tuning.chosen(together(others), job.name)
+        into = tuned.setdefault(names[place % len(names)], Tuned([], []))
+        into.choices.append(choice)
+        into.tested.append(tested)
+        labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
+        made.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
+    return Fits((*made, *fits.all[len(made) :]), fits.interrupted)
+
+
+def _of(
+    fits: Fits[Answers], place: int, models: int, begin: int, end: int | None
+) -> list[Fit[Answers]]:
+    """The fits of one model, of a part of all."""
+    return [fit for fit in fits.all[begin:end][place::models] if fit is not None]
+
+
+def _in_turn(name: str, fits: Sequence[Fit[Answers]]) -> OutOfFold:
+    """What was said of the parts of all fits, one after the other."""
+    said = [part for fit in fits for part in fit.said]
+    ends = np.cumsum([0, *(len(part.labels) for part in said)])
+    places = [np.arange(a, b) for a, b in pairwise(ends)]
+    return OutOfFold.of(name, said, places)
+
+
+def _unweighted(models: Mapping[str, Any]) -> list[str]:
+    """Which models do not take weights."""
+    names = [name for name, model in models.items() if weight_parameter(model) is None]
+    return [f"Fitted without weights, which only measures take: {', '.join(names)}."] * bool(names)

@@ -14,14 +14,14 @@ from calipers.evaluate.arguments import verb
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.splits import corrected_t
-from calipers.learning.answers import are_classifiers, named
-from calipers.learning.designs import Part, designed
 from calipers.learning.fitting import Job
-from calipers.learning.measured import Measured, Task
+from calipers.learning.predictions import are_classifiers, named
+from calipers.learning.split_designs import Part, designed
+from calipers.learning.train_test_scores import Measured, Task
 from calipers.learning.tuning import INNER
 from calipers.measures import Measure
 from calipers.results import Estimate
-from calipers.results.selection import Candidate, Selection
+from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray
 
 

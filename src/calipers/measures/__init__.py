@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from calipers.measures.definition import Definition, Measure
     from calipers.measures.errors import UnknownMeasureError
     from calipers.measures.families import TASKS, Family, register_family, register_task
-    from calipers.measures.names import canonical_name, catalogue, in_each_task, parse
+    from calipers.measures.name_parsing import canonical_name, catalogue, in_each_task, parse
     from calipers.measures.parameters import Domain, register_parameter
-    from calipers.measures.reasons import REASONS, register_reason
     from calipers.measures.registration import measure
     from calipers.measures.registry import definitions
+    from calipers.measures.undefined_reasons import REASONS, register_reason
 
 _HOMES = {
     "definition": "Definition, Measure",
     "errors": "UnknownMeasureError",
     "families": "TASKS, Family, register_family, register_task",
-    "names": "canonical_name, catalogue, in_each_task, parse",
+    "name_parsing": "canonical_name, catalogue, in_each_task, parse",
     "parameters": "Domain, register_parameter",
-    "reasons": "REASONS, register_reason",
     "registration": "measure",
     "registry": "definitions",
+    "undefined_reasons": "REASONS, register_reason",
 }
 
 __all__ = [
@@ -58,7 +58,7 @@ class _Callable(ModuleType):
     """Lets ``calipers.measures`` be both the package and the function that lists it."""
 
     def __call__(self, family: str | None = None) -> list[Measure]:
-        from calipers.measures.names import catalogue
+        from calipers.measures.name_parsing import catalogue
 
         return catalogue(family)
 

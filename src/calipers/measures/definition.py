@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.areas import Area
+from calipers.measures.aliases import READ_OTHERWISE
 from calipers.measures.averages import (
     OMIT,
     PAIRWISE,
@@ -25,13 +25,19 @@ from calipers.measures.averages import (
     without_average,
     written_among,
 )
-from calipers.measures.dialects import READ_OTHERWISE
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
-from calipers.measures.parameters import PARAMETERS, asked, check, check_together, frozen
-from calipers.measures.reasons import EMPTY_MARGIN, REASONS
-from calipers.measures.spelling import spelled, spelled_each
+from calipers.measures.parameters import (
+    PARAMETERS,
+    asked,
+    check,
+    check_together,
+    frozen,
+    literal,
+    written,
+)
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
+from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
@@ -40,8 +46,18 @@ if TYPE_CHECKING:
 
     from calipers.statistics import FloatArray, ScoreTable
 
+
 Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
+
+
+class Area(NamedTuple):
+    """That a measure is scale·A + shift, with an area A of which the core knows how it varies: AUC,
+    AP, PR-AUC or AP-DG."""
+
+    name: str
+    scale: float = 1.0
+    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -449,3 +465,42 @@ class Measure:
         from calipers.evaluate.scorer import scorer_of
 
         return scorer_of(self, positive)
+
+
+def spelled(measure: Any, name: str, stating: Container[str] = ()) -> str:
+    """The name of a measure, its own or an alias, so that it parses back; it says the parameters
+    that are not at their defaults, and those that are named.
+
+    >>> from calipers.measures import parse
+    >>> spelled(parse("recall[cat]"), "sensitivity")
+    'sensitivity[cat]'
+    >>> spelled(parse("nDCG@5"), "nDCG", stating=["dcg"])
+    "nDCG(dcg='log2')@5"
+    """
+    d, bound = measure.definition, measure.parameters
+    if d.suffix is not None and bound.get("alpha") is None:
+        number = bound.pop(d.suffix)
+        name += "" if d.bare and number == d.parameters[d.suffix] else written(number)
+    if d.infix is not None:
+        name = name.replace(f"-{d.infix}-", f"-{written(bound.pop(d.infix))}-")
+    at = bound.pop(d.at, None)
+    stated = [
+        f"{k}={literal(k, v)}" for k, v in bound.items() if v != d.parameters[k] or k in stating
+    ]
+    extra = ",".join([*stated, *written_among(measure.among)])
+    base, mark, key = name.partition("@")
+    joint = f"{mark}{key}=" if mark else "@"
+    if measure.average is not None:
+        base = f"{measure.average}-{base}"
+    if measure.label is not None:
+        base += f"[{measure.label}]"
+    return base + (f"({extra})" if extra else "") + ("" if at is None else joint + written(at))
+
+
+#: Between the names of a measure that was asked for by several.
+BETWEEN = "/"
+
+
+def spelled_each(measure: Any, names: str) -> str:
+    """Each of several names so written: ``sensitivity/TPR``."""
+    return BETWEEN.join(spelled(measure, name) for name in names.split(BETWEEN))

@@ -55,33 +55,34 @@ def _own(name: str, reads: str, home: str, **more: Any) -> Family:
     return Family(name=name, reads=reads, home=f"calipers.measures.{home}", **more)
 
 
-#: Every family by its name, in the order of the catalogue. Where a family has several modules, each
-#: imports the one before it, so that whichever is asked for, names are entered in one order.
+#: Every family by its name, in the order of the catalogue. Retrieval has several modules: each
+#: imports the one before it (sets, binary_relevance, gains, user_models, judged_fraction), so that
+#: whichever is asked for, names are entered in one order.
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        _own("counts", "labels", "decisions", of_classes=True),  # on counts
-        _own("scores", "scores", "thresholds", of_classes=True),  # on scores
+        _own("counts", "labels", "counts", of_classes=True),
+        _own("scores", "scores", "scores", of_classes=True),
         _own("probabilities", "probabilities", "probabilities", of_classes=True),
         _own("calibration", "probabilities", "calibration", of_classes=True),
-        _own("ranks", "ranks", "ranks"),
-        _own("soft", "distributions", "soft"),
+        _own("ranks", "ranks", "top_k"),
+        _own("soft", "distributions", "soft_labels"),
         _own("multilabel", "sets", "multilabel"),
         _own("label-ranks", "scores", "multilabel"),
-        _own("retrieval", "rankings", "retrieval.judging"),  # on users, gains, rankings, sets
-        _own("groups", "rankings", "retrieval.groups"),
+        _own("retrieval", "rankings", "retrieval.judged_fraction"),
+        _own("groups", "rankings", "retrieval.assessor_groups"),
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),
         _own("sampled", "rankings", "retrieval.sampled"),
         _own("regression", "numbers", "regression", part="output"),
-        _own("fit", "numbers", "fit", part="output"),
-        _own("order", "numbers", "order", part="output"),
+        _own("fit", "numbers", "goodness_of_fit", part="output"),
+        _own("order", "numbers", "rank_measures", part="output"),
         _own("quantiles", "quantiles", "quantiles"),
         _own("partitions", "partitions", "partitions"),
-        _own("silhouettes", "distances", "silhouettes", part="cluster"),
-        _own("dispersion", "points", "dispersion"),
-        _own("separations", "pairs", "separations"),
-        _own("agreement", "ratings", "raters"),
+        _own("silhouettes", "distances", "cluster_indices", part="cluster"),
+        _own("dispersion", "points", "cluster_indices"),
+        _own("separations", "pairs", "cluster_indices"),
+        _own("agreement", "ratings", "rater_agreement"),
         _own("costs", "costs", "costs", part="cost"),
         _own("cost-quantiles", "costs", "costs", part="cost"),
     )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from calipers.lazily import numpy as np
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.names import parse
+from calipers.measures.name_parsing import parse
 from calipers.measures.registry import outside
-from calipers.measures.thresholds import ROUNDING
+from calipers.measures.scores import ROUNDING
 from calipers.statistics import FloatArray
 from calipers.statistics.precision_recall import PrecisionRecallPoints
 

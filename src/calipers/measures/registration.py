@@ -11,10 +11,10 @@ from calipers.lazily import numpy as np
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
 from calipers.measures.families import FAMILIES, TASKS, task_of
-from calipers.measures.names import meaning, meanings, ways_to_write
+from calipers.measures.name_parsing import meaning, meanings, ways_to_write
 from calipers.measures.parameters import PARAMETERS
-from calipers.measures.reasons import REASONS
 from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, key, load
+from calipers.measures.undefined_reasons import REASONS
 from calipers.statistics import FloatArray, Moments
 
 F = TypeVar("F", bound=Callable[..., Any])

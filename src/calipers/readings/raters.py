@@ -12,7 +12,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_CATEGORY
 from calipers.inference.reading import Reading, Units, difference_of
 from calipers.inference.spaces import Influence, Space
-from calipers.measures.raters import counted_items, moved_by_items
+from calipers.measures.rater_agreement import counted_items, moved_by_items
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Ratings
 

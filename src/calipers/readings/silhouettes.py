@@ -175,7 +175,7 @@ class Simplified:
 
 def value(own: FloatArray, other: FloatArray) -> FloatArray:
     """The silhouette of each point."""
-    from calipers.measures.silhouettes import silhouettes
+    from calipers.measures.cluster_indices import silhouettes
 
     with np.errstate(invalid="ignore"):
         return silhouettes(own, other)

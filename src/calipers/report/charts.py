@@ -32,7 +32,7 @@ from calipers.results import (
     kinds_in,
     of_kinds,
 )
-from calipers.results.asked import NOTHING, meant, refused
+from calipers.results.name_lookup import NOTHING, meant, refused
 
 #: The suffixes of files that charts are saved as.
 FORMATS = ("svg", "png", "pdf", "json")

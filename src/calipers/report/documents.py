@@ -67,9 +67,8 @@ from calipers.results import (
     Plan,
     Slices,
 )
-from calipers.results.asked import meant
-from calipers.results.learning import Learned
-from calipers.results.selection import Selection
+from calipers.results.learning import Learned, Selection
+from calipers.results.name_lookup import meant
 
 #: Each split is written out where there are no more than these.
 MOST_SPLITS = 30

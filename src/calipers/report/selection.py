@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers.report import numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.tables import KEY, NUMBERS, Column, filled
-from calipers.results.selection import Selection
+from calipers.results.learning import Selection
 
 HEADING = "The best of several"
 

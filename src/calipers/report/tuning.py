@@ -9,7 +9,7 @@ import numpy as np
 from calipers.report import numbers
 from calipers.report.names import short
 from calipers.results.estimate import UNNAMED
-from calipers.results.tuned import TunedThreshold
+from calipers.results.learning import TunedThreshold
 
 
 def sentence(of: TunedThreshold) -> str:

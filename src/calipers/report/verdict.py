@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from calipers.report import numbers
 from calipers.report.grouping import grouped
 from calipers.report.names import short
-from calipers.results.asked import is_measure
+from calipers.results.name_lookup import is_measure
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, Overall

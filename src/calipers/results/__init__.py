@@ -11,51 +11,54 @@ from calipers.lazily import loading
 
 if TYPE_CHECKING:
     from calipers.results.comparison import Comparison, Overall
-    from calipers.results.confusion import NORMALISED, AnyConfusion, Confusion, Confusions
+    from calipers.results.confusion import (
+        NORMALISED,
+        AnyConfusion,
+        Confusion,
+        Confusions,
+        FewOrMany,
+        OccupiedConfusion,
+    )
     from calipers.results.curve import Curve, Curves, kinds_in, of_kinds
-    from calipers.results.cutoffs import Cutoffs, CutoffTable
+    from calipers.results.decision_regions import Regions
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
-    from calipers.results.evaluation import Evaluation
-    from calipers.results.fields import NAN, FloatArray
+    from calipers.results.evaluation import Evaluation, Kept
     from calipers.results.finding import SEVERITIES, Definition, Finding
-    from calipers.results.fronts import Front, FrontRow
-    from calipers.results.kept import Kept
     from calipers.results.labels import LabelTable, LabelTables
-    from calipers.results.learning import Decomposition, LearningCurve, ValidationCurve
-    from calipers.results.occupied import FewOrMany, OccupiedConfusion
+    from calipers.results.learning import (
+        Decomposition,
+        LearningCurve,
+        Selection,
+        TunedThreshold,
+        ValidationCurve,
+    )
+    from calipers.results.pareto_fronts import Front, FrontRow
+    from calipers.results.per_unit import PerUnit
     from calipers.results.plan import Plan, PlanRow
-    from calipers.results.regions import Regions
     from calipers.results.schema import from_json, json_schema
-    from calipers.results.selection import Selection
+    from calipers.results.serialization import LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray
     from calipers.results.slices import Slice, SliceDifference, Slices
+    from calipers.results.threshold_table import Cutoffs, CutoffTable
     from calipers.results.tidy import Tidy
-    from calipers.results.tuned import TunedThreshold
-    from calipers.results.units import PerUnit
-    from calipers.results.written import LAYOUTS, ORIENTATIONS, SCHEMA
 
 _HOMES = {
     "comparison": "Comparison, Overall",
-    "confusion": "NORMALISED, AnyConfusion, Confusion, Confusions",
+    "confusion": "NORMALISED, AnyConfusion, Confusion, Confusions, FewOrMany, OccupiedConfusion",
     "curve": "Curve, Curves, kinds_in, of_kinds",
-    "cutoffs": "Cutoffs, CutoffTable",
+    "decision_regions": "Regions",
     "estimate": "NO_INTERVAL, Difference, Estimate",
-    "evaluation": "Evaluation",
+    "evaluation": "Evaluation, Kept",
     "finding": "SEVERITIES, Definition, Finding",
-    "fields": "NAN, FloatArray",
-    "fronts": "Front, FrontRow",
-    "kept": "Kept",
     "labels": "LabelTable, LabelTables",
-    "learning": "Decomposition, LearningCurve, ValidationCurve",
-    "occupied": "FewOrMany, OccupiedConfusion",
+    "learning": "Decomposition, LearningCurve, Selection, TunedThreshold, ValidationCurve",
+    "pareto_fronts": "Front, FrontRow",
+    "per_unit": "PerUnit",
     "plan": "Plan, PlanRow",
-    "regions": "Regions",
     "schema": "from_json, json_schema",
-    "selection": "Selection",
+    "serialization": "LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray",
     "slices": "Slice, SliceDifference, Slices",
+    "threshold_table": "Cutoffs, CutoffTable",
     "tidy": "Tidy",
-    "tuned": "TunedThreshold",
-    "units": "PerUnit",
-    "written": "LAYOUTS, ORIENTATIONS, SCHEMA",
 }
 
 __all__ = [

@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
 from calipers.results.estimate import Difference, no_probabilities
-from calipers.results.fields import BRIEF, DETAILS, NAN, OWN, Count, Level
+from calipers.results.per_unit import PerUnit
+from calipers.results.serialization import (
+    BRIEF,
+    DETAILS,
+    LAYOUTS,
+    NAN,
+    OWN,
+    Count,
+    Level,
+    Written,
+    at_index,
+    checked_layout,
+    repeated,
+    unknown,
+)
 from calipers.results.tidy import Tidy, because, kinds_of
-from calipers.results.units import PerUnit
-from calipers.results.written import LAYOUTS, Written, at_index, checked_layout, repeated, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +122,7 @@ class Comparison(Written, Tidy):
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
         measure by any name that means it, as in an evaluation. Or as in a list of all differences,
         ``comparison[0]``."""
-        from calipers.results.asked import measure_named
+        from calipers.results.name_lookup import measure_named
 
         if not isinstance(key, str | tuple):
             names = "a measure, (system, baseline, measure), or an index"

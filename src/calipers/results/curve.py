@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 import numpy as np
 
-from calipers.results.fields import BRIEF, NAN, Count, FloatArray, Level, OneOf
-from calipers.results.written import Written, at_index, of_system
+from calipers.results.serialization import (
+    BRIEF,
+    NAN,
+    Count,
+    FloatArray,
+    Level,
+    OneOf,
+    Written,
+    at_index,
+    of_system,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

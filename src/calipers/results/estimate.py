@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.fields import BRIEF, NAN, OWN, Count, Level, OneOf
-from calipers.results.written import Written
+from calipers.results.serialization import BRIEF, NAN, OWN, Count, Level, OneOf, Written
 
 #: The name of a system that was given without one.
 UNNAMED = "system"

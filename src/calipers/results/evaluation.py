@@ -10,18 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
 from calipers.results.estimate import Estimate
-from calipers.results.fields import BRIEF, DETAILS, OWN, Level, wrong
-from calipers.results.forms import Form, Json, Schema, a_list, form_of
-from calipers.results.tidy import Tidy, because, kinds_of
-from calipers.results.written import (
+from calipers.results.serialization import (
+    BRIEF,
+    DETAILS,
     LAYOUTS,
     ORIENTATIONS,
+    OWN,
+    Form,
+    Json,
+    Level,
+    Schema,
     Written,
+    a_list,
     at_index,
     checked_layout,
     checked_orientation,
+    form_of,
     unknown,
+    wrong,
 )
+from calipers.results.tidy import Tidy, because, kinds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,13 +45,13 @@ if TYPE_CHECKING:
         FewOrMany,
         Finding,
         Front,
-        Kept,
         LabelTable,
         LabelTables,
         PerUnit,
         Slices,
         TunedThreshold,
     )
+
 
 _COLUMNS = (
     *("system", "measure", "value", "low", "high", "level", "method"),
@@ -232,7 +240,7 @@ class Evaluation(Written, Tidy):
         InputError
             Where it means two of the measures.
         """
-        from calipers.results.asked import measure_named
+        from calipers.results.name_lookup import measure_named
 
         provenance = {"task": self.task, **self.provenance}
         return measure_named(name, self.measures, provenance, self.asked) or name
@@ -270,8 +278,8 @@ class Evaluation(Written, Tidy):
         1   dog   1.0     1.0   0.333333
         2   fox   1.0     0.0        NaN
         """
-        from calipers.results.asked import meant, refused
         from calipers.results.labels import LabelTables
+        from calipers.results.name_lookup import meant, refused
 
         tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
         if not tables:
@@ -393,3 +401,20 @@ class Evaluation(Written, Tidy):
         return self.to_text()
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """What each system said of each unit, so that one of another day can be compared with it.
+
+    ``ids`` are those of the units; there are none where rows are told by their places alone.
+    ``truth`` is what is true of each, ``common`` what else has to be the same then, such as the
+    names of classes. ``systems[name]`` are the answers of a system by what they are.
+    """
+
+    unit: str
+    number: int
+    systems: Mapping[str, Mapping[str, Any]]
+    ids: tuple[str, ...] = ()
+    truth: Any = None
+    common: Mapping[str, Any] = field(default_factory=dict, metadata=BRIEF)

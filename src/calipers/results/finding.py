@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calipers.results.fields import BRIEF, Level, OneOf
-from calipers.results.written import Written
+from calipers.results.serialization import BRIEF, Level, OneOf, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
-from calipers.results.fields import FloatArray, Level, OneOf
-from calipers.results.written import Written, at_index, of_system, repeated
+from calipers.results.serialization import (
+    FloatArray,
+    Level,
+    OneOf,
+    Written,
+    at_index,
+    of_system,
+    repeated,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

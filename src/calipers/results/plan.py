@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, SupportsIndex, overload
 
-from calipers.results.fields import NAN, Count, Level
+from calipers.results.serialization import NAN, Count, Level, Written, at_index
 from calipers.results.tidy import Tidy, kinds_of
-from calipers.results.written import Written, at_index
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,33 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from calipers.results.comparison import Comparison, Overall
-from calipers.results.confusion import Confusion
+from calipers.results.confusion import Confusion, OccupiedConfusion
 from calipers.results.curve import Curve
-from calipers.results.cutoffs import Cutoffs, CutoffTable
+from calipers.results.decision_regions import Regions
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
-from calipers.results.fields import error, result_name, shown
 from calipers.results.finding import Definition, Finding
-from calipers.results.forms import Schema, form_of
-from calipers.results.fronts import Front, FrontRow
 from calipers.results.labels import LabelTable
 from calipers.results.learning import (
+    Candidate,
     CapacityRow,
     DecomposedRow,
     Decomposition,
     LearningCurve,
     MoreData,
+    Selection,
     SizeRow,
+    TunedThreshold,
     ValidationCurve,
 )
-from calipers.results.occupied import OccupiedConfusion
+from calipers.results.pareto_fronts import Front, FrontRow
+from calipers.results.per_unit import PerUnit, UnitRow
 from calipers.results.plan import Plan, PlanRow
-from calipers.results.regions import Regions
-from calipers.results.selection import Candidate, Selection
+from calipers.results.serialization import SCHEMA, Schema, error, form_of, loads, result_name, shown
 from calipers.results.slices import Slice, SliceDifference, Slices
-from calipers.results.tuned import TunedThreshold
-from calipers.results.units import PerUnit, UnitRow
-from calipers.results.written import SCHEMA, loads
+from calipers.results.threshold_table import Cutoffs, CutoffTable
 
 #: What the key ``result`` may say, and the class of each.
 KINDS = {

@@ -8,11 +8,10 @@ from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
 from calipers.data.errors import InputError
-from calipers.results.asked import measure_named
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.fields import OWN, Level
+from calipers.results.name_lookup import measure_named
+from calipers.results.serialization import OWN, Level, Written, at_index
 from calipers.results.tidy import Tidy, because, kinds_of
-from calipers.results.written import Written, at_index
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.logits import SummedLogits
 from calipers.systems import base
 from calipers.systems.base import NAN, Sample, best
-from calipers.systems.numbers import constant_loss
+from calipers.systems.regression import constant_loss
 from calipers.systems.thresholds import Chosen, Rule
 
 if TYPE_CHECKING:

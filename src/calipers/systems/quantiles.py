@@ -13,7 +13,7 @@ from calipers.statistics import FloatArray, Moments, QuantileRows
 from calipers.statistics.numbers import Sizes
 from calipers.statistics.quantiles import NoLevelError
 from calipers.systems.base import NAN, System
-from calipers.systems.numbers import Predictions
+from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters

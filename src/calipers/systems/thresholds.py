@@ -23,7 +23,7 @@ from calipers.inference.intervals import percentile
 from calipers.inference.reading import Reading
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.thresholds import ROUNDING, highest, may_exceed
+from calipers.measures.scores import ROUNDING, highest, may_exceed
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.scores import cells_of

@@ -14,7 +14,7 @@ from calipers.cli.output import format_and_file
 from calipers.cli.process import say
 
 if TYPE_CHECKING:
-    from calipers.campaign.agreement import Disputed
+    from calipers.campaign.assessor_agreement import Disputed
     from calipers.report.blocks import Table
 
 
@@ -51,17 +51,17 @@ def command(
     kind, path = format_and_file(options, DATA, "the list")
     if (decide is None) != (by is None):
         raise click.UsageError("--decide and --by go together")
-    from calipers.campaign import steps
-    from calipers.campaign.agreement import disputed
+    from calipers.campaign import operations
+    from calipers.campaign.assessor_agreement import disputed
     from calipers.campaign.store import Campaign
     from calipers.report.numbers import count
 
     with Campaign.open(file, readonly=decide is None) as campaign:
         if decide is not None and by is not None:
-            number = steps.decide(campaign, _decisions(decide), by)
+            number = operations.decide(campaign, _decisions(decide), by)
             say(f"{count(number, 'decisions')} of {by} recorded")
-        grades = steps.grades_of(campaign, programs=options["programs"])
-        decided = steps.decided_of(campaign)
+        grades = operations.grades_of(campaign, programs=options["programs"])
+        decided = operations.decided_of(campaign)
         found = disputed(grades, decided, apart=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]

@@ -13,7 +13,7 @@ from calipers.cli.options import choice, switch, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
 
 if TYPE_CHECKING:
-    from calipers.campaign.agreement import Grades
+    from calipers.campaign.assessor_agreement import Grades
     from calipers.campaign.store import Campaign
     from calipers.report.blocks import Table
 
@@ -55,12 +55,12 @@ def command(
     for asked, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
         if asked:
             no_tables_below(flag, output.kind, output.path)
-    from calipers.campaign import agreement, steps
+    from calipers.campaign import assessor_agreement, operations
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError, did_you_mean
 
     with Campaign.open(file, readonly=True) as campaign:
-        grades = steps.grades_of(campaign, programs=programs or bool(assessors))
+        grades = operations.grades_of(campaign, programs=programs or bool(assessors))
         for name in assessors:
             if name not in grades:
                 raise InputError(
@@ -70,7 +70,7 @@ def command(
         if len(grades) < 2:
             raise InputError(f"{file}: judgments are of {len(grades)} assessors; two or more agree")
         measures = options.pop("measures")
-        found = agreement.agreement(
+        found = assessor_agreement.agreement(
             grades, **({"measures": measures} if measures else {}), **options
         )
         try:
@@ -83,7 +83,7 @@ def command(
 def _print(
     campaign: Campaign, grades: Grades, options: dict[str, Any], found: Any, *, orders: bool
 ) -> None:
-    from calipers.campaign.agreement import agreement_over_topics
+    from calipers.campaign.assessor_agreement import agreement_over_topics
 
     own = f"Krippendorff-alpha(scale={options['scale']!r})"
     over = agreement_over_topics(grades, own, level=options["level"])
@@ -99,9 +99,11 @@ def _print(
 
 
 def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
-    from calipers.campaign import agreement, steps
+    from calipers.campaign import assessor_agreement, operations
 
-    again = agreement.self_agreement(grades, steps.grades_of(campaign, programs=True, again=True))
+    again = assessor_agreement.self_agreement(
+        grades, operations.grades_of(campaign, programs=True, again=True)
+    )
     if again:
         _below(
             "Documents that assessors judged twice",
@@ -110,9 +112,9 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
                 [(name, *of) for name, of in again.items()],
             ),
         )
-    rankings, _ = steps.rankings_of(campaign)
-    final, measures = steps.final_of(campaign), steps.ordering_measures(campaign).names
-    each = agreement.by_each(grades, final, rankings, measures=measures, level=level)
+    rankings, _ = operations.rankings_of(campaign)
+    final, measures = operations.final_of(campaign), operations.ordering_measures(campaign).names
+    each = assessor_agreement.by_each(grades, final, rankings, measures=measures, level=level)
     _below(
         "Order of systems by each assessor",
         table(
@@ -124,7 +126,9 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
             ],
         ),
     )
-    swapped = agreement.swapped_orders(grades, final, rankings, measures=measures, level=level)
+    swapped = assessor_agreement.swapped_orders(
+        grades, final, rankings, measures=measures, level=level
+    )
     _below(
         "Order with assessors drawn by topic",
         table(

@@ -56,15 +56,15 @@ def command(
     if overlap and twice:
         raise click.UsageError("--overlap chooses topics, and --twice names them; give one")
     apart = _conflicts(conflicts)
-    from calipers.campaign import steps
+    from calipers.campaign import operations
     from calipers.campaign.store import Campaign
 
     dry = options.pop("dry_run")
     with Campaign.open(file, readonly=dry) as campaign:
         topics = list(dict.fromkeys(one.topic for one in campaign.pool()))
-        found = steps.assigned(
+        found = operations.assigned(
             campaign,
-            twice=steps.spread(topics, overlap) if overlap else twice,
+            twice=operations.spread(topics, overlap) if overlap else twice,
             conflicts=apart,
             write=not dry,
             **options,

@@ -55,7 +55,7 @@ def command(file: str, **options: Any) -> None:
       calipers campaign check digits.campaign -m nDCG@10 -m AP
     """
     kind, path = format_and_file(options, DATA, "the check")
-    from calipers.campaign.checking import checked_campaign
+    from calipers.campaign.quality import checked_campaign
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:

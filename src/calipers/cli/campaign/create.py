@@ -46,7 +46,7 @@ def command(
         --grade '0=not relevant' --grade '1=relevant'
       calipers campaign create inex.campaign -m AP -m 'P@recall=0.2' -m F1
     """
-    from calipers.campaign.steps import measures_of
+    from calipers.campaign.operations import measures_of
     from calipers.campaign.store import Campaign
 
     levels = _grades(grades)

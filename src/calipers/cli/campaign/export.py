@@ -87,7 +87,7 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
 
 def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:
     """What goes to single files, by their paths, each with its option."""
-    from calipers.campaign import export, tidy
+    from calipers.campaign import export, tidy_tables
     from calipers.campaign.topic_files import format_of, written
 
     assessor, rule = asked["assessor"], asked["rule"]
@@ -103,7 +103,7 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
         "sampled": lambda path: export.sampled(campaign, path, assessor=assessor, rule=rule),
         "prefs": lambda path: export.prefs(campaign, path, assessor=assessor),
         "judgments": lambda path: export.Exported(
-            tidy.written(export.judgments(campaign, assessor), path)
+            tidy_tables.written(export.judgments(campaign, assessor), path)
         ),
         "topics": topics,
     }

@@ -51,7 +51,7 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
       calipers campaign import web.campaign grades.parquet --assessor judge-1 --program \\
         --detail model=some-model --detail prompt=umbrela
     """
-    from calipers.campaign.exchange import import_judgments, imported_in_words
+    from calipers.campaign.judgment_import import import_judgments, imported_in_words
     from calipers.campaign.store import Campaign
 
     known = {}

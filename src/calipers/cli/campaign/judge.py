@@ -13,8 +13,8 @@ from calipers.cli.options import preset, stacked, switch, text, texts
 from calipers.cli.process import say
 
 if TYPE_CHECKING:
-    from calipers.campaign.judging import Settings
     from calipers.campaign.store import Campaign
+    from calipers.campaign.workflow import Settings
 
 #: What is judged, and in what order; kept in the campaign.
 _SHOWN = stacked(
@@ -101,9 +101,8 @@ def command(
       calipers campaign judge digits.campaign --assessor ann --assessor ben
       calipers campaign judge digits.campaign --assessor ann --preferences --among 2
     """
-    from calipers.campaign.desks import Desks
-    from calipers.campaign.links import keep_settings, new_token, settings_of, slug_of
     from calipers.campaign.server import check_installed, listening, origins_of, serve
+    from calipers.campaign.sessions import Desks, keep_settings, new_token, settings_of, slug_of
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
 

@@ -37,7 +37,7 @@ def command(
       calipers campaign log web.campaign -o trail.csv
     """
     kind, path = format_and_file(options, _DATA, "the log")
-    from calipers.campaign.history import Done, history
+    from calipers.campaign.audit_log import Done, history
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
@@ -48,7 +48,7 @@ def command(
 
         write_out(csv_text(rows, Done._fields), path)
     elif kind == "parquet":
-        from calipers.campaign.tidy import table_of, written
+        from calipers.campaign.tidy_tables import table_of, written
 
         write_out(written(table_of(Done._fields, rows), "log.parquet"), path)
     else:

@@ -15,7 +15,7 @@ from calipers.cli.process import say
 from calipers.evaluation.task import MOST
 
 if TYPE_CHECKING:
-    from calipers.campaign.steps import Added
+    from calipers.campaign.operations import Added
     from calipers.campaign.store import Campaign
     from calipers.report.blocks import Table
 
@@ -84,18 +84,18 @@ def command(file: str, **options: Any) -> None:
     kind, path = format_and_file(options, DATA, "the pool")
     if options["take"] and options["depth"]:
         raise click.UsageError("--depth and --take are two ways of pooling; give one")
-    from calipers.campaign import pooling, steps
+    from calipers.campaign import operations, pooling
     from calipers.campaign.store import Campaign
 
     dry, replace = options.pop("dry_run"), options.pop("replace")
     with Campaign.open(file, readonly=dry) as campaign:
         settings = _settings(campaign, options)
-        rankings, _ = steps.rankings_of(campaign)
+        rankings, _ = operations.rankings_of(campaign)
         if settings["method"] == "depth":
             pool = pooling.depth_pool(rankings, settings["depth"])
         else:
             pool = pooling.take(rankings, settings["take"], settings["by"], options["parameter"])
-        added = steps.add_pool(campaign, pool, settings, replace=replace, write=not dry)
+        added = operations.add_pool(campaign, pool, settings, replace=replace, write=not dry)
         found = told(campaign, added, settings)
     finish(found, list(lines(found)), kind, path)
     if added.without:
@@ -106,7 +106,7 @@ def command(file: str, **options: Any) -> None:
 
 def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
     """How the pool is made, as the file keeps it."""
-    from calipers.campaign.steps import usual_depth
+    from calipers.campaign.operations import usual_depth
 
     made: dict[str, Any]
     if options["take"]:
@@ -122,10 +122,10 @@ def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
 
 def told(campaign: Campaign, added: Added, settings: dict[str, Any]) -> dict[str, Any]:
     """What is said of a pool."""
-    from calipers.campaign import pooling, steps
+    from calipers.campaign import operations, pooling
 
     depth = None if settings.get("depth") == "all" else settings.get("depth")
-    rankings, groups = steps.rankings_of(campaign)
+    rankings, groups = operations.rankings_of(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=0)
     deepest = longest if settings.get("depth") == "all" else depth or 0
     depths = sorted({d for d in (*_STEPS, deepest) if 0 < d <= longest})

@@ -45,12 +45,12 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     """
     kind, path = format_and_file(options, DATA, "the sample")
     depths, numbers = _asked(strata)
-    from calipers.campaign import sampling, steps
+    from calipers.campaign import operations, sampling
     from calipers.campaign.pooling import Pooled
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=options["dry_run"]) as campaign:
-        rankings, _ = steps.rankings_of(campaign, depths[-1])
+        rankings, _ = operations.rankings_of(campaign, depths[-1])
         made = sampling.strata_by_depth(rankings, depths)
         known = {name for of in made.values() for name in of}
         sample = sampling.draw(
@@ -67,7 +67,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
             "method": "sample", "depth": depths[-1], "strata": list(strata),
             "seed": options["seed"],
         }  # fmt: skip
-        added = steps.add_pool(
+        added = operations.add_pool(
             campaign, pool, settings, sample=sample, replace=options["replace"],
             write=not options["dry_run"],
         )  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: What results are besides documents.
 DATA = ("json",)
 
-#: The names of ``campaign.settled.RULES``; the first is the default of all commands.
+#: The names of ``campaign.adjudication.RULES``; the first is the default of all commands.
 RULES = ("majority", "lowest", "median", "highest", "first")
 
 #: Which grade a document gets where several were given.

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InFile
-from calipers.cli.learn.curves import fitted_options, learned, values_of, written_options
+from calipers.cli.learn.shared import fitted_options, learned, values_of, written_options
 from calipers.cli.options import number, stacked, switch, text
 
 
@@ -31,7 +31,7 @@ def command(table: str, values: str | None, **options: Any) -> None:
       calipers learn bias patients.csv --truth progression \\
         --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
     """
-    from calipers.learning.decomposition import bias_variance
+    from calipers.learning.bias_variance import bias_variance
 
     options["values"] = None if values is None else values_of(values)
     learned(bias_variance, table, options, ())

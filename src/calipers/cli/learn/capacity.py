@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InFile
-from calipers.cli.learn.curves import (
+from calipers.cli.learn.shared import (
     divided_options,
     fitted_options,
     learned,
@@ -42,7 +42,7 @@ def command(table: str, values: str, **options: Any) -> None:
       calipers learn capacity patients.csv --truth progression --part part \\
         --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
     """
-    from calipers.learning.curves import validation_curve
+    from calipers.learning.learning_curves import validation_curve
 
     options["values"] = values_of(values)
     if options["repeats"] is options["part"] is options["time"] is None:

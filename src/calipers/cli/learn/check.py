@@ -16,7 +16,7 @@ from calipers.cli.tables import read
 from calipers.cli.wording import as_options
 
 if TYPE_CHECKING:
-    from calipers.learning.checks import SplitCheck
+    from calipers.learning.split_checks import SplitCheck
     from calipers.report.blocks import Block
 
 
@@ -45,8 +45,8 @@ def command(table: str, **options: Any) -> None:
     """
     kind, path = format_and_file(options, ("json",), "what was found")
     from calipers.data.tables import column, located
-    from calipers.learning.checks import check_split
-    from calipers.learning.parts import split
+    from calipers.learning.split import split
+    from calipers.learning.split_checks import check_split
 
     rows = read(table).rows
     names = {name: options[name] for name in ("truth", "part", "group", "time")}

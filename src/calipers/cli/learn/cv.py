@@ -10,8 +10,13 @@ import click
 from calipers.cli.common import Output, output_options
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InFile
-from calipers.cli.learn.curves import divided_options, threshold_of, tuned_options
-from calipers.cli.learn.estimators import estimator_of, features_of
+from calipers.cli.learn.shared import (
+    divided_options,
+    estimator_of,
+    features_of,
+    threshold_of,
+    tuned_options,
+)
 from calipers.cli.options import SHARE, choice, number, preset, stacked, switch, text, texts
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InFile
-from calipers.cli.learn.curves import (
+from calipers.cli.learn.shared import (
     divided_options,
     fitted_options,
     learned,
@@ -37,7 +37,7 @@ def command(table: str, sizes: str | None, **options: Any) -> None:
       calipers learn growth patients.csv --truth progression \\
         --estimator sklearn.linear_model.LinearRegression
     """
-    from calipers.learning.curves import learning_curve
+    from calipers.learning.learning_curves import learning_curve
 
     options["sizes"] = None if sizes is None else values_of(sizes)
     learned(learning_curve, table, options, ("part", "group", "time", "weight"))

@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from calipers.cli.files import Command, InFile
-from calipers.cli.learn.curves import (
+from calipers.cli.learn.shared import (
     divided_options,
     ended,
+    estimator_of,
+    features_of,
     numbers_options,
     split_options,
     threshold_of,
 )
-from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import stacked, text, texts
 from calipers.cli.output import DATA, format_and_file, format_options, write_result
 from calipers.cli.tables import read

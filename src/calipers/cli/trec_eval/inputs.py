@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from calipers.cli.trec_eval.c_parsing import Stop
 from calipers.cli.trec_eval.options import Options
-from calipers.cli.trec_eval.reading import Stop
 from calipers.data.errors import InputError
 from calipers.data.groups import Lines, judge_groups, read_groups
 from calipers.data.sources import STDIN

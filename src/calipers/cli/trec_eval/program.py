@@ -29,20 +29,18 @@ def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the program, and gives its exit code."""
+    from calipers.cli.trec_eval.c_parsing import Stop
     from calipers.cli.trec_eval.options import read_options
-    from calipers.cli.trec_eval.reading import Stop
 
     try:
         options = read_options(arguments)
         if options.help:
-            from calipers.cli.trec_eval.help import help_text
+            from calipers.cli.trec_eval.options import help_text
 
             sys.stdout.write(help_text(options))
             return 0
+        from calipers.cli.trec_eval.evaluation import ZScores, evaluate, printed
         from calipers.cli.trec_eval.inputs import read_inputs
-        from calipers.cli.trec_eval.output import printed
-        from calipers.cli.trec_eval.values import evaluate
-        from calipers.cli.trec_eval.zscores import ZScores
 
         judged = read_inputs(options)
         scores = None if options.zscores is None else ZScores(options.zscores)

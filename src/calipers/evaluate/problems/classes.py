@@ -23,8 +23,8 @@ from calipers.evaluate.subjects import of_classes
 from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows, ConfusionMatrix
-from calipers.systems.classes import ClassSystem
-from calipers.systems.classes import Problem as ClassProblem
+from calipers.systems.multiclass import ClassSystem
+from calipers.systems.multiclass import Problem as ClassProblem
 
 if TYPE_CHECKING:
     from calipers.data.classes import Coded

@@ -30,11 +30,11 @@ from calipers.evaluate.shared import agreed, check_undefined, column_name, named
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
-from calipers.measures.names import each_once
+from calipers.measures.name_parsing import each_once
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
 from calipers.systems.base import named_classes
-from calipers.systems.sets import LabelSystem
+from calipers.systems.multilabel import LabelSystem
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch

@@ -18,7 +18,7 @@ from calipers.measures.regression import squared, weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments
 from calipers.systems.base import NAN
-from calipers.systems.numbers import Predictions
+from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
     from calipers.data import streams

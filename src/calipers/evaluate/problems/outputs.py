@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding
-    from calipers.systems.outputs import Outputs
+    from calipers.systems.multioutput import Outputs
 
 #: R² comes first as it has no unit: a mean of RMSEs in euros and in metres says nothing.
 DEFAULT_MEASURES = ("macro-R2", "R2", "RMSE", "MAE")
@@ -54,7 +54,7 @@ class SeveralOutputs(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, Outputs]:
         """The systems on some rows."""
-        from calipers.systems.outputs import Outputs
+        from calipers.systems.multioutput import Outputs
 
         target, counted = as_outputs(batch["truth"], "truth", self.names), batch.frequencies
         given, rows = batch["predicted"], (batch.weights, settings, batch.clusters)

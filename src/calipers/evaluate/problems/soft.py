@@ -15,7 +15,7 @@ from calipers.data.errors import InputError
 from calipers.evaluate.problem import Problem
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
 from calipers.results.estimate import UNNAMED
-from calipers.systems.soft import Distributions
+from calipers.systems.soft_labels import Distributions
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
-from calipers.measures.retrieval.groups import NO_RELEVANT
+from calipers.measures.retrieval.assessor_groups import NO_RELEVANT
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.retrieval.rankings import within
+from calipers.measures.retrieval.binary_relevance import within
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum

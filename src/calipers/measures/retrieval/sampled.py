@@ -13,7 +13,7 @@ from math import inf
 
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
-from calipers.measures.retrieval.judging import EPSILON
+from calipers.measures.retrieval.judged_fraction import EPSILON
 from calipers.statistics import FloatArray, SampledRankings
 from calipers.statistics.rankings import ends_of, running_sum, segment_sum
 

@@ -19,7 +19,7 @@ from calipers.report.grouping import grouped
 from calipers.report.names import labels, short, visible
 from calipers.report.wide import is_ranked, ordered, primary_of
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
-from calipers.results.asked import alike
+from calipers.results.name_lookup import alike
 
 #: Of more systems those that lead are drawn.
 MOST_CURVES = 12

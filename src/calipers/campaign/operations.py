@@ -1,0 +1,392 @@
+"""Pooling, sampling, assigning and deciding, in the file of a campaign."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from calipers.campaign import events
+from calipers.campaign.adjudication import settled
+from calipers.campaign.assessor_agreement import by_assessor
+from calipers.campaign.assignment import Assignment, assign
+from calipers.campaign.goals import goal_of, measures_named
+from calipers.campaign.pooling import METHODS, Pool, Queue, depth_pool, only_found_by, own_shares
+from calipers.campaign.records import Event
+from calipers.campaign.runs import Depth, checked
+from calipers.campaign.sampling import Sample, SampledJudgments
+from calipers.campaign.store import Campaign
+from calipers.data.errors import InputError, did_you_mean, several
+from calipers.measures import Definition, parse
+from calipers.measures.families import TASKS
+from calipers.statistics import SampledRankings
+
+#: What is measured where the pool is a sample, unless measures of samples are asked for.
+ESTIMATES = "xinfAP", "HT-AP", "infNDCG"
+
+#: Of a topic, what is judged next, from the grades so far and what was put aside.
+Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a pool brought: its number (None where nothing was written), by topic how many documents
+    it has and how many of them are new, and the topics of which runs retrieved nothing."""
+
+    pool: int | None
+    documents: Mapping[str, int]
+    new: Mapping[str, int]
+    without: tuple[str, ...]
+
+
+def rankings_of(
+    campaign: Campaign, depth: int | None = None
+) -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
+    """What the runs retrieved of the topics of the campaign, and the participant of each run."""
+    topics, runs = [one.topic for one in campaign.topics()], campaign.runs()
+    if not runs:
+        raise InputError(f"{campaign.path}: there is no run; calipers campaign runs adds them")
+    if not topics:
+        raise InputError(f"{campaign.path}: there is no topic; calipers campaign topics adds them")
+    rankings = {
+        name: {topic: run.ranking(topic)[:depth] for topic in topics if topic in run.scores}
+        for name, run in runs.items()
+    }
+    return rankings, {name: run.participant for name, run in runs.items()}
+
+
+def usual_depth(campaign: Campaign) -> int:
+    """How deep pools go, by the goal."""
+    return goal_of(campaign.about.goal).depth
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured by, the one that decides first; and what of the measures that were asked for
+    is left out, with the reason."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def measures_of(
+    campaign: Campaign, asked: Iterable[str] = (), *, sampled: bool = False
+) -> Measures:
+    """The measures of participants: those asked for, else those that were named at the creation of
+    the campaign, else those of its goal.
+
+    Judgments of a sample are measured by estimates from samples, and others by all other measures.
+    """
+    own = measures_named(asked) if asked else campaign.about.measures
+    usual = ESTIMATES if sampled else goal_of(campaign.about.goal).measures
+    fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
+    rest = ", ".join(name for name in own if name not in fits)
+    why = "would take what was not drawn for not relevant" if sampled else "estimates from a sample"
+    return Measures(tuple(fits) or usual, (f"Left out: {rest}, which {why}.",) if rest else ())
+
+
+def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures:
+    """Those of :func:`measures_of` that say of single topics which system is better, as orders and
+    tests of systems need; those of the goal where none does."""
+    named = measures_of(campaign, asked)
+    fits = [name for name in named.names if _orders(name)]
+    rest = ", ".join(name for name in named.names if name not in fits)
+    why = "no mean over topics in which higher or lower is better"
+    told = (f"Not looked at: {rest}, {why}.",) if rest else ()
+    usual = goal_of(campaign.about.goal).measures
+    return Measures(tuple(fits) or usual, (*named.left_out, *told))
+
+
+def _orders(name: str) -> bool:
+    definition = _definition(name)
+    return definition.summary == "mean" and definition.higher_is_better is not None
+
+
+def _definition(name: str) -> Definition:
+    return parse(name, TASKS["retrieval"]).definition
+
+
+def add_pool(
+    campaign: Campaign,
+    pool: Pool,
+    settings: Mapping[str, Any],
+    *,
+    sample: Sample | None = None,
+    replace: bool = False,
+    write: bool = True,
+) -> Added:
+    """Add documents to be judged.
+
+    Documents that an earlier pool has keep their places; new ones follow them. A sample has to be
+    the first of a campaign, since documents that were chosen otherwise make it none. ``replace``
+    forgets the pools so far, which is refused as soon as something is judged.
+    """
+    pooled: dict[str, set[str]] = {}
+    for one in campaign.pool():
+        pooled.setdefault(one.topic, set()).add(one.document)
+    if replace and _is_judged(campaign):
+        raise InputError(
+            f"{campaign.path}: documents are judged already, so that their pool stays; a further "
+            "pool adds to it"
+        )
+    before = {} if replace else pooled
+    sampled = any(one.stratum is not None for one in campaign.pool()) and not replace
+    if before and (sample is not None or sampled):
+        raise InputError(
+            f"{campaign.path}: there are pooled documents already, and documents that were chosen "
+            "otherwise are no sample; --replace forgets them as long as nothing is judged"
+        )
+    new = {t: sum(d.document not in before.get(t, ()) for d in of) for t, of in pool.items()}
+    without = tuple(t.topic for t in campaign.topics() if not pool.get(t.topic))
+    documents = {topic: len(of) for topic, of in pool.items()}
+    if not write:
+        return Added(None, documents, new, without)
+    with campaign.write() as connection:
+        if replace:
+            for table in ("pooled", "strata", "pools"):
+                connection.execute(f"DELETE FROM {table}")
+        made = connection.execute(
+            "INSERT INTO pools(made, settings) VALUES (?, ?)",
+            (events.now(), json.dumps(dict(settings), ensure_ascii=False)),
+        )
+        for topic, of in pool.items():
+            (last,) = connection.execute(
+                "SELECT coalesce(max(position), 0) FROM pooled WHERE topic = ?", (topic,)
+            ).fetchone()
+            stratum = _strata(sample, topic)
+            connection.executemany(
+                "INSERT INTO pooled VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [
+                    (topic, d.document, made.lastrowid, last + d.position, d.priority,
+                     *stratum.get(d.document, (None, 1)))
+                    for d in of
+                ],
+            )  # fmt: skip
+        if sample is not None:
+            connection.executemany(
+                "INSERT INTO strata VALUES (?, ?, ?, ?)",
+                [
+                    (topic, name, len(of.documents), len(of.drawn))
+                    for topic, strata in sample.topics.items()
+                    for name, of in strata.items()
+                ],
+            )
+    return Added(made.lastrowid, documents, new, without)
+
+
+def _strata(sample: Sample | None, topic: str) -> dict[str, tuple[str, int]]:
+    """Of each document its stratum, and whether it was drawn."""
+    if sample is None:
+        return {}
+    return {
+        document: (name, int(document in of.drawn))
+        for name, of in sample.topics[topic].items()
+        for document in of.documents
+    }
+
+
+def _is_judged(campaign: Campaign) -> bool:
+    kinds = "('grade', 'preference', 'import', 'adjudication')"
+    return bool(campaign.read(f"SELECT 1 FROM events WHERE kind IN {kinds} LIMIT 1"))
+
+
+def settings_of(campaign: Campaign) -> list[dict[str, Any]]:
+    """How each pool was made, in order."""
+    rows = campaign.read("SELECT settings FROM pools ORDER BY pool")
+    return [json.loads(settings) for (settings,) in rows]
+
+
+def pooled_depth(campaign: Campaign) -> int | None:
+    """The greatest depth that runs were pooled to; None where they were pooled as a whole, and
+    where pools were made otherwise."""
+    depths = [of["depth"] for of in settings_of(campaign) if of.get("depth")]
+    return None if "all" in depths else max(depths, default=None)
+
+
+def adaptive_order(campaign: Campaign) -> Adaptive | None:
+    """What says which document of a topic comes next, where the last pool asks for an order that
+    judgments make; None where it does not."""
+    made = settings_of(campaign)
+    if not made or made[-1].get("order") not in METHODS:
+        return None
+    how, pooled = made[-1], dict[str, set[str]]()
+    for one in campaign.pool():
+        pooled.setdefault(one.topic, set()).add(one.document)
+    rankings, _ = rankings_of(campaign, None if how.get("depth") == "all" else how.get("depth"))
+
+    def upcoming(topic: str, grades: Mapping[str, int], aside: frozenset[str]) -> Iterator[str]:
+        own = {
+            run: [d for d in of.get(topic, ()) if d in pooled.get(topic, ())]
+            for run, of in rankings.items()
+        }
+        queue = Queue(
+            own, how["order"], topic=topic, seed=how.get("seed", 0),
+            burn_in=how.get("burn_in", 0), most=how.get("most"),
+            judged=((d, grade >= 1) for d, grade in grades.items()),
+        )  # fmt: skip
+        shown = set(aside)
+        while (document := queue.next(shown)) is not None:
+            shown.add(document)
+            yield document
+            if how.get("most") and len(shown - aside) + len(queue.judged) >= how["most"]:
+                return
+
+    return upcoming
+
+
+# --- Assignment -----------------------------------------------------------------------------------
+
+
+def assigned(
+    campaign: Campaign,
+    *,
+    times: int = 1,
+    twice: Collection[str] = (),
+    conflicts: Mapping[str, Collection[str]] | None = None,
+    replace: bool = False,
+    write: bool = True,
+) -> Assignment:
+    """Assign the topics of the pool to the people who judge; ``twice`` are judged by one more."""
+    sizes: dict[str, int] = {}
+    pooled: dict[str, list[str]] = {}
+    for one in campaign.pool():
+        sizes[one.topic] = sizes.get(one.topic, 0) + one.sampled
+        pooled.setdefault(one.topic, []).append(one.document)
+    if not sizes:
+        raise InputError(f"{campaign.path}: nothing is pooled, so that there is nothing to judge")
+    for topic in (*twice, *(conflicts or ())):
+        if topic not in sizes:
+            raise InputError(f"topic {topic!r} has no pool; {did_you_mean(topic, sizes)}")
+    people = {
+        name: one
+        for name, one in campaign.assessors().items()
+        if one.kind == "person" and one.role == "assessor"
+    }
+    if not people:
+        raise InputError(
+            f"{campaign.path}: there are no assessors; calipers campaign assessors adds them"
+        )
+    known = {*people, *(one.participant for one in people.values())}
+    for names in (conflicts or {}).values():
+        for name in names:
+            if name not in known:
+                told = did_you_mean(name, [of for of in known if of])
+                raise InputError(f"conflicts: there is no assessor {name!r}; {told}")
+    if campaign.assignments() and not replace and write:
+        raise InputError(f"{campaign.path}: topics are assigned already; --replace assigns anew")
+    rankings, groups = rankings_of(campaign, pooled_depth(campaign))
+    lengths = {topic: len(of) for topic, of in pooled.items()}
+    authors = {t.topic: t.author for t in campaign.topics() if t.author is not None}
+    made = assign(
+        sizes,
+        list(people),
+        times={topic: times + (topic in twice) for topic in sizes},
+        own=own_shares(lengths, only_found_by(rankings, groups, pool=pooled)),
+        authors=authors,
+        conflicts=conflicts,
+        participants={n: one.participant for n, one in people.items() if one.participant},
+    )
+    if write:
+        with campaign.write() as connection:
+            connection.execute("DELETE FROM assignments")
+            rows = [(judge, topic) for topic, judges in made.topics.items() for judge in judges]
+            connection.executemany("INSERT INTO assignments VALUES (?, ?)", rows)
+    return made
+
+
+def spread(topics: Sequence[str], number: int) -> list[str]:
+    """So many of the topics, evenly spread over their order.
+
+    >>> spread("abcdefgh", 3)
+    ['b', 'e', 'g']
+    """
+    if number > len(topics):
+        raise InputError(f"{number} topics are to be judged twice, and there are {len(topics)}")
+    return [topics[(2 * k + 1) * len(topics) // (2 * number)] for k in range(number)]
+
+
+# --- Judgments ------------------------------------------------------------------------------------
+
+
+def grades_of(
+    campaign: Campaign, *, programs: bool = False, again: bool = False
+) -> dict[str, dict[str, dict[str, int]]]:
+    """The grades of people, and of programs where these are asked for, by assessor."""
+    kinds = {name: one.kind for name, one in campaign.assessors().items()}
+    given = campaign.judgments(again=again)
+    return by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
+
+
+def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
+    """What adjudicators decided."""
+    made: dict[str, dict[str, int]] = {}
+    for one in campaign.adjudications():
+        made.setdefault(one.topic, {})[one.document] = one.grade
+    return made
+
+
+def final_of(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
+    """One grade of each document that people judged
+    (:func:`~calipers.campaign.adjudication.settled`)."""
+    return settled(campaign, rule=rule).grades
+
+
+def sampled_of(
+    campaign: Campaign, final: Mapping[str, Mapping[str, int]]
+) -> SampledJudgments | None:
+    """Grades in their strata, and −1 of what was not drawn or is not judged so far; None where the
+    pool is no sample."""
+    made: SampledJudgments = {}
+    for one in campaign.pool():
+        if one.stratum is None:
+            return None
+        grade = final.get(one.topic, {}).get(one.document, -1) if one.sampled else -1
+        made.setdefault(one.topic, {}).setdefault(one.stratum, {})[one.document] = grade
+    return made or None
+
+
+def decide(
+    campaign: Campaign,
+    decisions: Iterable[tuple[str, str, int, str | None]],
+    adjudicator: str,
+) -> int:
+    """Record what an adjudicator decides, (topic, document, grade, note) each, all or none; how
+    many are new."""
+    known = campaign.assessors()
+    if adjudicator not in known:
+        raise InputError(
+            f"there is no {adjudicator!r}; calipers campaign assessors {campaign.path} "
+            f"{adjudicator} --adjudicator adds them"
+        )
+    if known[adjudicator].role != "adjudicator":
+        raise InputError(
+            f"{adjudicator!r} is an assessor; whoever decides has not judged the documents"
+        )
+    standing = {(one.topic, one.document): one for one in campaign.adjudications()}
+    pooled = {(one.topic, one.document) for one in campaign.pool()}
+    pooled |= {(one.topic, one.document) for one in campaign.judgments()}
+    unknown, number = [], 0
+    with campaign.write():
+        for topic, document, grade, note in decisions:
+            before = standing.get((topic, document))
+            if (topic, document) not in pooled:
+                unknown.append(f"{topic} {document}")
+                continue
+            if before is not None and before.grade == grade:
+                continue
+            checked(grade, f"the grade of {topic} {document}", -(2**31))
+            event = Event(
+                str(uuid.uuid4()), adjudicator, topic, document, "adjudication", grade, note=note,
+                replaces=None if before is None else before.event,
+            )  # fmt: skip
+            number += campaign.record(event).new
+        if unknown:
+            raise InputError(f"neither in the pool nor judged: {several(unknown)}")
+    return number
+
+
+def whole_pool(campaign: Campaign, depth: Depth) -> Pool:
+    """The pool of a depth, by the runs there are."""
+    return depth_pool(rankings_of(campaign)[0], depth)

@@ -1,0 +1,498 @@
+"""Is a collection good enough? What missing judgments would do to the order of systems, and what
+the topics can tell apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from calipers.campaign import operations
+from calipers.campaign.pooling import depth_pool
+from calipers.campaign.runs import Depth, Judgments, Rankings, checked, down_to, found_by, groups_of
+from calipers.campaign.store import Campaign
+from calipers.campaign.system_scores import MEASURES, Change, Scores, changes, correlation, scores
+from calipers.data.errors import InputError, several
+from calipers.evaluate.plan import plan
+from calipers.measures import parse
+from calipers.report.numbers import count
+from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is judged, what missing judgments would do, what topics tell; and what to be wary of."""
+
+    topics: int
+    judged: int
+    relevant: int
+    left_out: tuple[LeftOut, ...]
+    sparse: tuple[Sparse, ...]
+    separation: tuple[Separation, ...]
+    told: tuple[Topic, ...]
+    warnings: tuple[str, ...]
+
+
+def checked_campaign(
+    campaign: Campaign,
+    *,
+    measures: Sequence[str] = (),
+    depth: Depth | None = None,
+    rule: str = "majority",
+    level: float = 0.95,
+    draws: int = 20,
+    seed: int = 0,
+) -> Checked:
+    """Check the collection as it stands, by the final grades of people.
+
+    ``measures`` are those of the campaign unless given
+    (:func:`~calipers.campaign.operations.ordering_measures`), ``depth`` is that of the pools.
+    """
+    final = operations.final_of(campaign, rule)
+    if not final:
+        raise InputError(f"{campaign.path}: nothing is judged by people so far")
+    rankings, groups = operations.rankings_of(campaign)
+    if len(rankings) < 2:
+        raise InputError(f"{campaign.path}: there is one run only; an order needs two")
+    usual = operations.ordering_measures(campaign)
+    own = tuple(measures) or usual.names
+    deep = operations.pooled_depth(campaign) if depth is None else down_to(depth)
+    left_out = (
+        leave_one_group_out(final, rankings, groups, depth=deep, measures=own, level=level)
+        if len(set(groups.values())) > 1
+        else []
+    )
+    return Checked(
+        len(final),
+        sum(map(len, final.values())),
+        sum(grade >= 1 for of in final.values() for grade in of.values()),
+        tuple(left_out),
+        tuple(sparse(final, rankings, measures=own, draws=draws, seed=seed, level=level)),
+        tuple(separation(final, rankings, measures=own, seed=seed, level=level)),
+        tuple(topics_told(final, rankings, own[0])),
+        (*warnings(campaign, rule), *(() if measures else usual.left_out)),
+    )
+
+
+def warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
+    """What makes numbers of the campaign less than they seem."""
+    made, pool = [], campaign.pool()
+    final = operations.final_of(campaign, rule)
+    todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
+    if todo:
+        made.append(
+            f"Not judged so far: {count(len(todo), 'documents')} of the pool, which count as not "
+            "relevant."
+        )
+    barren = [t for t, of in final.items() if max(of.values(), default=0) < 1]
+    if barren:
+        made.append(f"No relevant document is known for topics {several(barren)}.")
+    unpooled = {t.topic for t in campaign.topics()} - {p.topic for p in pool}
+    if pool and unpooled:
+        made.append(f"Topics without a pool: {several(sorted(unpooled))}.")
+    if any(p.stratum is not None for p in pool):
+        made.append(
+            "The pool is a sample: measures that take the rest for not relevant are too low; "
+            "xinfAP, HT-AP and infNDCG estimate what judging all would give."
+        )
+    if any(of.get("order") for of in operations.settings_of(campaign)):
+        made.append(
+            "Documents were judged in an order that judgments made, which is no random sample: "
+            "infAP and its like must not be used."
+        )
+    of_runs = set(operations.rankings_of(campaign)[1].values()) if campaign.runs() else set[str]()
+    if len(of_runs) == 1:
+        made.append("All runs are of one participant, so that nothing can be left out.")
+    if len(operations.grades_of(campaign)) == 1:
+        made.append("One person has judged everything, so that agreement is unknown.")
+    return made
+
+
+#: Values that are no further apart are alike.
+HAIR = 1e-9
+
+
+def without(judgments: Judgments, documents: Mapping[str, set[str]]) -> dict[str, dict[str, int]]:
+    """The judgments without these; a document keeps its place, with the grade −1, so that topics
+    stay the same.
+
+    >>> without({"1": {"x": 1, "y": 0}}, {"1": {"x"}})
+    {'1': {'x': -1, 'y': 0}}
+    """
+    return {
+        topic: {d: -1 if d in documents.get(topic, ()) else g for d, g in grades.items()}
+        for topic, grades in judgments.items()
+    }
+
+
+def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[str, dict[str, int]]:
+    """The judgments that pools of a smaller depth would have had."""
+    pools = depth_pool(rankings, depth)
+    kept = {topic: {one.document for one in of} for topic, of in pools.items()}
+    other = {t: set(grades) - kept.get(t, set()) for t, grades in judgments.items()}
+    return without(judgments, other)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What the judgments would be worth to a group that had not taken part: without the documents
+    that only its runs brought, ``documents`` in all, ``relevant`` of them relevant."""
+
+    group: str
+    runs: tuple[str, ...]
+    documents: int
+    relevant: int
+    changes: tuple[Change, ...]
+
+
+def leave_one_group_out(
+    judgments: Judgments,
+    rankings: Rankings,
+    groups: Mapping[str, str] | None = None,
+    *,
+    depth: Depth | None = None,
+    measures: Sequence[str] = MEASURES,
+    rel: int = 1,
+    level: float = 0.95,
+) -> list[LeftOut]:
+    """For each group, the systems under the judgments that would be there without its runs.
+
+    A system that keeps its value and its rank although nobody judged for it shows that the
+    collection can be used for systems that come later. All runs of a group are left out together,
+    since one of them has judged for the others.
+
+    Parameters
+    ----------
+    judgments
+        Grades by topic and document; negative ones are no judgments.
+    rankings
+        Of all runs (:func:`~calipers.campaign.runs.read_rankings`).
+    groups
+        The group of each run; without it each run is one.
+    depth
+        Down to which rank the runs were pooled; all that they retrieved unless given. Judged
+        documents that no run has there are kept.
+    measures
+        Of which higher (or lower) is better, as means over topics.
+    rel
+        The lowest relevant grade, to count relevant documents.
+    level
+        Of the tests of pairs (randomised Tukey HSD).
+
+    Notes
+    -----
+    Rank correlation alone misleads: it does not say whether what changes place was told apart
+    before. So significant pairs are told (Otero, Parapar and Ferro 2023).
+
+    Sources: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
+
+    Examples
+    --------
+    >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
+    >>> first, second = leave_one_group_out({"1": {"x": 1, "z": 1}}, rankings, measures=["AP"])
+    >>> second.group, second.relevant, second.changes[0].values["b"]
+    ('b', 1, (1.0, 0.5))
+    """
+    of_group = groups_of(rankings, groups)
+    if len(of_group) < 2:
+        raise InputError("there is one group only; leaving it out leaves nothing")
+    found = {t: found_by(rankings, of_group, t, depth) for t in judgments}
+    before, made = scores(judgments, rankings, measures, level), []
+    for group, runs in of_group.items():
+        own = {
+            topic: {
+                d for d, grade in grades.items() if grade >= 0 and found[topic].get(d) == {group}
+            }
+            for topic, grades in judgments.items()
+        }
+        after = scores(without(judgments, own), rankings, measures, level)
+        relevant = sum(judgments[t][d] >= rel for t, of in own.items() for d in of)
+        number = sum(map(len, own.values()))
+        made.append(LeftOut(group, runs, number, relevant, tuple(changes(before, after))))
+    return made
+
+
+# --- Dense against sparse -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """What is left of an order of systems, by one measure, where few relevant documents of each
+    topic are known: means over draws of them.
+
+    ``lost`` and ``reversed`` are the significant pairs of before that are no longer told apart, and
+    that are told apart the wrong way round; ``value`` is the mean over systems, before and after.
+    """
+
+    measure: str
+    relevant: int
+    tau: float
+    tau_ap: float
+    worst_tau: float
+    pairs: int
+    lost: float
+    reversed: float
+    value: tuple[float, float]
+
+
+def sparse(
+    judgments: Judgments,
+    rankings: Rankings,
+    relevant: Sequence[int] = (1, 2, 5),
+    *,
+    measures: Sequence[str] = MEASURES,
+    found_by_run: str | None = None,
+    rel: int = 1,
+    draws: int = 20,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Sparse]:
+    """What sparse judgments do to the order of systems: so many relevant documents of each topic
+    are known, and all others count as not relevant, as in collections with few judgments of many
+    topics. (Where judgments are dense, all that systems retrieved is judged.)
+
+    Parameters
+    ----------
+    judgments, rankings, measures, rel, level
+        See :func:`leave_one_group_out`.
+    relevant
+        How many relevant documents of a topic stay known.
+    found_by_run
+        They are the first that this run retrieved; drawn at random unless given. Judging what one
+        system found favours it.
+    draws, seed
+        How often they are drawn.
+
+    Returns
+    -------
+    list of Sparse
+        For each number and each measure.
+
+    Examples
+    --------
+    >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
+    >>> judgments = {"1": {"x": 1, "y": 1, "z": 0}}
+    >>> [one] = sparse(judgments, rankings, [1], measures=["P@2"], found_by_run="a")
+    >>> one.value, one.tau
+    ((0.75, 0.5), 0.0)
+    """
+    if found_by_run is not None and found_by_run not in rankings:
+        raise InputError(f"there is no run {found_by_run!r}; there are {', '.join(rankings)}")
+    before, made = scores(judgments, rankings, measures, level), []
+    checked(draws, "draws")
+    for number in relevant:
+        checked(number, "relevant")
+        found = dict[str, list[Change]]()
+        for one in range(1 if found_by_run is not None else draws):
+            random = np.random.default_rng([seed, number, one])
+            first = None if found_by_run is None else rankings[found_by_run]
+            thin = _thinned(judgments, number, rel, random, first)
+            for change in changes(before, scores(thin, rankings, measures, level)):
+                found.setdefault(change.measure, []).append(change)
+        made += [_sparse(name, number, of) for name, of in found.items()]
+    return made
+
+
+def _thinned(
+    judgments: Judgments,
+    number: int,
+    rel: int,
+    random: np.random.Generator,
+    first: Mapping[str, Sequence[str]] | None,
+) -> dict[str, dict[str, int]]:
+    """Judgments of so many relevant documents a topic."""
+    made = {}
+    for topic, grades in judgments.items():
+        relevant = sorted(d for d, grade in grades.items() if grade >= rel)
+        if first is None:
+            order = [relevant[i] for i in random.permutation(len(relevant))]
+        else:
+            rank = {d: r for r, d in enumerate(first.get(topic, ()))}
+            order = sorted(relevant, key=lambda d: (rank.get(d, len(rank)), d))
+        kept = set(order[:number])
+        made[topic] = {d: grade if d in kept else -1 for d, grade in grades.items()}
+    return made
+
+
+def _sparse(name: str, number: int, of: Sequence[Change]) -> Sparse:
+    tau = [one.tau for one in of]
+    first = of[0]
+    values = [[pair[k] for pair in one.values.values()] for one in of for k in (0, 1)]
+    return Sparse(
+        name,
+        number,
+        float(np.mean(tau)),
+        float(np.mean([one.tau_ap for one in of])),
+        min(tau),
+        len(first.kept) + len(first.lost) + len(first.reversed),
+        float(np.mean([len(one.lost) for one in of])),
+        float(np.mean([len(one.reversed) for one in of])),
+        (float(np.mean(values[::2])), float(np.mean(values[1::2]))),
+    )
+
+
+# --- Topics ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What the topics tell apart by one measure: of so many ``pairs`` of systems ``separated``.
+
+    ``detectable`` is the difference that so many topics find with 80% power (paired t, the median
+    deviation of the differences; NaN where no two values are so far apart), and ``needed`` how many
+    topics half of the pairs would need, with the differences that they show, and four fifths of
+    them; None where these are alike.
+    ``by_topics`` has for smaller numbers of topics which share of the pairs drawn ones tell apart,
+    and τ with the order of all.
+    """
+
+    measure: str
+    topics: int
+    pairs: int
+    separated: int
+    detectable: float
+    needed: tuple[int | None, int | None]
+    by_topics: tuple[tuple[int, float, float], ...]
+
+
+#: A deviation that the values of every measure may have.
+_SMALL = 0.1
+
+#: Paired t tests need so many topics at least.
+_FEWEST = 5
+
+
+def separation(
+    judgments: Judgments,
+    rankings: Rankings,
+    *,
+    measures: Sequence[str] = MEASURES,
+    draws: int = 10,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Separation]:
+    """How many topics tell systems apart.
+
+    Pairs are tested by the randomised Tukey HSD, all topics and random parts of them (``draws`` of
+    each size). Topics on which a system has no value are left out.
+
+    Examples
+    --------
+    >>> rankings = {"a": {str(t): ["x", "y"] for t in range(9)},
+    ...             "b": {str(t): ["y", "x"] for t in range(9)}}
+    >>> [found] = separation({str(t): {"x": 1} for t in range(9)}, rankings, measures=["RR"])
+    >>> found.separated, found.needed
+    (1, (None, None))
+    """
+    return [
+        _separation(one, checked(draws, "draws"), seed)
+        for one in scores(judgments, rankings, measures, level).values()
+    ]
+
+
+def _separation(of: Scores, draws: int, seed: int) -> Separation:
+    values = of.values[~np.isnan(of.values).any(axis=1)]
+    number, k = values.shape
+    pairs = list(combinations(range(k), 2))
+    steps, random = [], np.random.default_rng(seed)
+    for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < number]:
+        parts = [
+            Scores(of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
+                   of.higher_is_better, of.level)
+            for _ in range(draws)
+        ]  # fmt: skip
+        share = np.mean([len(part.better) / len(pairs) for part in parts]) if pairs else math.nan
+        tau = np.mean([correlation(of.merit, part.merit) for part in parts])
+        steps.append((size, float(share), float(tau)))
+    apart = np.array([values[:, i] - values[:, j] for i, j in pairs]).reshape(len(pairs), number)
+    detectable, needed = _needed(of, apart)
+    return Separation(
+        of.measure, number, len(pairs), len(of.better), detectable, needed, tuple(steps)
+    )
+
+
+def _needed(of: Scores, apart: FloatArray) -> tuple[float, tuple[int | None, int | None]]:
+    """The difference that is found, and the topics that the pairs at two places need."""
+    none = math.nan, (None, None)
+    if not apart.size or apart.shape[1] < 2:
+        return none
+    deviation = apart.std(axis=1, ddof=1)
+    typical = float(np.median(deviation))
+    if not typical > HAIR:
+        return none
+    # (It is as many deviations, however large: those of few topics may be larger than any truth.)
+    detectable = plan(of.measure, sd=_SMALL, n=apart.shape[1], level=of.level).detectable
+    detectable *= typical / _SMALL
+    low, high = parse(of.measure, ("retrieval",)).definition.range
+    if detectable > high - low:
+        detectable = math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.sort(np.nan_to_num(np.abs(apart.mean(axis=1)) / deviation, posinf=0.0))[::-1]
+    needed = [_topics(of, effect[math.ceil(share * len(effect)) - 1]) for share in (0.5, 0.8)]
+    return detectable, (needed[0], needed[1])
+
+
+def _topics(of: Scores, effect: float) -> int | None:
+    """How many topics find a difference of so many deviations with 80% power."""
+    if not effect > 1e-3:
+        return None
+    # (A measure of one deviation: only the ratio matters. It stays below 1 for measures in [0, 1].)
+    scale = 0.5 / max(1.0, effect)
+    return max(_FEWEST, plan(of.measure, sd=scale, difference=effect * scale, level=of.level).n)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a topic says of the systems by one measure.
+
+    ``kind`` is "separates", or why it does not: "alike" (all systems score the same), "easy" (all
+    score the best that any does on any topic), "hard" (all score nothing), "undefined" (there is no
+    relevant document). ``agrees`` is τ between the order on this topic and that on all others.
+    """
+
+    topic: str
+    kind: str
+    mean: float
+    spread: float
+    agrees: float
+
+
+def topics_told(
+    judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
+) -> list[Topic]:
+    """Which topics separate the systems, and which say nothing: on an easy one all systems do well,
+    on a hard one all fail.
+
+    ``near`` is how far apart the best and the worst system may be on a topic that still counts as
+    separating nobody.
+
+    >>> rankings = {"a": {"1": ["x"], "2": ["x"]}, "b": {"1": ["x"], "2": ["y", "x"]}}
+    >>> told = topics_told({"1": {"x": 1}, "2": {"x": 1}}, rankings, "RR")
+    >>> [(one.topic, one.kind) for one in told]
+    [('1', 'easy'), ('2', 'separates')]
+    """
+    [of] = scores(judgments, rankings, [measure]).values()
+    values = of.values if of.higher_is_better else -of.values
+    best, made = float(np.nanmax(values, initial=-math.inf)), []
+    for place, topic in enumerate(of.topics):
+        row, others = values[place], np.delete(values, place, axis=0)
+        if np.isnan(row).any() or max(judgments[topic].values(), default=0) < 1:
+            made.append(Topic(topic, "undefined", math.nan, math.nan, math.nan))
+            continue
+        spread = float(np.ptp(row))
+        others = others[~np.isnan(others).any(axis=1)]
+        agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
+        kind = "separates" if spread > near + HAIR else _alike(row, best, near)
+        made.append(Topic(topic, kind, float(of.values[place].mean()), spread, agrees))
+    return made
+
+
+def _alike(row: Any, best: float, near: float) -> str:
+    if row.max() <= near + HAIR and row.min() >= -HAIR:
+        return "hard"
+    return "easy" if row.min() >= best - near - HAIR else "alike"

@@ -1,0 +1,486 @@
+"""The desks of a campaign's assessors: what the page is told, what it tells, and the links to it.
+
+Everything that a page gets is made here, so that here is where it can be seen what it does not get:
+grades of others, systems, ranks, strata, and which document is shown a second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from calipers.campaign.documents import tree_of
+from calipers.campaign.operations import adaptive_order
+from calipers.campaign.records import MEDIA, Conflict, Event, Logged
+from calipers.campaign.store import Campaign
+from calipers.campaign.workflow import (
+    Desk,
+    Grading,
+    Plan,
+    Preferring,
+    Progress,
+    Settings,
+    Task,
+    structure_of,
+    task_of,
+    terms_of,
+)
+from calipers.data.errors import InputError, did_you_mean, shown
+
+#: So many tasks a page knows in advance, and so many acts it can undo after it was loaded anew.
+AHEAD, BEHIND = 64, 100
+
+#: Texts of documents are sent together up to so many characters.
+_TOGETHER = 1_000_000
+
+#: What a page may tell.
+_KINDS = ("grade", "preference", "skip", "note", "undo")
+_ID = re.compile(r"[0-9A-Za-z-]{16,64}")
+
+
+class BusyError(Exception):
+    """The file cannot be written just now; to be told again later."""
+
+
+@dataclass
+class _Place:
+    """An assessor's desk, and which task each key stands for."""
+
+    desk: Desk
+    tasks: dict[str, tuple[str, str, bool]]
+    keys: dict[tuple[str, str, bool], str]
+
+
+class Desks:
+    """The desks of those who judge now; any number of threads may use them at once."""
+
+    def __init__(self, campaign: Campaign, assessors: Sequence[str], settings: Settings) -> None:
+        self._campaign, self._settings = campaign, settings
+        self._lock, self._version, self.recorded = threading.RLock(), -1, 0
+        self.names = {slug_of(name): name for name in assessors}
+        about = campaign.about
+        self._about, self.id = about, short(about.name, about.created)
+        self._refresh()
+
+    # --------------------------------------------------------------------------- what is in there
+
+    def _refresh(self) -> None:
+        """Read all anew where another process has written, such as an import."""
+        ((version,),) = self._campaign.read("PRAGMA data_version")
+        if version == self._version:
+            return
+        known = self._campaign.assessors()
+        for name in self.names.values():
+            _check_judges(known, name)
+        self._hashes = {n: (known[n].token_hash or "").split() for n in self.names.values()}
+        self._topics = {topic.topic: topic for topic in self._campaign.topics()}
+        documents: dict[str, list[str]] = {}
+        for row in self._campaign.pool():
+            if row.sampled:
+                documents.setdefault(row.topic, []).append(row.document)
+        assigned = self._campaign.assignments()
+        self._adaptive = adaptive_order(self._campaign)
+        events: dict[str, list[Logged]] = {}
+        for event in self._campaign.events():
+            events.setdefault(event.assessor, []).append(event)
+        self._places = {
+            name: self._place(
+                name,
+                {t: d for t, d in documents.items() if not assigned or t in assigned.get(name, ())},
+                events.get(name, []),
+            )
+            for name in self.names.values()
+        }
+        self._version = version
+
+    def _place(
+        self, name: str, documents: Mapping[str, Sequence[str]], events: Sequence[Logged]
+    ) -> _Place:
+        plan: Plan
+        if self._settings.mode == "preferences":
+            plan = Preferring(documents, name, self._settings)
+        else:
+            plan = Grading(documents, name, self._settings, self._adaptive)
+        topics = [topic for topic in self._topics if topic in documents]
+        tasks = {
+            short(self.id, name, topic, document, again): (topic, document, again)
+            for topic, of in documents.items()
+            for document in of
+            for again in (False, True)
+        }
+        keys = {task: key for key, task in tasks.items()}
+        return _Place(Desk(topics, plan, events), tasks, keys)
+
+    def renew(self) -> None:
+        """Read all anew, where something was written in this process that is no judgment."""
+        with self._lock:
+            self._version = -1
+            self._refresh()
+
+    @property
+    def documents(self) -> set[tuple[str, str]]:
+        """What there is to judge, each with its topic."""
+        return {task[:2] for place in self._places.values() for task in place.tasks.values()}
+
+    def summary(self) -> str:
+        """What there is to judge, in a sentence."""
+        topics = {topic for place in self._places.values() for topic in place.desk.topics}
+        how = "two by two" if self._settings.mode == "preferences" else "one by one"
+        order = "in random order" if self._settings.order == "random" else "in the pool's order"
+        if self._adaptive is not None and self._settings.mode == "grades":
+            order = "in the order that judgments make"
+        what = f"{len(self.documents)} documents of {len(topics)} topics"
+        return f"{what} are pooled; judged {how}, {order}"
+
+    def link_is_good(self, slug: str, token: str) -> bool:
+        """Whether a token is one of the assessor's."""
+        with self._lock:
+            self._refresh()
+            digest = digest_of(token)
+            hashes = self._hashes.get(self.names.get(slug, ""), [])
+            return any(hmac.compare_digest(digest, kept) for kept in hashes)
+
+    # ------------------------------------------------------------------------------------- keys
+
+    def _key(self, name: str, task: Task) -> str:
+        """What stands for a task: it tells nothing of it, and is the same after a restart."""
+        keys = self._places[name].keys
+        parts = [task.document] if task.other is None else [task.document, task.other]
+        return ".".join(keys[task.topic, part, task.again] for part in parts)
+
+    def _task(self, name: str, key: object) -> Task:
+        known = self._places[name].tasks
+        parts = [known.get(part) for part in key.split(".")] if isinstance(key, str) else []
+        if len(parts) == 1 and parts[0] is not None:
+            topic, document, again = parts[0]
+            return Task(topic, document, None, again)
+        if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
+            (topic, document, again), (same, other, too) = parts[0], parts[1]
+            if (topic, again) == (same, too) and document != other:
+                return Task(topic, document, other, again)
+        raise InputError(f"task {shown(key)} is none of this assessor")
+
+    def _is_known(self, name: str, event: Logged) -> bool:
+        keys = self._places[name].keys
+        return all(
+            document is None or (event.topic, document, event.again) in keys
+            for document in (event.document, event.other)
+        )
+
+    # -------------------------------------------------------------------------- what a page gets
+
+    def session(self, name: str, topic: str | None = None) -> dict[str, Any]:
+        """What a page needs to begin."""
+        with self._lock:
+            self._refresh()
+            desk = self._places[name].desk
+            acts = [event for event in desk.acts(BEHIND) if self._is_known(name, event)]
+            return {
+                "campaign": self._about.name,
+                "id": self.id,
+                "assessor": name,
+                "mode": self._settings.mode,
+                "grades": [
+                    {"grade": grade, "says": says} for grade, says in self._about.grades.items()
+                ],
+                "topics": [self._topic(desk, each) for each in desk.topics],
+                "acts": [self._act(name, event) for event in acts],
+                **self._ahead(name, topic),
+            }
+
+    def _topic(self, desk: Desk, name: str) -> dict[str, Any]:
+        topic = self._topics[name]
+        return {
+            "topic": name,
+            "title": topic.title or name,
+            "description": topic.description,
+            "narrative": topic.narrative,
+            "keywords": topic.keywords,
+            "structure": structure_of(topic),
+            "terms": terms_of(topic),
+            "progress": _told(desk.progress(name)),
+        }
+
+    def _act(self, name: str, event: Logged) -> dict[str, Any]:
+        task = task_of(event)
+        judged = self._places[name].desk.past.judged.get(task.place, [])
+        before = [each for each in judged if each.event < event.event]
+        return {
+            "id": event.id,
+            "task": self._key(name, task),
+            "kind": event.kind,
+            "before": _judged(before[-1], task) if before and event.kind != "skip" else None,
+        }
+
+    def _ahead(self, name: str, topic: str | None) -> dict[str, Any]:
+        desk = self._places[name].desk
+        return {
+            "queue": [self._key(name, task) for task in desk.upcoming(AHEAD, topic)],
+            "progress": _told(desk.progress()),
+        }
+
+    def ahead(self, name: str, topic: str | None = None) -> dict[str, Any]:
+        """What comes next, those of a topic first."""
+        with self._lock:
+            self._refresh()
+            return self._ahead(name, topic)
+
+    def tasks(self, name: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """Tasks with their documents: as many of the first as go together, but one at least."""
+        made: list[dict[str, Any]] = []
+        characters = 0
+        with self._lock:
+            self._refresh()
+            for key in keys[:AHEAD]:
+                task = self._task(name, key)
+                past = self._places[name].desk.past
+                current = past.current(task)
+                documents = [
+                    self._document(document)
+                    for document in (task.document, task.other)
+                    if document is not None
+                ]
+                characters += sum(size for _, size in documents)
+                if made and characters > _TOGETHER:
+                    break
+                made.append(
+                    {
+                        "task": key,
+                        "topic": task.topic,
+                        "documents": [told for told, _ in documents],
+                        "current": current and _judged(current, task),
+                        "note": past.note(task),
+                        "skipped": past.is_skipped(task),
+                    }
+                )
+        return made
+
+    def _document(self, name: str) -> tuple[dict[str, Any], int]:
+        """What a page is told of a document, and how many characters of it."""
+        found = self._campaign.document(name)
+        if found is None:
+            return {"document": name, "media": None, "title": "", "text": None}, 0
+        text = found.body.decode("utf-8", "replace") if found.media.startswith("text/") else None
+        told: dict[str, Any] = {
+            "document": name, "media": found.media, "title": found.title, "text": text,
+        }  # fmt: skip
+        if found.media == "text/xml":
+            # (What was added in another way, and is none, is shown as text.)
+            with suppress(InputError):
+                told |= {"text": None, "tree": tree_of(name, found.body)}
+        return told, 0 if text is None else len(text)
+
+    def image(self, name: str, key: str, which: int) -> tuple[str, bytes] | None:
+        """The media and the bytes of the first or the second document of a task, if an image."""
+        with self._lock:
+            task = self._task(name, key)
+            document = task.other if which else task.document
+            found = None if document is None else self._campaign.document(document)
+        if found is None or found.media not in MEDIA or not found.media.startswith("image/"):
+            return None
+        return found.media, found.body
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """What was put aside and what was judged, the latest first."""
+        with self._lock:
+            self._refresh()
+            desk = self._places[name].desk
+            judged = [event for event in desk.judged() if self._is_known(name, event)]
+            return {
+                "aside": [
+                    self._line(name, t, None) for t in desk.skipped() if t.topic in desk.topics
+                ],
+                "judged": [self._line(name, task_of(e), e) for e in reversed(judged)],
+            }
+
+    def _line(self, name: str, task: Task, event: Logged | None) -> dict[str, Any]:
+        documents = [d for d in (task.document, task.other) if d is not None]
+        marks = ", ".join("?" * len(documents))
+        found = dict(
+            self._campaign.read(
+                f"SELECT document, title FROM documents WHERE document IN ({marks})", documents
+            )
+        )
+        return {
+            "task": self._key(name, task),
+            "topic": task.topic,
+            "titles": [found.get(document) or document for document in documents],
+            "grade": None if event is None else event.grade,
+            "note": self._places[name].desk.past.note(task),
+        }
+
+    # ------------------------------------------------------------------------- what a page tells
+
+    def record(
+        self, name: str, told: Mapping[str, Any], topic: str | None = None
+    ) -> dict[str, Any]:
+        """Record what an assessor did; when this returns it is on the disk.
+
+        :class:`InputError` for what can never be recorded, :class:`Conflict` where something else
+        stands by now, :class:`BusyError` where the file cannot be written just now.
+        """
+        with self._lock:
+            self._refresh()
+            desk = self._places[name].desk
+            task, event = self._event(name, told)
+            try:
+                number, new = self._campaign.record(event)
+            except Conflict:
+                raise
+            except InputError as error:
+                if isinstance(error.__context__, sqlite3.Error):
+                    raise BusyError(str(error)) from error
+                raise
+            if new:
+                self.recorded += 1
+                desk.apply(self._logged("event", number))
+            current = desk.past.current(task)
+            return {
+                "id": event.id,
+                "event": number,
+                "current": current and _judged(current, task),
+                "topic": {"topic": task.topic, "progress": _told(desk.progress(task.topic))},
+                **self._ahead(name, topic),
+            }
+
+    def _event(self, name: str, told: Mapping[str, Any]) -> tuple[Task, Event]:
+        """The event that a page tells of."""
+        kind, event_id, replaces = (told.get(part) for part in ("kind", "id", "replaces"))
+        if kind not in _KINDS:
+            raise InputError(f"kind {shown(kind)}, expected one of {', '.join(_KINDS)}")
+        if not isinstance(event_id, str) or not _ID.fullmatch(event_id):
+            raise InputError(f"id {shown(event_id)}, expected a UUID")
+        task = self._task(name, told.get("task"))
+        grade, note, seconds = told.get("grade"), told.get("note"), told.get("seconds")
+        if kind in ("grade", "preference") and (type(grade) is not int):
+            raise InputError(f"grade {shown(grade)}, expected a whole number")
+        if (kind == "preference") != (task.other is not None) and kind in ("grade", "preference"):
+            raise InputError(f"{kind}: not of {'one document' if task.other is None else 'two'}")
+        if seconds is not None and type(seconds) not in (int, float):
+            raise InputError(f"seconds {shown(seconds)}, expected a number")
+        if note is not None and not isinstance(note, str):
+            raise InputError(f"note {shown(note)}, expected a text")
+        return task, Event(
+            id=event_id,
+            assessor=name,
+            topic=task.topic,
+            document=task.document,
+            other=None if kind == "undo" else task.other,
+            kind=kind,
+            grade=grade if kind in ("grade", "preference") else None,
+            note=note if kind == "note" else None,
+            seconds=seconds,
+            shown=self._places[name].desk.shown(task),
+            again=task.again,
+            replaces=None if replaces is None else self._number(replaces),
+        )
+
+    def _number(self, event_id: object) -> int:
+        found = isinstance(event_id, str) and self._campaign.read(
+            "SELECT event FROM events WHERE id = ?", (event_id,)
+        )
+        if not found:
+            raise InputError(f"replaces {shown(event_id)}, which is no event")
+        number: int = found[0][0]
+        return number
+
+    def _logged(self, column: str, value: object) -> Logged:
+        names = ", ".join(Logged._fields)
+        (row,) = self._campaign.read(f"SELECT {names} FROM events WHERE {column} = ?", (value,))
+        return Logged(*row)._replace(again=bool(row[12]))
+
+    def standing(self, name: str, key: object, conflict: Conflict) -> dict[str, Any] | None:
+        """The judgment that a page did not know of."""
+        with self._lock:
+            if conflict.event is None:
+                return None
+            return _judged(self._logged("event", conflict.event), self._task(name, key))
+
+
+def _judged(event: Logged, task: Task) -> dict[str, Any]:
+    """A judgment, as seen from the side on which the documents are shown."""
+    turned = task.other is not None and event.document != task.document
+    grade = -event.grade if turned and event.grade is not None else event.grade
+    return {"id": event.id, "grade": grade, "time": event.time}
+
+
+def _told(progress: Progress) -> dict[str, Any]:
+    return progress._asdict()
+
+
+def _check_judges(known: Mapping[str, Any], name: str) -> None:
+    if name not in known:
+        raise InputError(
+            f"assessor {shown(name)} is not of this campaign; {did_you_mean(name, known)}"
+        )
+    if known[name].kind == "program":
+        raise InputError(f"assessor {shown(name)} is a program, whose judgments are imported")
+
+
+_PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
+
+#: Under this key of the table ``about`` is how documents are shown.
+_SETTINGS = "judging"
+
+#: So many links of an assessor are good at a time; the oldest goes first.
+_LINKS = 20
+
+
+def settings_of(campaign: Campaign) -> Settings:
+    """How documents are shown in a campaign; as usual where nobody said."""
+    found = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
+    return Settings(**json.loads(found[0][0])) if found else Settings()
+
+
+def keep_settings(campaign: Campaign, settings: Settings) -> None:
+    """Show documents so from now on."""
+    if settings == settings_of(campaign):
+        return
+    with campaign.write() as connection:
+        connection.execute(
+            "INSERT INTO about VALUES (?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (_SETTINGS, json.dumps(asdict(settings))),
+        )
+
+
+def new_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
+    """A token of 256 random bits for an assessor's link, of which only the digest is kept.
+
+    Links that were made before go on working unless this is to be the only one (``alone``).
+    """
+    token = secrets.token_urlsafe(32)
+    with campaign.write() as connection:
+        (before,) = connection.execute(
+            "SELECT token_hash FROM assessors WHERE assessor = ?", (assessor,)
+        ).fetchone()
+        kept = [] if alone else (before or "").split()[1 - _LINKS :]
+        connection.execute(
+            "UPDATE assessors SET token_hash = ? WHERE assessor = ?",
+            (" ".join([*kept, digest_of(token)]), assessor),
+        )
+    return token
+
+
+def digest_of(token: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def short(*parts: object) -> str:
+    """What stands for something, and tells nothing of it."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def slug_of(assessor: str) -> str:
+    """What stands for an assessor in addresses."""
+    return assessor if _PLAIN.fullmatch(assessor) else short("assessor", assessor)

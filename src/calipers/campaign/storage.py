@@ -1,0 +1,271 @@
+"""The file of a campaign: an SQLite database, made whole, opened safely, written durably.
+
+Events are never changed or deleted, which triggers see to; the two views say what stands: of each
+assessor and document the last grade that no undo names, and the same of preferences.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from calipers.data.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+#: What tells a campaign from other databases: "CALP".
+APPLICATION = 0x43414C50
+
+#: Counts changes of what a file may hold. Files of all versions up to this one are opened as they
+#: are. 2: ``about`` may name measures, pools may have
+#: all that runs retrieved, and documents may be XML.
+VERSION = 2
+
+KINDS = ("grade", "preference", "skip", "note", "undo", "adjudication", "import")
+
+TABLES = f"""
+CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE participants(participant TEXT PRIMARY KEY);
+CREATE TABLE topics(
+    topic TEXT PRIMARY KEY, position INTEGER NOT NULL,
+    author TEXT REFERENCES participants, title TEXT NOT NULL, description TEXT NOT NULL,
+    narrative TEXT NOT NULL, keywords TEXT NOT NULL,
+    kind TEXT CHECK (kind IN ('CO', 'CAS')), details TEXT NOT NULL, source TEXT NOT NULL);
+CREATE TABLE runs(
+    run TEXT PRIMARY KEY, participant TEXT NOT NULL REFERENCES participants,
+    content BLOB NOT NULL, digest TEXT NOT NULL, added TEXT NOT NULL);
+CREATE TABLE documents(
+    document TEXT PRIMARY KEY, media TEXT NOT NULL, title TEXT NOT NULL, body BLOB NOT NULL);
+CREATE TABLE pools(pool INTEGER PRIMARY KEY, made TEXT NOT NULL, settings TEXT NOT NULL);
+CREATE TABLE pooled(
+    topic TEXT NOT NULL REFERENCES topics, document TEXT NOT NULL,
+    pool INTEGER NOT NULL REFERENCES pools, position INTEGER NOT NULL, priority REAL,
+    stratum TEXT, sampled INTEGER NOT NULL DEFAULT 1 CHECK (sampled IN (0, 1)),
+    PRIMARY KEY (topic, document));
+CREATE TABLE strata(
+    topic TEXT NOT NULL REFERENCES topics, stratum TEXT NOT NULL, size INTEGER NOT NULL,
+    sampled INTEGER NOT NULL, PRIMARY KEY (topic, stratum));
+CREATE TABLE assessors(
+    assessor TEXT PRIMARY KEY, participant TEXT REFERENCES participants,
+    kind TEXT NOT NULL CHECK (kind IN ('person', 'program')),
+    role TEXT NOT NULL CHECK (role IN ('assessor', 'adjudicator')),
+    token_hash TEXT UNIQUE, details TEXT NOT NULL);
+CREATE TABLE assignments(
+    assessor TEXT NOT NULL REFERENCES assessors, topic TEXT NOT NULL REFERENCES topics,
+    PRIMARY KEY (assessor, topic));
+CREATE TABLE events(
+    event INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL,
+    assessor TEXT NOT NULL REFERENCES assessors, topic TEXT NOT NULL REFERENCES topics,
+    document TEXT NOT NULL, other TEXT,
+    kind TEXT NOT NULL CHECK (kind IN {KINDS}),
+    grade INTEGER, note TEXT, seconds REAL, shown INTEGER,
+    again INTEGER NOT NULL DEFAULT 0 CHECK (again IN (0, 1)),
+    replaces INTEGER REFERENCES events);
+CREATE INDEX events_of_documents ON events(topic, document, assessor);
+CREATE INDEX events_undone ON events(replaces) WHERE kind = 'undo';
+CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'an event is never changed'); END;
+CREATE TRIGGER events_are_not_deleted BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'an event is never deleted'); END;
+CREATE VIEW standing AS
+    SELECT * FROM events AS e WHERE kind <> 'undo' AND NOT EXISTS
+        (SELECT 1 FROM events AS u WHERE u.kind = 'undo' AND u.replaces = e.event);
+"""
+
+# Of a group with max(), SQLite takes the other columns from the row that has it.
+_LAST = """SELECT max(event) AS event, id, time, assessor, topic, document, other, kind, grade,
+    note, seconds, shown, again, replaces FROM standing"""
+
+VIEWS = f"""
+CREATE VIEW grades AS {_LAST}
+    WHERE kind IN ('grade', 'import') AND other IS NULL
+    GROUP BY assessor, topic, document, again;
+CREATE VIEW preferences AS {_LAST}
+    WHERE kind IN ('preference', 'import') AND other IS NOT NULL
+    GROUP BY assessor, topic, min(document, other), max(document, other), again;
+CREATE VIEW adjudications AS {_LAST}
+    WHERE kind = 'adjudication' GROUP BY topic, document;
+"""
+
+
+#: What every connection is set to, and reads back. A journal of the old kind is safe whatever the
+#: version of SQLite, with several processes too; EXTRA waits for the disk, the folder included.
+PRAGMAS: Mapping[str, object] = {
+    "journal_mode": "delete",
+    "synchronous": 3,
+    "foreign_keys": 1,
+    "busy_timeout": 10_000,
+}
+
+#: What SQLite says where neither we nor the data are at fault, and what is meant.
+_TROUBLE = {
+    "locked": "is being written to by another process; try again",
+    "is full": "cannot be written: the disk is full",
+    "disk I/O error": "cannot be read or written: the disk reports an error",
+    "readonly": "cannot be written: the file is protected",
+    "unable to open": "cannot be opened",
+    "not a database": "is no campaign",
+    "malformed": "is damaged: SQLite cannot read it",
+}
+
+
+class CampaignFile:
+    """An open file: one connection, which threads share in turn."""
+
+    def __init__(self, path: str, connection: sqlite3.Connection, *, readonly: bool) -> None:
+        self.path, self.readonly = path, readonly
+        self._connection, self._lock = connection, threading.RLock()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, readonly: bool = False) -> Self:
+        """The campaign in a file; with ``readonly`` nothing in it can be changed.
+
+        :class:`InputError` where the file is no campaign, or one of a later version.
+        """
+        at = Path(path)
+        if not at.is_file():
+            raise InputError(f"{at}: {'is no file' if at.exists() else 'no such file'}")
+        with _told(str(at)):
+            if readonly and at.with_name(f"{at.name}-journal").exists():
+                # What a process that was killed began is taken back first, which is writing.
+                with suppress(sqlite3.OperationalError), closing(_connect(at)) as connection:
+                    connection.execute("SELECT count(*) FROM sqlite_master")
+            connection = _connect(at, readonly=readonly)
+            try:
+                _check(str(at), connection)
+                _set(str(at), connection)
+            except BaseException:
+                connection.close()
+                raise
+        return cls(str(at), connection, readonly=readonly)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows that a query finds."""
+        with self._lock, _told(self.path):
+            return self._connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on the disk when the block ends, or, where it raises, none.
+
+        Within another one it is part of that.
+        """
+        with self._lock, _told(self.path):
+            if self.readonly:
+                raise InputError(f"{self.path}: is open for reading only")
+            if self._connection.in_transaction:
+                yield self._connection
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.OperationalError):  # SQLite itself may have rolled back
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def make(at: Path, about: Mapping[str, str]) -> None:
+    """A new file with nothing but what it is about; it takes no other's place."""
+    if at.exists() or at.is_symlink():
+        raise InputError(f"{at}: is there already, and nothing is written over")
+    if not at.parent.is_dir():
+        raise InputError(f"{at}: the folder {at.parent} does not exist")
+    part = at.parent / f".{at.name[:40]}.{os.urandom(8).hex()}.part"
+    try:
+        with _told(str(at)), closing(_connect(part, create=True)) as connection:
+            _set(str(at), connection)
+            connection.executescript(f"BEGIN; {TABLES} {VIEWS}")
+            connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+        _put(part, at)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _put(part: Path, at: Path) -> None:
+    """Give a file its name, unless another one has it."""
+    try:
+        at.hardlink_to(part)
+    except FileExistsError:
+        raise InputError(f"{at}: is there already, and nothing is written over") from None
+    except OSError:  # a file system without links: the name is taken first
+        try:
+            at.touch(exist_ok=False)
+        except FileExistsError:
+            raise InputError(f"{at}: is there already, and nothing is written over") from None
+        part.replace(at)
+    if os.name == "posix":
+        folder = os.open(at.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _connect(at: Path, *, readonly: bool = False, create: bool = False) -> sqlite3.Connection:
+    mode = "ro" if readonly else "rwc" if create else "rw"
+    address = f"file:{quote(str(at.absolute()))}?mode={mode}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _check(path: str, connection: sqlite3.Connection) -> None:
+    """That the file is a campaign, of a version that is understood."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise InputError(f"{path}: is no campaign")
+    if version > VERSION:
+        raise InputError(
+            f"{path}: was made by a later version of Calipers (its form is {version}, the latest "
+            f"known here {VERSION})"
+        )
+
+
+def _set(path: str, connection: sqlite3.Connection) -> None:
+    """Set what durability rests on, and see that it is."""
+    for name, value in PRAGMAS.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != value:
+            raise InputError(f"{path}: {name} is {found} and cannot be set to {value}")
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Says of which file it is that SQLite reports trouble."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        said = next((ours for theirs, ours in _TROUBLE.items() if theirs in str(error)), None)
+        if said is None:
+            raise
+        raise InputError(f"{path}: {said}") from None

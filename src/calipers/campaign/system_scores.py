@@ -1,0 +1,191 @@
+"""How systems stand under one set of judgments, and what another set makes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from calipers.campaign.runs import Judgments, Rankings
+from calipers.data.errors import InputError
+from calipers.evaluate.retrieval import retrieval
+from calipers.inference import many
+from calipers.measures import parse
+from calipers.measures.rank_correlation import CORRELATIONS
+from calipers.once import cached_property
+from calipers.statistics import FloatArray
+
+#: What is measured unasked, by the goal of a campaign.
+MEASURES = ("AP", "nDCG@10", "P@10", "RR")
+
+#: Deals of the randomised Tukey HSD; its p-values are no smaller than one in so many.
+DEALS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The value of each system on each topic by one measure, shape (topics, systems)."""
+
+    measure: str
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    values: FloatArray
+    higher_is_better: bool = True
+    level: float = 0.95
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Of each system, over the topics that have a value."""
+        defined = ~np.isnan(self.values)
+        with np.errstate(invalid="ignore"):
+            sums = np.where(defined, self.values, 0.0).sum(axis=0)
+            return np.asarray(sums / defined.sum(axis=0))
+
+    @cached_property
+    def merit(self) -> FloatArray:
+        """The means, higher being better; equal ones but for rounding are equal."""
+        return np.round(self.means if self.higher_is_better else -self.means, 12)
+
+    @cached_property
+    def ranks(self) -> FloatArray:
+        """The rank of each system, 1 the best; equal ones share the mean of theirs."""
+        if np.isnan(self.merit).any():
+            return np.full(len(self.systems), np.nan)
+        return np.asarray(many.ranks(self.merit[None, :])[0])
+
+    @cached_property
+    def p(self) -> FloatArray:
+        """Of each pair, adjusted for their number: the randomised Tukey HSD."""
+        if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
+            return np.ones((len(self.systems), len(self.systems)))
+        [found] = many.randomised_tukey(self.values, DEALS, 0, self.level)
+        return found.p
+
+    @cached_property
+    def better(self) -> set[tuple[str, str]]:
+        """The pairs that differ at the level, the better system first."""
+        found = set[tuple[str, str]]()
+        for i, j in combinations(range(len(self.systems)), 2):
+            if self.p[i, j] <= 1 - self.level + 1e-12 and self.merit[i] != self.merit[j]:
+                first, second = (i, j) if self.merit[i] > self.merit[j] else (j, i)
+                found.add((self.systems[first], self.systems[second]))
+        return found
+
+
+def scores(
+    judgments: Judgments,
+    rankings: Rankings,
+    measures: Sequence[str] = MEASURES,
+    level: float = 0.95,
+) -> dict[str, Scores]:
+    """How systems score on every topic, by measure.
+
+    >>> found = scores({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
+    >>> found["RR"].means.tolist(), found["RR"].ranks.tolist()
+    ([1.0, 0.5], [1.0, 2.0])
+    """
+    evaluation = retrieval(
+        _columns(judgments), {name: _run(ranking) for name, ranking in rankings.items()},
+        measures=list(measures), interval="none", level=level,
+    )  # fmt: skip
+    assert evaluation.per_unit is not None
+    systems, made = tuple(rankings), {}
+    for name in evaluation.measures:
+        definition = parse(name, ("retrieval",)).definition
+        if definition.summary != "mean" or definition.higher_is_better is None:
+            raise InputError(f"{name} is no mean over topics in which higher or lower is better")
+        values = np.column_stack([evaluation.per_unit.values[system][name] for system in systems])
+        made[name] = Scores(
+            name, evaluation.per_unit.ids, systems, values, definition.higher_is_better, level
+        )
+    return made
+
+
+def _columns(judgments: Judgments) -> dict[str, list[Any]]:
+    rows = [(t, d, g) for t, documents in judgments.items() for d, g in documents.items()]
+    topic, doc, grade = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
+    return {"topic": topic, "doc": doc, "grade": grade}
+
+
+def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+    """A run that has its documents in this order, whatever their ids."""
+    rows = [(t, d, -r) for t, documents in ranking.items() for r, d in enumerate(documents)]
+    topic, doc, score = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
+    return {"topic": topic, "doc": doc, "score": score}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What other judgments make of the order of the systems by one measure.
+
+    ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, 1 for equal orders
+    with ties in them) counts pairs in another order alike; τ_AP (τ_AP,b of Urbano and Marrero 2017)
+    those at the top more. Correlation alone misleads, so that pairs which differ
+    significantly are told as well: ``kept``, ``lost`` (no longer told apart), ``gained`` and
+    ``reversed``, each with the better system of before (of gained ones that of after) first.
+    """
+
+    measure: str
+    values: Mapping[str, tuple[float, float]]
+    ranks: Mapping[str, tuple[float, float]]
+    tau: float
+    tau_ap: float
+    kept: tuple[tuple[str, str], ...]
+    lost: tuple[tuple[str, str], ...]
+    gained: tuple[tuple[str, str], ...]
+    reversed: tuple[tuple[str, str], ...]
+
+
+def changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> list[Change]:
+    """What became of each measure.
+
+    >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
+    >>> [one] = changes(*(scores({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
+    >>> one.tau, one.ranks["a"]
+    (-1.0, (1.0, 2.0))
+    """
+    made = []
+    for name, first in before.items():
+        second = after[name]
+        flipped = {(b, a) for a, b in second.better}
+        found = first.better & second.better, first.better - second.better - flipped, (
+            second.better - first.better - {(b, a) for a, b in first.better}
+        ), first.better & flipped  # fmt: skip
+        made.append(
+            Change(
+                name,
+                _pairs(first.systems, first.means, second.means),
+                _pairs(first.systems, first.ranks, second.ranks),
+                correlation(first.merit, second.merit),
+                correlation(first.merit, second.merit, "tau-AP-b"),
+                *(tuple(sorted(of)) for of in found),
+            )
+        )
+    return made
+
+
+def _pairs(
+    systems: Sequence[str], first: FloatArray, second: FloatArray
+) -> dict[str, tuple[float, float]]:
+    return dict(zip(systems, zip(first.tolist(), second.tolist(), strict=True), strict=True))
+
+
+def correlation(first: FloatArray, second: FloatArray, method: str = "tau-b") -> float:
+    """Rank correlation, NaN where a value is missing or there is one system. Where all systems of
+    the second list are tied, but not of the first, it is 0: the mean over all orders of them.
+
+    >>> correlation(np.array([0.3, 0.2]), np.array([0.5, 0.5]))
+    0.0
+    """
+    return float(correlations(first, second, method))
+
+
+def correlations(reference: FloatArray, others: FloatArray, method: str = "tau-b") -> FloatArray:
+    """The same of several lists, the last axis being that of the systems."""
+    found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
+    alike = (np.ptp(others, axis=-1) == 0) & (np.ptp(reference, axis=-1) > 0)
+    lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)
+    return np.where(lacking, np.nan, np.where(alike, 0.0, found))

@@ -1,0 +1,542 @@
+"""What an assessor sees next, and where they stand: pure logic, without files or pages.
+
+A :class:`Desk` is what one assessor has in front of them: the events of this assessor replayed over
+the order in which their documents are shown. What is shown next depends on nothing else, so that a
+server that was killed goes on where it was.
+
+Documents are graded one by one, or compared in pairs: a merge sort whose comparisons are questions.
+Every merge that waits for an answer asks its own, so that there are many questions at first,
+n·log₂(n) − n + 1 at most in the end, and none twice. Documents that are equally good stay together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from statistics import median
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from calipers.campaign.records import Logged, Topic
+from calipers.data.errors import InputError, shown
+
+#: In what order the documents of a topic are shown.
+ORDERS = ("random", "pool")
+
+#: Of how many last judgments the time is taken, and how many that takes.
+_RECENT, _ENOUGH = 50, 3
+
+#: How a method that learns from judgments (move-to-front, a bandit) orders a topic: from the topic,
+#: the grades so far and documents to leave out, what it would show next, then after that, and so on
+#: until the topic has its end.
+Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How documents are shown.
+
+    ``mode``: one by one, for a grade; or two side by side, for a preference. ``order``: "random",
+    each assessor another order, which ``seed`` fixes; or "pool", that of the pooling method.
+    ``repeats`` is the share of documents that come back a second time, for self-agreement, after
+    at least ``gap`` others of the topic (half of the topic where it is short). With ``least``,
+    preferences are asked only among documents that the assessor graded so or higher.
+    """
+
+    mode: Literal["grades", "preferences"] = "grades"
+    order: Literal["random", "pool"] = "random"
+    seed: int = 0
+    repeats: float = 0.05
+    gap: int = 10
+    least: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("grades", "preferences"):
+            raise InputError(f"mode {shown(self.mode)}, expected grades or preferences")
+        if self.order not in ORDERS:
+            raise InputError(f"order {shown(self.order)}, expected {' or '.join(ORDERS)}")
+        if not 0 <= self.repeats <= 1:
+            raise InputError(f"repeats {shown(self.repeats)}, expected a share from 0 to 1")
+        if self.gap < 1:
+            raise InputError(f"gap {shown(self.gap)}, expected 1 or more")
+
+
+class Task(NamedTuple):
+    """What is judged at once: a document of a topic, or two; ``again`` where planted a second
+    time."""
+
+    topic: str
+    document: str
+    other: str | None = None
+    again: bool = False
+
+    @property
+    def place(self) -> Task:
+        """The same for either order of two documents."""
+        if self.other is None or self.document <= self.other:
+            return self
+        return self._replace(document=self.other, other=self.document)
+
+
+def task_of(event: Logged) -> Task:
+    """What an event is about."""
+    return Task(event.topic, event.document, event.other, event.again)
+
+
+def draw(seed: int, *parts: str | int | None) -> int:
+    """A number of 64 bits that depends on nothing but its arguments.
+
+    >>> draw(0, "ann", "t1", "d1") == draw(0, "ann", "t1", "d1")
+    True
+    >>> draw(0, "ann", "t1", "d1") == draw(1, "ann", "t1", "d1")
+    False
+    """
+    said = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
+    return int.from_bytes(hashlib.sha256(said).digest()[:8], "big")
+
+
+def in_order(documents: Sequence[str], topic: str, assessor: str, settings: Settings) -> list[str]:
+    """The documents of a topic as an assessor sees them; ``documents`` come in the pool's order.
+
+    A random order is by a number drawn for each document, so that one that joins the pool later
+    moves none of the others.
+
+    >>> in_order(["a", "b", "c"], "t", "ann", Settings())
+    ['a', 'c', 'b']
+    >>> in_order(["a", "b"], "t", "ann", Settings())
+    ['a', 'b']
+    >>> in_order(["a", "b", "c"], "t", "ann", Settings(order="pool"))
+    ['a', 'b', 'c']
+    """
+    if settings.order == "pool":
+        return list(documents)
+    return sorted(documents, key=lambda d: (draw(settings.seed, "order", assessor, topic, d), d))
+
+
+def gap_of(documents: int, settings: Settings) -> int:
+    """How many other documents of a topic stand at least between the two times."""
+    return min(settings.gap, documents // 2)
+
+
+def planted(orders: Mapping[str, Sequence[str]], assessor: str, settings: Settings) -> set[Task]:
+    """The tasks that come a second time: of all documents of an assessor the share that was asked
+    for, rounded up, among those that leave room for others in between."""
+    most = math.ceil(settings.repeats * sum(map(len, orders.values())))
+    could = [
+        Task(topic, document, again=True)
+        for topic, documents in orders.items()
+        if len(documents) > 3
+        for document in documents[: len(documents) - gap_of(len(documents), settings)]
+    ]
+    could.sort(key=lambda t: (draw(settings.seed, "again", assessor, t.topic, t.document), t))
+    return set(could[:most])
+
+
+# ------------------------------------------------------------------------------ what came to pass
+
+
+@dataclass
+class Past:
+    """What an assessor did, of which nothing is undone: by task the judgments, the skips and the
+    notes, the last one last; and all of it in order."""
+
+    judged: dict[Task, list[Logged]] = field(default_factory=dict)
+    skips: dict[Task, list[Logged]] = field(default_factory=dict)
+    notes: dict[Task, list[Logged]] = field(default_factory=dict)
+    acts: dict[int, Logged] = field(default_factory=dict)
+    _topics: dict[str, dict[Task, None]] = field(default_factory=dict)
+
+    def apply(self, event: Logged) -> None:
+        """Take in the next event."""
+        if event.kind == "undo":
+            undone = self.acts.pop(event.replaces or 0, None)
+            if undone is not None:
+                held = self._held(undone.kind)
+                assert held is not None
+                place = task_of(undone).place
+                held[place] = [e for e in held[place] if e.event != undone.event]
+                if not held[place]:
+                    del held[place]
+                    if held is self.judged:
+                        del self._topics[place.topic][place]
+            return
+        held = self._held(event.kind)
+        if held is not None:
+            place = task_of(event).place
+            held.setdefault(place, []).append(event)
+            if held is self.judged:
+                self._topics.setdefault(place.topic, {})[place] = None
+            self.acts[event.event] = event
+
+    def _held(self, kind: str) -> dict[Task, list[Logged]] | None:
+        kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
+        return kinds.get(kind, self.judged)
+
+    def of(self, topic: str) -> Iterable[Task]:
+        """What was judged of a topic, in the order in which it first was."""
+        return self._topics.get(topic, ())
+
+    def current(self, task: Task) -> Logged | None:
+        """The judgment that stands."""
+        return self.judged.get(task.place, [None])[-1]
+
+    def note(self, task: Task) -> str:
+        """The note that stands; the second time has its own."""
+        found = self.notes.get(task.place)
+        return (found[-1].note or "") if found else ""
+
+    def is_skipped(self, task: Task) -> bool:
+        """Whether it was put aside and not judged since."""
+        return task.place in self.skips and task.place not in self.judged
+
+    def is_open(self, task: Task) -> bool:
+        """Whether nothing was done about it."""
+        return task.place not in self.judged and task.place not in self.skips
+
+    def grades(self, topic: str) -> dict[str, int]:
+        """The grades that stand of a topic, in the order in which they were first given; those of
+        a second time are left out."""
+        return {
+            task.document: grade
+            for task in self.of(topic)
+            if task.other is None and not task.again
+            if (grade := self.judged[task][-1].grade) is not None
+        }
+
+
+class Plan(Protocol):
+    """What an assessor has to judge: documents, or ``pairs`` of them."""
+
+    pairs: bool
+
+    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+        """The open tasks of a topic, in the order in which they are shown, as far as it is known:
+        what comes later may depend on what is judged now."""
+
+    def left(self, topic: str, past: Past) -> int:
+        """How many tasks of a topic are open; at most, where that depends on judgments."""
+
+
+class Grading:
+    """Documents one by one."""
+
+    pairs = False
+
+    def __init__(
+        self,
+        documents: Mapping[str, Sequence[str]],
+        assessor: str,
+        settings: Settings,
+        adaptive: Adaptive | None = None,
+    ) -> None:
+        self._orders = {
+            topic: list(of) if adaptive else in_order(of, topic, assessor, settings)
+            for topic, of in documents.items()
+        }
+        self._adaptive, self._settings = adaptive, settings
+        self._again = planted(self._orders, assessor, settings)
+
+    def _firsts(self, topic: str, past: Past) -> Iterator[Task]:
+        """What is open, but for second times."""
+        known = (Task(topic, document) for document in self._orders.get(topic, ()))
+        if self._adaptive is None:
+            return filter(past.is_open, known)
+        put_aside = frozenset(task.document for task in known if past.is_skipped(task))
+        made = self._adaptive(topic, past.grades(topic), put_aside)
+        return filter(past.is_open, (Task(topic, document) for document in made))
+
+    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+        """First times in order; a second time as soon as enough others have come in between."""
+        gap = gap_of(len(self._orders.get(topic, ())), self._settings)
+        waits: dict[Task, int] = {}
+        last, done = None, 0
+        for task in past.of(topic):
+            if task.other is None:
+                done, last = done + 1, task.document
+                second = task._replace(again=True)
+                if not task.again and second in self._again and past.is_open(second):
+                    waits[second] = done + gap
+        fresh = self._firsts(topic, past)
+        while True:
+            ready = min(waits, key=lambda t: waits[t], default=None)
+            if ready is None or waits[ready] > done:
+                first = next(fresh, None)
+                if first is not None:
+                    yield first
+                    done, last = done + 1, first.document
+                    second = first._replace(again=True)
+                    if second in self._again and past.is_open(second):
+                        waits[second] = done + gap
+                    continue
+            if ready is None:
+                return
+            del waits[ready]
+            if ready.document != last:  # at once, it would say nothing
+                yield ready
+                done, last = done + 1, ready.document
+
+    def left(self, topic: str, past: Past) -> int:
+        """How many."""
+        return sum(1 for _ in self.upcoming(topic, past))
+
+
+class Progress(NamedTuple):
+    """How far an assessor is: ``seconds`` are what is left, None until enough is known."""
+
+    done: int
+    left: int
+    skipped: int
+    seconds: float | None
+
+
+class Desk:
+    """Where one assessor stands. Of what was done before in another mode nothing is shown."""
+
+    def __init__(self, topics: Iterable[str], plan: Plan, events: Iterable[Logged] = ()) -> None:
+        self.topics, self._plan, self.past = list(topics), plan, Past()
+        self._known = frozenset(self.topics)
+        self._counts: dict[str, tuple[int, int, int]] = {}
+        for event in events:
+            self.past.apply(event)
+
+    def apply(self, event: Logged) -> None:
+        """Take in what was recorded."""
+        self.past.apply(event)
+        self._counts.pop(event.topic, None)
+
+    def _mine(self, task: Task) -> bool:
+        return task.topic in self._known and (task.other is not None) == self._plan.pairs
+
+    def upcoming(self, count: int, topic: str | None = None) -> list[Task]:
+        """The next tasks: those of ``topic`` first, then of the topics behind it, then of those
+        before."""
+        at = self.topics.index(topic) if topic in self.topics else 0
+        topics = self.topics[at:] + self.topics[:at]
+        found = (task for each in topics for task in self._plan.upcoming(each, self.past))
+        return list(islice(found, count))
+
+    def skipped(self) -> list[Task]:
+        """What was put aside, the earliest first."""
+        return [
+            task_of(of[-1])
+            for task, of in self.past.skips.items()
+            if self._mine(task) and self.past.is_skipped(task)
+        ]
+
+    def judged(self) -> list[Logged]:
+        """The judgments that stand, the latest last."""
+        standing = [of[-1] for task, of in self.past.judged.items() if self._mine(task)]
+        return sorted(standing, key=lambda event: event.event)
+
+    def acts(self, count: int) -> list[Logged]:
+        """The last things that the assessor can undo, the latest last; notes are not among them."""
+        found = (
+            event
+            for event in reversed(self.past.acts.values())
+            if event.kind not in ("note", "import") and self._mine(task_of(event))
+        )
+        return list(islice(found, count))[::-1]
+
+    def shown(self, task: Task) -> int:
+        """The place of a task in the assessor's own order, from 1."""
+        first = self.past.judged.get(task.place)
+        if first and first[0].shown is not None:
+            return first[0].shown
+        return self.progress().done + 1
+
+    def progress(self, topic: str | None = None) -> Progress:
+        """How far the assessor is, with all topics or with one.
+
+        The time left is the median of the last 50 times, for each task that is left.
+        """
+        if missing := self._known - self._counts.keys():
+            self._count(missing)
+        asked = self.topics if topic is None else [topic] if topic in self._known else []
+        done, left, skipped = (sum(self._counts[each][i] for each in asked) for i in range(3))
+        times = [
+            e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
+        ]
+        pace = median(times) if len(times) >= _ENOUGH else None
+        return Progress(done, left, skipped, None if pace is None else pace * (left + skipped))
+
+    def _count(self, topics: frozenset[str]) -> None:
+        """What was done, what is left and what was put aside of topics where that has changed."""
+        skipped = Counter(task.topic for task in self.skipped())
+        for topic in topics:
+            self._counts[topic] = (
+                sum(map(self._mine, self.past.of(topic))),
+                self._plan.left(topic, self.past),
+                skipped[topic],
+            )
+
+
+# ---------------------------------------------------------------------------------- query terms
+
+
+#: Words that say nothing of what is asked for.
+_STOP = frozenset(
+    """
+    a an and are as at be been but by can could do does did for from had has have how i in into
+    is it its me my no nor not of on or our shall should so such than that the their them then there
+    these they this those to up was we were what when where which who whom why will with would you
+    your about any all also between find documents document relevant
+    """.split()  # noqa: SIM905 (nobody reads a list of a hundred literals)
+)
+_WORD = re.compile(r"(-?)([^\W_]+)")
+
+
+def terms_of(topic: Topic) -> list[str]:
+    """The words of a topic's title and keywords that are marked in documents, in lower case; words
+    that a title excludes (``-term``) and those that say nothing are left out.
+
+    >>> terms_of(Topic("1", title="the cost of silicon chips -potato", keywords="wafers, silicon"))
+    ['cost', 'silicon', 'chips', 'wafers']
+    """
+    found = dict.fromkeys(
+        word.lower()
+        for text in (topic.title, topic.keywords)
+        for minus, word in _excluding(text)
+        if not minus
+    )
+    return [word for word in found if word not in _STOP and (len(word) > 1 or not word.isascii())]
+
+
+def _excluding(text: str) -> Iterator[tuple[bool, str]]:
+    """Words, and whether a minus stands before them that is no hyphen."""
+    for found in _WORD.finditer(text):
+        before = text[found.start() - 1 : found.start()] if found.start() else " "
+        yield bool(found[1]) and before.isspace(), found[2]
+
+
+def structure_of(topic: Topic) -> list[str]:
+    """What a topic on content and structure asks for: the element that is wanted, and words with
+    the element that should hold them.
+
+    >>> parts = [{"te": "article"}, {"cw": "belief revision", "ce": "bdy/sec"}, {"cw": "-calendar"}]
+    >>> structure_of(Topic("9", kind="CAS", details={"parts": parts}))
+    ['article', 'belief revision in bdy/sec', '-calendar']
+    """
+    given = topic.details.get("parts")
+    parts = [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
+    told = []
+    for part in parts:
+        words, element = part.get("cw"), part.get("ce")
+        said = " in ".join(str(each) for each in (words, element) if each)
+        told.append(str(part.get("te") or said))
+    return [said for said in told if said]
+
+
+#: Documents that are equally good.
+Tied = list[str]
+
+
+class Sorted(NamedTuple):
+    """How far a list is sorted: ``groups`` from best to worst where it is; else the comparisons
+    that are waited for, and how many there are still at most."""
+
+    groups: list[Tied] | None
+    asked: list[tuple[str, str]]
+    left: int
+
+
+def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | None]) -> Sorted:
+    """Sort as far as comparisons are known; ``compare`` gives 1 where the first document is better,
+    −1 where the second is, 0 where neither, None where nobody knows.
+
+    >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
+    Sorted(groups=None, asked=[('a', 'b'), ('c', 'd')], left=5)
+    >>> known = {("a", "b"): -1, ("c", "d"): 0}
+    >>> merge_sort(["a", "b", "c", "d"], lambda a, b: known.get((a, b)))
+    Sorted(groups=None, asked=[('b', 'c')], left=2)
+    """
+    if len(documents) <= 1:
+        return Sorted([[d] for d in documents], [], 0)
+    half = len(documents) // 2
+    first, second = merge_sort(documents[:half], compare), merge_sort(documents[half:], compare)
+    if first.groups is None or second.groups is None:
+        # Of halves that are not sorted nobody knows how many groups they will be.
+        sizes = [
+            half if first.groups is None else len(first.groups),
+            len(documents) - half if second.groups is None else len(second.groups),
+        ]
+        return Sorted(None, first.asked + second.asked, first.left + second.left + sum(sizes) - 1)
+    return _merged(first.groups, second.groups, compare)
+
+
+def _merged(
+    first: Sequence[Tied], second: Sequence[Tied], compare: Callable[[str, str], int | None]
+) -> Sorted:
+    groups: list[Tied] = []
+    i = j = 0
+    while i < len(first) and j < len(second):
+        a, b = first[i], second[j]
+        better = compare(a[0], b[0])
+        if better is None:
+            return Sorted(None, [(a[0], b[0])], len(first) - i + len(second) - j - 1)
+        groups.append([*(a if better >= 0 else ()), *(b if better <= 0 else ())])
+        i, j = i + (better >= 0), j + (better <= 0)
+    return Sorted([*groups, *first[i:], *second[j:]], [], 0)
+
+
+class Preferring:
+    """Documents two by two: a plan as :class:`~calipers.campaign.workflow.Desk` takes it."""
+
+    pairs = True
+
+    def __init__(
+        self, documents: Mapping[str, Sequence[str]], assessor: str, settings: Settings
+    ) -> None:
+        self._orders = {t: in_order(of, t, assessor, settings) for t, of in documents.items()}
+        self._assessor, self._settings = assessor, settings
+
+    def _task(self, topic: str, a: str, b: str, *, again: bool = False) -> Task:
+        """The pair with its left document first: a coin decides, and turns the second time."""
+        a, b = sorted((a, b))
+        turned = draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
+        return Task(topic, b, a, again) if turned != again else Task(topic, a, b, again)
+
+    def sorted(self, topic: str, past: Past) -> Sorted:
+        """How far a topic is."""
+        documents = self._orders.get(topic, [])
+        if self._settings.least is not None:
+            grades = past.grades(topic)
+            documents = [d for d in documents if grades.get(d, -1) >= self._settings.least]
+
+        def compare(a: str, b: str) -> int | None:
+            event = past.current(Task(topic, a, b))
+            if event is None or event.grade is None:
+                return None
+            return event.grade if event.document == a else -event.grade
+
+        return merge_sort(documents, compare)
+
+    def _seconds(self, topic: str, past: Past) -> Iterator[Task]:
+        """The pairs that are to come a second time, once others have come in between."""
+        pairs = [task for task in past.of(topic) if task.other is not None]
+        share = self._settings.repeats * 2**64
+        for later, task in enumerate(pairs):
+            if task.again or draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= share:
+                continue
+            assert task.other is not None
+            second = self._task(topic, task.document, task.other, again=True)
+            if past.is_open(second) and len(pairs) - later > self._settings.gap // 2:
+                yield second
+
+    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+        """The pairs that can be asked now."""
+        yield from self._seconds(topic, past)
+        for a, b in self.sorted(topic, past).asked:
+            task = self._task(topic, a, b)
+            if past.is_open(task):
+                yield task
+
+    def left(self, topic: str, past: Past) -> int:
+        """How many pairs there are at most; what waits behind one that was put aside counts."""
+        mine = self.sorted(topic, past)
+        put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in mine.asked)
+        return mine.left - put_aside + sum(1 for _ in self._seconds(topic, past))

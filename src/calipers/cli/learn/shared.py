@@ -1,0 +1,223 @@
+"""What the commands of curves of learning have in common: an estimator, its rows, and how results
+are written."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.completion import measure_names
+from calipers.cli.files import OutFile
+from calipers.cli.options import SHARE, Option, preset, stacked, switch, text
+from calipers.cli.output import (
+    DATA,
+    format_and_file,
+    format_options,
+    show_page,
+    write_out,
+    write_result,
+)
+from calipers.cli.process import EXIT_INTERRUPTED
+from calipers.cli.tables import read
+from calipers.cli.wording import as_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers.results.learning import Learned
+
+#: What is fitted.
+fitted_options = stacked(
+    text("--truth", "COL", "Column of what is to be predicted.", required=True),
+    text(
+        "--estimator",
+        "PATH",
+        "A class of scikit-learn or of your own, as in sklearn.tree.DecisionTreeRegressor(): "
+        "numbers, texts, true, false and none in brackets.",
+        required=True,
+    ),
+    text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
+)
+
+
+def divided_options(folds: int, repeats: int) -> Option:
+    """How rows are divided: so many folds, so often, unless told otherwise."""
+    times = "once" if repeats == 1 else f"{repeats} times"
+    return stacked(
+        text("--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)),
+        text("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
+             type=click.IntRange(1)),
+        text("--part", "COL", "In place of folds: column that says train, validation or test of "
+             "each row."),
+    )  # fmt: skip
+
+
+tuned_options = stacked(
+    text("--threshold", "X|RULE", "Scores at or above it are positive. Or a rule, such as accuracy "
+         "or 'specificity>=0.9', that chooses it on rows which are not measured."),
+    text("--inner", "N", "How many folds within the rows trained on choose a threshold; 5 unless "
+         "given.", type=click.IntRange(2)),
+)  # fmt: skip
+
+#: What else is known of rows, and what is measured.
+split_options = stacked(
+    text("--group", "COL", "Column of what rows come from: a group stays on one side."),
+    text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
+    text("--weight", "COL", "Column of weights."),
+    text("--positive", "CLASS", "The positive class, unless the labels tell."),
+    text("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
+         shell_complete=measure_names),
+)  # fmt: skip
+
+numbers_options = stacked(
+    preset("--level", 0.95, "Level of the intervals.", type=SHARE),
+    preset("--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)),
+    preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+)
+
+written_options = stacked(
+    numbers_options,
+    text("--report", "FILE.html", "Write an HTML page as well.", type=OutFile(page=True)),
+    switch("--open open_", "Show the page in a browser."),
+    lambda command: format_options(command, report=False),
+)
+
+
+def values_of(given: str) -> list[Any]:
+    """Values between commas: numbers where they are such, true, false and none, else texts."""
+    made: list[Any] = []
+    for part in map(str.strip, given.split(",")):
+        words = {"none": None, "true": True, "false": False}
+        try:
+            made.append(words[part.lower()] if part.lower() in words else json.loads(part))
+        except json.JSONDecodeError:
+            made.append(part)
+    return made
+
+
+def threshold_of(given: str | None) -> float | str | None:
+    """A number, or a rule."""
+    if given is None:
+        return None
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
+def learned(
+    verb: Callable[..., Learned], table: str, options: dict[str, Any], columns: tuple[str, ...]
+) -> None:
+    """Calls the verb on the rows of the table, whose ``columns`` are options, and writes what comes
+    of it."""
+    report, shown = options.pop("report"), options.pop("open_")
+    if shown and report is None:
+        raise click.UsageError("--open goes with --report FILE.html")
+    kind, path = format_and_file(options, DATA, "this result")
+    from calipers.data.tables import column, located
+
+    rows = read(table).rows
+    if "threshold" in options:
+        options["threshold"] = threshold_of(options["threshold"])
+    with located(table), as_options():
+        own = {name: options.pop(name) for name in columns}
+        truth, features = options.pop("truth"), options.pop("features")
+        _, estimator = estimator_of(options.pop("estimator"))
+        taken = {truth, *filter(None, own.values())}
+        with warnings.catch_warnings():
+            # A note says so too.
+            warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
+            found = verb(
+                estimator,
+                features_of(rows, features, taken, table),
+                column(rows, truth, table),
+                **{name: of and column(rows, of, table) for name, of in own.items()},
+                inputs=[read(table).origin],
+                **options,
+            )
+    write_learned(found, kind, path, report, shown=shown)
+    ended(found.notes)
+
+
+def ended(notes: Sequence[str]) -> None:
+    """Ends a command whose fits were interrupted with the code of that."""
+    if any(note.startswith("Interrupted:") for note in notes):
+        raise SystemExit(EXIT_INTERRUPTED)
+
+
+def write_learned(
+    found: Learned, kind: str, path: str | None, report: str | None, *, shown: bool
+) -> None:
+    """The result in one format, and as a page where asked."""
+    if report is not None:
+        write_out(found.to_html(), report)
+        if shown:
+            show_page(report)
+    write_result(found, kind, path)
+
+
+def features_of(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
+    """The columns of numbers, as a table of numbers."""
+    import numpy as np
+    import pyarrow.types as kinds
+
+    from calipers.data.arrays import as_numbers
+    from calipers.data.tables import column
+
+    def is_number(name: str) -> bool:
+        kind = rows.schema.field(name).type
+        return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
+
+    own = [name for name in rows.column_names if name not in taken]
+    names = own if named is None else [name.strip() for name in named.split(",")]
+    columns = {name: column(rows, name, table) for name in names}
+    odd = [name for name in columns if not is_number(name)]
+    if odd:
+        raise click.UsageError(
+            f"column {odd[0]!r} holds no numbers; name columns that do by --features"
+        )
+    if not columns:
+        raise click.UsageError("no column is left for features")
+    return np.column_stack([as_numbers(of, name) for name, of in columns.items()])
+
+
+def estimator_of(given: str) -> tuple[str, Any]:
+    """The name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
+    head, bracket, inside = given.partition("(")
+    name, equals, path = head.rpartition("=")
+    module, _, called = path.rpartition(".")
+    if not module or (bracket and not inside.rstrip().endswith(")")):
+        raise click.UsageError(
+            f"--estimator {given!r}: expected the path of a class, as in "
+            "sklearn.linear_model.Ridge(alpha=0.5)"
+        )
+    if module.split(".")[0] == "sklearn":
+        from calipers.learning.fitting import check_there
+
+        check_there()
+    try:
+        kind = getattr(import_module(module), called)
+        made = kind(**_parameters(inside.rstrip()[:-1], given))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise click.UsageError(f"--estimator {given!r}: {error}") from None
+    return (name if equals else called), made
+
+
+def _parameters(inside: str, given: str) -> dict[str, Any]:
+    """Values by name of ``alpha=0.5, solver=svd``: JSON where they are that, else text."""
+    made: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, inside.split(","))):
+        name, equals, value = map(str.strip, part.partition("="))
+        if not equals:
+            raise click.UsageError(f"--estimator {given!r}: {part!r} is no name=value")
+        words = {"none": None, "true": True, "false": False}
+        try:
+            made[name] = words[value.lower()] if value.lower() in words else json.loads(value)
+        except json.JSONDecodeError:
+            made[name] = value.strip("'\"")
+    return made

@@ -1,0 +1,418 @@
+"""What trec_eval prints: values per topic by the measures of Calipers, with what trec_eval has
+where they have none, over all topics, as standard scores, and the lines of all this."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calipers.cli.trec_eval.c_parsing import Stop, real
+from calipers.cli.trec_eval.ideal_rankings import LooselySorted
+from calipers.cli.trec_eval.inputs import Judged
+from calipers.cli.trec_eval.measure_table import TABLE, Row
+from calipers.cli.trec_eval.options import Options
+from calipers.data.errors import InputError
+from calipers.data.sources import STDIN
+from calipers.data.trec import read_zscores
+from calipers.measures.errors import UnknownMeasureError
+from calipers.once import cached_property
+from calipers.statistics import (
+    GEOMETRIC_FLOOR,
+    FloatArray,
+    GroupedRankings,
+    IntArray,
+    JudgedRankings,
+)
+from calipers.statistics.rankings import ends_of, segment_sum
+
+#: 0/0 with the sign that it has in C on most machines, where it prints as -nan.
+NO_NUMBER = np.copysign(np.nan, -1.0)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of each topic and of the summary: a value per topic, or a text."""
+
+    name: str
+    row: Row
+    values: FloatArray
+    texts: Sequence[bytes] | None = None
+    summary: float | bytes | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What there is to print; ``stop`` says why the program ended before the summary."""
+
+    topics: list[bytes]
+    lines: list[Line]
+    stop: Stop | None
+
+
+def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcome:
+    """The values of all measures that were asked for."""
+    lines = [
+        (name, printed, parameters)
+        for name in options.chosen
+        for printed, parameters in TABLE[name].read(name, options.measures.get(name))
+    ]
+    evaluated, stop = _evaluated(options, judged, lines)
+    if stop is not None and not (evaluated and options.per_topic):
+        return Outcome([], [], stop)
+    topics = [judged.topics[i] for i in evaluated]
+    picked = judged.rankings.take(np.array(evaluated, np.int64))
+    missing = picked.retrieved == 0
+    view = View.of(options, picked)
+    out = []
+    for name, printed, parameters in lines:
+        line = Line(printed, TABLE[name], view.values(name, parameters or {}))
+        if name == "relstring":
+            # Only judgments in the format qrels come so far.
+            assert isinstance(view.rankings, JudgedRankings)
+            texts = view.rankings.relevance_strings((parameters or {})["length"])
+            line = replace(line, texts=texts)
+        line = _blanked(line, missing)
+        if scores is not None:
+            line = replace(line, values=scores.of(printed, topics, line.values))
+        out.append(replace(line, summary=_summary(options, judged, name, line)))
+    return Outcome(topics, out, stop)
+
+
+def _evaluated(
+    options: Options, judged: Judged, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
+) -> tuple[list[int], Stop | None]:
+    """The positions of the topics that are evaluated, and what ended that."""
+    problem = _problem(options, lines)
+    looks = any(TABLE[name].judgments for name, _, _ in lines)
+    highest = _highest(judged.rankings)
+    only = None if options.topic is None else os.fsencode(options.topic)
+    found = (judged.rankings.retrieved > 0).tolist()
+    out: list[int] = []
+    for i, topic in enumerate(judged.topics):
+        if only not in (None, topic) or (options.conventions < 10 and not found[i]):
+            continue
+        reason = problem
+        if not found[i] and not options.complete:
+            reason = "not among the results; -c evaluates it all the same"
+        elif looks and reason is None:
+            reason = judged.unusable.get(i)
+            # The original cannot begin with a topic without judgments, and stumbles over any
+            # whose highest judgment is below -1.
+            if highest is not None and highest[i] < (-1 if out else 0):
+                reason = "all its judgments are negative"
+        if reason is not None:
+            return out, Stop(4, f"topic {topic.decode(errors='replace')}: {reason}")
+        out.append(i)
+    return out, None if out else Stop(7, "no topic has both results and judgments")
+
+
+def _problem(
+    options: Options, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
+) -> str | None:
+    """Why a measure cannot be computed for any topic."""
+    have = "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
+    for name, printed, parameters in lines:
+        if TABLE[name].judgments not in ("", have):
+            return f"{name} is not for judgments in the format {options.judgments_format}"
+        if parameters is None:
+            return f"{printed}: these parameters cannot be used"
+    return None
+
+
+def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
+    """The highest grade of each topic."""
+    if isinstance(rankings, GroupedRankings):
+        return None
+    highest: list[int] = rankings.highest_grade.tolist()
+    return highest
+
+
+def _blanked(line: Line, missing: Any) -> Line:
+    """What the original takes back of topics that the results leave out."""
+    if line.name == "relstring" and line.texts is not None:
+        texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
+        return replace(line, texts=texts)
+    if line.name in ("num_ret", "utility", "rbp_resid") or line.name.startswith("unj"):
+        return replace(line, values=np.where(missing, 0.0, line.values))
+    return line
+
+
+def _summary(options: Options, judged: Judged, name: str, line: Line) -> float | bytes | None:
+    """The value over all topics."""
+    count = len(judged.topics) if options.complete else len(line.values)
+    if name == "runid":
+        return judged.tag
+    if name == "relstring":
+        return None
+    if name == "num_q":
+        return count
+    if name == "num_rel" and options.complete and isinstance(judged.rankings, JudgedRankings):
+        # Of all topics, whatever the level.
+        return float(judged.rankings.relevant().sum())
+    # One after the other, as the original adds up; from 0, which no negative zero outlives.
+    total = float(np.cumsum(np.append(0.0, line.values))[-1])
+    if line.row.counts:
+        return total
+    if name.startswith("gm_"):
+        return float(np.exp((total + (count - len(line.values)) * np.log(GEOMETRIC_FLOOR)) / count))
+    return total / count
+
+
+@dataclass(frozen=True)
+class View:
+    """The rankings as the options want them. With judgments by assessors, each assessor's stand
+    there as if they were a topic, and ``groups`` cuts them into topics."""
+
+    options: Options
+    rankings: JudgedRankings | GroupedRankings
+    groups: IntArray | None = None
+
+    @classmethod
+    def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> View:
+        """The rankings of the topics that are evaluated; where nothing was retrieved, it was one
+        document without a judgment."""
+        rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
+        if options.judgments_format == "qrels_jg":
+            assert isinstance(rankings, GroupedRankings)
+            return cls(options, _prepared(options, rankings.by_group), rankings.groups)
+        if isinstance(rankings, GroupedRankings):
+            return cls(options, rankings.cut(options.depth))
+        return cls(options, _prepared(options, rankings))
+
+    def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
+        """The value of a measure, per topic."""
+        row = TABLE[name]
+        if not row.judgments or not row.measure:
+            topics = len(self.rankings) if self.groups is None else len(self.groups) - 1
+            return np.ones(topics)
+        value = self._of_rankings(name, row, parameters)
+        if self.groups is None:
+            return value
+        return segment_sum(value, self.groups) / np.diff(self.groups)
+
+    def _of_rankings(self, name: str, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+        if row.measure == "IPrec":
+            return self._interpolated(parameters["recall"])
+        if name == "set_F":
+            return self._f_measure(parameters["x"])
+        if row.measure == "11pt-avg":
+            return self._eleven_points(parameters["recalls"])
+        if parameters.get("multiple", 1) <= 0:
+            return np.zeros(len(self.rankings))
+        value = self._applied(row, parameters)
+        if name.startswith("gm_"):
+            return np.log(np.maximum(_or_zero(value), GEOMETRIC_FLOOR))
+        if name == "ndcg_rel":
+            # Gains of documents without a judgment may be more than there are to miss.
+            return np.maximum(_or_zero(value), 0.0)
+        if name == "G":
+            # Where the ranking gains more than the ideal list there is no logarithm.
+            some = _or_zero(self._applied(TABLE["ideal_dcg"], parameters)) > 0
+            return np.where(np.isnan(value) & some, NO_NUMBER, _or_zero(value))
+        if name in ("Rndcg", "yaap"):
+            # Without a gain the original divides by no levels at all; with a level below 0 there
+            # may be more relevant documents than R.
+            value = np.where(np.isnan(value), NO_NUMBER, value)
+            return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
+        return _or_zero(value)
+
+    def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+        definition = row.definition
+        taken = parameters.get("taken", {})
+        parameters = {key: value for key, value in parameters.items() if key != "taken"}
+        level = self._level
+        general = {
+            "rel": max(level, 0) if row.relevant == "judged" else level,
+            "rule": "nearest" if self.options.conventions >= 10 else "nine-tenths",
+            "collection": self.options.collection,
+        }
+        known = {key: value for key, value in general.items() if key in definition.parameters}
+        try:
+            measure = definition.bind({**known, **row.fixed, **parameters})
+        except UnknownMeasureError as error:
+            raise Stop(2, str(error)) from None
+        rankings = self._by_level[row.relevant]
+        for grade, other in taken.items():
+            assert isinstance(rankings, JudgedRankings)
+            rankings = replace(
+                rankings, grade=np.where(rankings.grade == grade, other, rankings.grade)
+            )
+        gains = tuple(parameters.get("gains", {}).items())
+        if any(not gain.is_integer() for _, gain in gains):
+            assert isinstance(rankings, JudgedRankings)
+            rankings = LooselySorted.of(rankings, gains)
+        return np.asarray(measure.apply(rankings))
+
+    @property
+    def _level(self) -> int:
+        """The lowest relevant grade; there is none below -2."""
+        return max(self.options.level, -3)
+
+    @cached_property
+    def _by_level(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
+        """The rankings with those documents in them that ``Row.relevant`` tells."""
+        level, rankings = self._level, self.rankings
+        if level >= 0 or isinstance(rankings, GroupedRankings):
+            return dict.fromkeys(("judged", "all", "last"), rankings)
+        everything = rankings.with_unjudged()
+        extra = everything.relevant_retrieved(level) - rankings.relevant_retrieved(0)
+        early = everything.hits_so_far(level) <= extra[everything.topic]
+        last = replace(everything, grade=np.where(early, level - 1, everything.grade))
+        return {"judged": rankings, "all": everything, "last": last}
+
+    @cached_property
+    def _relevant(self) -> FloatArray:
+        """R of each ranking."""
+        assert isinstance(self.rankings, JudgedRankings)
+        return self.rankings.relevant(max(self._level, 0))
+
+    def _wanted(self, recall: float) -> FloatArray:
+        """How many relevant documents make up a recall."""
+        share = recall * self._relevant
+        if self.options.conventions < 10:
+            return np.trunc(share + 0.9)
+        return np.trunc(share + np.copysign(0.5, share))
+
+    def _interpolated(self, recall: float) -> FloatArray:
+        value = _or_zero(
+            self._applied(TABLE["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
+        )
+        wanted = self._wanted(recall)
+        value = np.where(wanted > self._relevant, 0.0, value)
+        # Where nothing was retrieved, the precision at recall 0 is 0/0.
+        empty = np.where(wanted <= 0, NO_NUMBER, 0.0)
+        return np.where(self.rankings.retrieved == 0, empty, value)
+
+    def _f_measure(self, x: float) -> FloatArray:
+        """SetF in the original's order of operations, whose means round alike; x is β²."""
+        p, r = (_or_zero(self._applied(TABLE[name], {})) for name in ("set_P", "set_recall"))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = (x + 1.0) * p * r / (x * p + r)
+        return np.where(p > 0, np.where(np.isnan(value), NO_NUMBER, value), 0.0)
+
+    def _eleven_points(self, recalls: Sequence[float]) -> FloatArray:
+        """The mean of interpolated precisions, as far as they ascend.
+
+        The original goes from the last recall to the first and from the end of the ranking to its
+        top: a recall that it has passed by already counts as recall 0, with all before it.
+        """
+        passed = np.zeros(len(self.rankings), bool)
+        begun = np.zeros(len(self.rankings), bool)
+        assert isinstance(self.rankings, JudgedRankings)
+        at = self.rankings.relevant_retrieved(max(self._level, 0))
+        total = np.zeros(len(self.rankings))
+        whole = self._interpolated(0.0)
+        for recall in reversed(recalls):
+            wanted = self._wanted(recall)
+            begun |= wanted <= at
+            passed |= begun & ((wanted > at) | (wanted <= 0))
+            at = np.where(begun & ~passed, wanted, at)
+            total += np.where(begun, np.where(passed, whole, self._interpolated(recall)), 0.0)
+        return total / len(recalls)
+
+
+def _prepared(options: Options, rankings: JudgedRankings) -> JudgedRankings:
+    """The rankings as the options want them, without the documents whose judgments are negative
+    among those that could have been retrieved."""
+    kept = rankings.judged_grade >= 0
+    rankings = replace(
+        rankings,
+        judged_offsets=ends_of(segment_sum(kept, rankings.judged_offsets)),
+        judged_grade=rankings.judged_grade[kept],
+        judged_count=rankings.judged_count[kept],
+    )
+    cut = rankings if options.depth >= rankings.retrieved.max() else rankings.cut(options.depth)
+    return cut.condensed() if options.judged_only else cut
+
+
+def _or_zero(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values), 0.0, values)
+
+
+#: In place of a value for which there is no mean.
+MISSING = -1000000.0
+
+
+class ZScores:
+    """Means and standard deviations by topic and measure, from a file of ``topic measure mean
+    deviation``."""
+
+    def __init__(self, path: str) -> None:
+        self.moments: dict[tuple[bytes, bytes], tuple[float, float]] = {}
+        # "-" is the name of a file here.
+        path = f"./{path}" if path == STDIN else path
+        try:
+            rows = read_zscores(path)
+        except InputError as error:
+            raise Stop(255, str(error)) from None
+        for topic, measure, *numbers in rows:
+            mean, deviation = (real(number.decode("latin-1")) for number in numbers)
+            self.moments.setdefault((topic, measure), (mean, deviation))
+
+    def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
+        """How many deviations above the mean each topic's value is."""
+        key = name.encode("utf-8", "surrogateescape")
+        moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
+        mean, deviation = moments.reshape(-1, 2).T
+        exact = np.where(values == mean, 0.0, MISSING)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(deviation == 0, exact, (values - mean) / deviation)
+
+
+#: Stands for the topic in the lines of a topic: no argument can hold it.
+TOPIC = b"\0"
+
+#: Measures whose topics are not printed.
+SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
+
+
+def printed(options: Options, outcome: Outcome) -> Iterator[bytes]:
+    """What goes to stdout, piece by piece."""
+    standard = options.zscores is not None
+    if options.per_topic:
+        lines = [line for line in outcome.lines if line.name not in SUMMARY_ONLY]
+        if lines:
+            yield from _topics(lines, outcome.topics, standard=standard)
+    if options.summary and outcome.stop is None:
+        for line in outcome.lines:
+            if isinstance(line.summary, bytes):
+                yield _padded(line.name) % () + b"\tall\t" + line.summary + b"\n"
+            elif line.summary is not None:
+                form = _form(line, standard=standard)
+                yield _filled(form, line.summary).replace(TOPIC, b"all")
+
+
+def _topics(lines: list[Line], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
+    forms = [_form(line, standard=standard) for line in lines]
+    whole = b"".join(forms)
+    columns = [line.values.tolist() if line.texts is None else line.texts for line in lines]
+    for topic, row in zip(topics, zip(*columns, strict=True), strict=True):
+        if any(value != value for value in row):
+            text = b"".join(map(_filled, forms, row))
+        else:
+            text = whole % row
+        yield text.replace(TOPIC, topic)
+
+
+def _form(line: Line, *, standard: bool) -> bytes:
+    """A line with places for its topic and its value."""
+    if line.texts is not None:
+        return _padded(line.name) + b"\t\0\t'%s'\n"
+    if standard:
+        return b"Z" + _padded(line.name) + b"\t\0\t%6.4f\n"
+    return _padded(line.name) + (b"\t\0\t%d\n" if line.row.counts else b"\t\0\t%6.4f\n")
+
+
+def _padded(name: str) -> bytes:
+    return os.fsencode(name).ljust(22).replace(b"%", b"%%")
+
+
+def _filled(form: bytes, value: float | bytes) -> bytes:
+    """The form with its value; NaN keeps its sign, as in C."""
+    if isinstance(value, bytes) or value == value:
+        return form % value
+    return form.replace(b"%6.4f", b"  -nan" if np.signbit(value) else b"   nan") % ()

@@ -1,0 +1,256 @@
+"""The measures of trec_eval: in which order and under which names it prints them, how it reads
+their parameters, and which measure of Calipers gives their values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from calipers.cli.trec_eval.c_parsing import Stop, real, whole
+
+#: Makes, from a name and the text of its parameters (``None``: those that are usual), the names
+#: that are printed and the parameters behind each; ``None`` for such that cannot be evaluated.
+Reader = Callable[[str, "str | None"], "list[tuple[str, dict[str, Any] | None]]"]
+
+
+#: Beyond any grade.
+NO_GRADE = 1 << 40
+
+
+def plain(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+    """No parameters; such as are given do not matter."""
+    return [(name, {})]
+
+
+def ranks(*usual: int) -> Reader:
+    """Ranks, each printed."""
+
+    def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+        found = list(usual) if text is None else _distinct(name, text, whole)
+        if found[0] <= 0:
+            raise Stop(2, f"{name}: cutoff {found[0]}, expected 1 or more")
+        return [(f"{name}_{k}", {"cutoff": k}) for k in found]
+
+    return read
+
+
+def points(parameter: str, *usual: float) -> Reader:
+    """Real numbers, each printed."""
+
+    def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+        found = list(usual) if text is None else _distinct(name, text, real)
+        # The original has room for eight characters.
+        return [(f"{name}_" + f"{x:3.2f}"[:8], {parameter: x}) for x in found]
+
+    return read
+
+
+def numbers(usual: str, meaning: Callable[[list[float]], dict[str, Any] | None]) -> Reader:
+    """Real numbers that together make one measure; the name carries them as they were given."""
+
+    def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+        return [(_joined(name, text), meaning([real(x) for x in (text or usual).split(",")]))]
+
+    return read
+
+
+def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
+    """Gains of grades, ``1=3,2=9``, and the persistence, ``p=0.8``.
+
+    A grade that has a second gain has the first one in ideal lists; documents in the ranking have
+    that of all its gains which comes first in their order. The others are those of grades that no
+    document has, and ``taken`` says which one documents take.
+    """
+    from calipers.cli.trec_eval.ideal_rankings import merge_sorted
+
+    found: dict[str, Any] = {}
+    gains: dict[int, float] = {}
+    own: dict[int, list[int]] = {}
+    for pair in [] if text is None else text.split(","):
+        if pair.count("=") != 1:
+            raise Stop(2, f"{name}: {text!r}, expected pairs such as 1=3,2=9")
+        key, value = pair.split("=")
+        if re.fullmatch(r"[+-]?[0-9]+", key):
+            grade, given = whole(key), real(value)
+            again = grade if grade not in own else NO_GRADE + len(gains)
+            own.setdefault(grade, []).append(again)
+            gains[again] = given
+        elif key == "p":
+            found["p"] = real(value)
+    order = [grade for grade, _ in merge_sorted(tuple(gains.items()))]
+    taken = {grade: min(same, key=order.index) for grade, same in own.items() if len(same) > 1}
+    for grade in [grade for grade in taken if grade < 0]:  # of which ideal lists have none
+        gains[grade] = gains[taken.pop(grade)]
+    found |= {"gains": gains} if gains else {}
+    return [(_joined(name, text), {**found, "taken": taken} if taken else found)]
+
+
+def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:
+    found = sorted(number(part) for part in text.split(","))
+    if len(set(found)) < len(found):
+        raise Stop(2, f"{name}: {text!r} has the same cutoff twice")
+    return found
+
+
+def _joined(name: str, text: str | None) -> str:
+    return name if text is None else f"{name}_{text}"
+
+
+def _worths(values: list[float]) -> dict[str, Any] | None:
+    worth = dict(zip(("tp", "fp", "fn", "tn"), values, strict=False))
+    return worth if len(values) == 4 else None
+
+
+def _length(values: list[float]) -> dict[str, Any]:
+    return {"length": int(values[0]) if math.isfinite(values[0]) else 0}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measure of trec_eval.
+
+    ``measure`` is the name that it has in Calipers, in ``family``, with the parameters ``fixed``;
+    ``judgments`` is the format of judgments that it is for. ``counts`` tells numbers of things,
+    which are added up over topics. ``relevant`` tells which documents a level below 0 makes
+    relevant: those that are judged; or, by comparing with the level alone, also others (``"all"``),
+    of which the first in the ranking do not count where hits are counted from its end (``"last"``).
+    ``since`` is the first version with the measure, ``about`` describes one that is no number.
+    """
+
+    measure: str = ""
+    read: Reader = plain
+    fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    family: str = "retrieval"
+    judgments: str = "qrels"
+    counts: bool = False
+    relevant: str = "judged"
+    since: int = 9
+    about: str = ""
+
+    @property
+    def description(self) -> str:
+        """What the measure is."""
+        return self.about or self.definition.description
+
+    @property
+    def definition(self) -> Any:
+        """The definition in Calipers' catalogue."""
+        from calipers.measures.registry import definitions
+
+        return next(d for d in definitions(self.family) if d.name == self.measure)
+
+
+DEPTHS = ranks(5, 10, 15, 20, 30, 100, 200, 500, 1000)
+TENTHS = tuple(tenth / 10 for tenth in range(11))
+FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
+
+
+def ranked(measure: str, read: Reader = plain, relevant: str = "all") -> Row:
+    """A measure of rankings with relevant and other documents."""
+    return Row(measure, read, relevant=relevant)
+
+
+def preferred(measure: str, *, counts: bool = False) -> Row:
+    """A measure of preferences."""
+    return Row(measure, family="preferences", judgments="prefs", counts=counts)
+
+
+def assessed(measure: str, read: Reader = plain, relevant: str = "all") -> Row:
+    """A measure by each assessor's judgments."""
+    return Row(measure, read, relevant=relevant, judgments="qrels_jg")
+
+
+#: In the order in which they are printed.
+TABLE: dict[str, Row] = {
+    "runid": Row(about="The tag in the last line of the results.", judgments=""),
+    "num_q": Row("NumQ", counts=True, judgments=""),
+    "num_ret": Row("NumRet", counts=True),
+    "num_rel": Row("NumRel", counts=True),
+    "num_rel_ret": Row("NumRelRet", counts=True),
+    "map": ranked("AP"),
+    "gm_map": ranked("gm-AP"),
+    "Rprec": ranked("Rprec"),
+    "bpref": Row("Bpref"),
+    "recip_rank": ranked("RR"),
+    "iprec_at_recall": ranked("IPrec", points("recall", *TENTHS), "last"),
+    "P": ranked("P", DEPTHS),
+    "relstring": Row(
+        read=numbers("10", _length),
+        about="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
+        "- for a document that is not judged, . for one that is pooled but not judged.",
+    ),
+    "recall": ranked("R", DEPTHS),
+    "infAP": Row("infAP"),
+    "gm_bpref": Row("gm-Bpref"),
+    "Rprec_mult": ranked("Rprec", points("multiple", *FIFTHS), "last"),
+    "utility": Row("utility", numbers("1,-1,0,0", _worths)),
+    "11pt_avg": ranked(
+        "11pt-avg",
+        numbers(",".join(map(str, TENTHS)), lambda values: {"recalls": tuple(values)}),
+        "last",
+    ),
+    "binG": ranked("binG"),
+    "G": Row("G", pairs),
+    "dcg": Row("DCG", pairs),
+    "ideal_dcg": Row("IDCG", pairs),
+    "ndcg": Row("nDCG", pairs),
+    "ndcg_rel": Row("nDCG-rel", pairs),
+    "Rndcg": Row("RnDCG", pairs),
+    "ndcg_cut": Row("nDCG", DEPTHS),
+    "map_cut": ranked("AP", DEPTHS),
+    "relative_P": ranked("RelP", DEPTHS),
+    "success": ranked("Success", ranks(1, 5, 10)),
+    "set_P": Row("SetP"),
+    "set_relative_P": Row("SetRelP"),
+    "set_recall": Row("SetR"),
+    "set_map": Row("SetAP"),
+    "set_F": Row("SetF", numbers("1", lambda values: {"x": values[0]})),
+    "num_nonrel_judged_ret": Row("NumNonrelJudgedRet", counts=True),
+    "prefs_num_prefs_poss": preferred("NumPrefsPoss", counts=True),
+    "prefs_num_prefs_ful": preferred("NumPrefsFul", counts=True),
+    "prefs_num_prefs_ful_ret": preferred("NumPrefsFulRet", counts=True),
+    "prefs_simp": preferred("prefs-simp"),
+    "prefs_pair": preferred("prefs-pair"),
+    "prefs_avgjg": preferred("prefs-avgjg"),
+    "prefs_avgjg_Rnonrel": preferred("prefs-avgjg-Rnonrel"),
+    "prefs_simp_ret": preferred("prefs-simp-ret"),
+    "prefs_pair_ret": preferred("prefs-pair-ret"),
+    "prefs_avgjg_ret": preferred("prefs-avgjg-ret"),
+    "prefs_avgjg_Rnonrel_ret": preferred("prefs-avgjg-Rnonrel-ret"),
+    "prefs_simp_imp": preferred("prefs-simp-imp"),
+    "prefs_pair_imp": preferred("prefs-pair-imp"),
+    "prefs_avgjg_imp": preferred("prefs-avgjg-imp"),
+    "map_avgjg": assessed("AP"),
+    "P_avgjg": assessed("P", DEPTHS),
+    "Rprec_mult_avgjg": assessed("Rprec", points("multiple", *FIFTHS), "last"),
+    "yaap": ranked("YAAP"),
+    "rbp": Row("RBP", pairs, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
+    "rbp_resid": Row("RBP-residual", pairs, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10),
+    "unj": Row("Unjudged", ranks(5, 10, 20), since=10),
+}
+
+_COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
+_OFFICIAL = (
+    *_COUNTED,
+    *("map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
+)
+_SET = ("utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F")
+_ALL = tuple(
+    name
+    for name, row in TABLE.items()
+    if row.judgments in ("", "qrels") and name not in ("dcg", "ideal_dcg", "yaap")
+)
+_PREFERENCES = tuple(name for name in TABLE if name.startswith("prefs_"))
+
+NICKNAMES = {
+    "official": _OFFICIAL,
+    "set": (*_COUNTED, *_SET),
+    "all_trec": _ALL,
+    "all_prefs": ("runid", "num_q", *_PREFERENCES),
+    "prefs": ("runid", "num_q", *_PREFERENCES[:6]),
+    "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
+}

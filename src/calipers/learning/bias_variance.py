@@ -1,0 +1,308 @@
+"""Bias and variance of a way of learning, over the capacity of its model."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calipers.data.classes import coded
+from calipers.data.errors import InputError
+from calipers.evaluate.arguments import verb
+from calipers.evaluation.options import make_settings
+from calipers.inference import decomposed
+from calipers.inference.decomposed import Term
+from calipers.inference.limits import FEWEST_SETS
+from calipers.learning.fitting import Fits, Job, Material, Places, check_there, fit_all
+from calipers.learning.predictions import are_classifiers, named
+from calipers.learning.train_test_scores import (
+    begun,
+    check_level,
+    check_parameter,
+    checked_target,
+    labelled,
+)
+from calipers.results import Decomposition, Estimate
+from calipers.results.learning import BOOTSTRAP, DISJOINT, GENERATED, DecomposedRow
+
+#: How many training sets there are where that is not said.
+USUAL = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
+#: Of a pool of rows every third is tested on.
+TESTED = 1 / 3
+
+
+@verb
+def bias_variance(
+    estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    generate: Callable[[np.random.Generator], tuple[Any, Any]] | None = None,
+    test: Any = None,
+    bootstrap: bool = False,
+    training_sets: int | None = None,
+    parameter: str | None = None,
+    values: Sequence[Any] | None = None,
+    noise: float | None = None,
+    exact: bool = False,
+    sampled: bool = True,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+    inputs: Sequence[Any] = (),
+) -> Decomposition:
+    """Where errors come from: noise, bias (what the models of all training sets have wrong alike),
+    and variance (what each has wrong by its own training set).
+
+    Of a regressor, squared loss: error = noise + bias² + variance, where bias² is measured from the
+    mean prediction of a row, and estimated without bias (variance/B is taken off). Of a classifier,
+    0–1 loss (Domingos): error = bias + unbiased variance − biased variance, where bias is the share
+    of rows whose most frequent prediction is wrong, and variance how often predictions differ from
+    that: it makes errors where that is right, and undoes some where it is wrong.
+
+    Training sets have to come from somewhere. ``generate`` draws each anew. Rows (X, y) are cut
+    into disjoint ones: honest, but of fewer rows than there are. ``bootstrap=True`` draws them from
+    the rows with replacement and is marked, since it answers another question: what one training
+    set has by chance counts as bias, and its variance is that of repeated rows. (Of a polynomial of
+    degree 4 through 30 points it gave a bias² 18 times that of fresh training sets.)
+
+    Parameters
+    ----------
+    estimator
+        A regressor or a classifier of scikit-learn, or a pipeline.
+    X, y
+        Rows, where there is no ``generate``.
+    generate
+        A function that takes a NumPy generator and returns a training set (X, y) of the same size
+        each time.
+    test
+        (X, y) of the rows tested on; of rows without it, a third that are drawn.
+    bootstrap
+        Whether training sets are drawn from the rows with replacement.
+    training_sets
+        How many: 200 that are generated or bootstrapped, 10 disjoint ones unless given.
+    parameter, values
+        As for :func:`calipers.validation_curve`; without them the estimator as it is. All values
+        are trained on the same training sets.
+    noise
+        The variance of y about its expected value. Unless given, bias² and noise stand together.
+    exact
+        Whether the y of ``test`` is its expected value, without noise, as a function gives it.
+    sampled
+        Whether the rows tested are a sample of more; False for a grid, say. Intervals are wider
+        for it.
+    level, resamples, seed, n_jobs, inputs
+        Level of the intervals (of squared loss Student's by the jackknife over training sets, of
+        0–1 loss by the bootstrap over them), replicates of these, seed of everything drawn; see
+        :func:`calipers.cross_validate`.
+
+    Returns
+    -------
+    Decomposition
+        A row a value, with the parts by name. ``print`` shows it, and so does a notebook;
+        ``chart()`` draws it, ``to_html()`` makes a page. Where Ctrl-C interrupts the fits, of the
+        training sets that were finished.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, and for fits that fail.
+
+    Notes
+    -----
+    Coverage: ``docs/coverage.md``. Sources: Geman, Bienenstock and Doursat 1992, Neural Computation
+    4; Kohavi and Wolpert 1996, ICML; Domingos 2000, ICML.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> def draw(random):  # y = x²
+    ...     x = random.random((20, 1))
+    ...     return x, x[:, 0] ** 2 + random.normal(0, 0.1, 20)
+    >>> grid = np.linspace(0, 1, 101)
+    >>> found = cal.bias_variance(
+    ...     LinearRegression(), generate=draw, test=(grid[:, None], grid**2),
+    ...     exact=True, noise=0.01, sampled=False,
+    ... )
+    >>> [(name, round(part.value, 4)) for name, part in found.rows_by_value[0].parts.items()]
+    [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
+    """
+    check_there()
+    check_level(level)
+    settings = make_settings("auto", level, resamples, seed)
+    classes = are_classifiers(named(estimator))
+    if classes and (noise is not None or exact):
+        raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
+    if noise is not None and not 0 <= noise < math.inf:
+        raise InputError(f"noise is {noise}, expected a variance: 0 or more")
+    names, varied = _varied(estimator, parameter, values)
+    drawn = _drawn(X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes)
+    jobs = [
+        Job(
+            estimator, train, (drawn.tested,), (place,), given,
+            f"{f'{parameter} {name}, ' * (parameter is not None)}training set {place + 1}",
+        )
+        for place, train in enumerate(drawn.trained)
+        for name, given in zip(names, varied, strict=True)
+    ]  # fmt: skip
+    fits: Fits[Any] = fit_all(jobs, drawn.material, seed=seed, n_jobs=n_jobs, what="fitting model")
+    sets, notes = fits.done // len(names), list(drawn.notes)
+    if fits.interrupted:
+        if sets < 2:
+            raise KeyboardInterrupt
+        of = f"{sets} of {len(drawn.trained)} training sets"
+        notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
+        warnings.warn(f"bias_variance was interrupted after {of}", stacklevel=3)
+    said = np.array([fit.said[0] for fit in fits.all[: sets * len(names)] if fit is not None])
+    of_value = said.reshape(sets, len(names), -1).swapaxes(0, 1)
+    truth = np.asarray(drawn.material.target[drawn.tested])
+    rows = []
+    for name, table in zip(names, of_value, strict=True):
+        if classes:
+            known = coded(np.concatenate([truth, table.ravel()]), "prediction")
+            codes = np.asarray(known.codes, np.intp)
+            parts = decomposed.zero_one(
+                codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(known.names),
+                sampled=sampled, level=level, resamples=settings.resamples, seed=seed,
+            )  # fmt: skip
+        else:
+            parts = decomposed.squared(
+                table.astype(np.float64), truth.astype(np.float64), noise=noise, exact=exact,
+                sampled=sampled, level=level,
+            )  # fmt: skip
+        made = {part: _estimate(part, term, name, level, sets) for part, term in parts.items()}
+        rows.append(DecomposedRow(name, made))
+    return Decomposition(
+        "0-1" if classes else "squared", parameter or "", tuple(rows), level, drawn.source, sets,
+        len(drawn.trained[0]), len(drawn.tested), tuple(notes),
+        {
+            **begun(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
+            "sampled": sampled, "resamples": resamples,
+        },
+    )  # fmt: skip
+
+
+def _varied(
+    estimator: Any, parameter: str | None, values: Sequence[Any] | None
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """What values are called, and the parameters of each."""
+    if (parameter is None) != (values is None):
+        raise InputError("parameter= and values= go together")
+    if parameter is None or values is None:
+        return [""], [{}]
+    check_parameter(estimator, parameter)
+    return labelled(values, parameter), [{parameter: value} for value in values]
+
+
+def _estimate(part: str, term: Term, name: str, level: float, sets: int) -> Estimate:
+    made = term.interval
+    return Estimate(
+        part, term.value, made.low, made.high, level, made.method, n=sets, of=sets,
+        unit="training sets", no_interval=made.reason, standard_error=made.se, system=name,
+    )  # fmt: skip
+
+
+# --- Training sets --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """All rows, where among them those of each training set stand, and those tested on."""
+
+    material: Material
+    trained: Sequence[Places]
+    tested: Places
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+def _drawn(
+    X: Any,
+    y: Any,
+    generate: Callable[[np.random.Generator], tuple[Any, Any]] | None,
+    test: Any,
+    bootstrap: bool,
+    training_sets: int | None,
+    seed: int,
+    *,
+    numbers: bool,
+) -> _Drawn:
+    """The training sets, wherever they come from."""
+    source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
+    number = USUAL[source] if training_sets is None else training_sets
+    if number < FEWEST_SETS:
+        raise InputError(f"training_sets is {number}, expected {FEWEST_SETS} or more")
+    random = np.random.default_rng(seed)
+    if generate is not None:
+        if X is not None or y is not None or bootstrap:
+            raise InputError("generate= draws the rows itself: leave out X, y and bootstrap=")
+        if test is None:
+            raise InputError("generate= needs test=, the (X, y) of the rows to be tested on")
+        made = [_pair(generate(random), "generate()") for _ in range(number)]
+        made.append(_pair(test, "test"))
+        material, places = _stacked(made, numbers=numbers)
+        short = sorted({len(rows) for rows in places[:-1]})
+        if len(short) > 1:
+            raise InputError(
+                f"generate() returned training sets of {short[0]} to {short[-1]} rows, expected "
+                "one size"
+            )
+        return _Drawn(material, places[:-1], places[-1], source)
+    if X is None or y is None:
+        raise InputError("give rows (X, y), or generate=, a function that draws training sets")
+    own = Material(X, checked_target(X, y, classes=not numbers))
+    pool = random.permutation(len(own.target))
+    if test is None:
+        cut = max(1, round(TESTED * len(pool)))
+        tested, pool, material = np.sort(pool[:cut]), pool[cut:], own
+    else:
+        material, places = _stacked([(X, y), _pair(test, "test")], numbers=numbers)
+        tested = places[1]
+    if bootstrap:
+        return _Drawn(material, list(random.choice(pool, (number, len(pool)))), tested, source)
+    size = len(pool) // number
+    if size < 2:
+        raise InputError(
+            f"{number} disjoint training sets of {len(pool)} rows have {size} each, expected 2 or "
+            "more; take fewer"
+        )
+    return _Drawn(material, list(pool[: number * size].reshape(number, size)), tested, source)
+
+
+def _pair(given: Any, what: str) -> tuple[Any, Any]:
+    """Features and truth."""
+    try:
+        features, target = given
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected a pair (X, y)") from None
+    return features, target
+
+
+def _stacked(pairs: Sequence[tuple[Any, Any]], *, numbers: bool) -> tuple[Material, list[Places]]:
+    """Several pairs one below the other, and where the rows of each stand."""
+    targets = [
+        checked_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
+    ]
+    frames = [pair[0] for pair in pairs]
+    if all(hasattr(frame, "iloc") for frame in frames):
+        import pandas as pd
+
+        features: Any = pd.concat(frames, ignore_index=True)
+    else:
+        try:
+            features = np.concatenate([np.asarray(frame) for frame in frames])
+        except ValueError as error:
+            raise InputError(
+                f"training sets and test: features do not fit together: {error}"
+            ) from None
+    target = np.concatenate(targets)
+    ends = np.cumsum([len(own) for own in targets])
+    places = np.split(np.arange(ends[-1]), ends[:-1])
+    return Material(features, target), places

@@ -1,0 +1,382 @@
+"""Errors in training and in validation over the capacity of a model, and over how many rows it is
+trained on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.evaluate.arguments import verb
+from calipers.inference.capacity import one_standard_error
+from calipers.inference.extrapolated import FARTHEST, Extrapolation, extrapolated
+from calipers.learning.fitting import Job, Places
+from calipers.learning.train_test_scores import Task, check_parameter, labelled
+from calipers.measures import Measure
+from calipers.results import Difference, LearningCurve, ValidationCurve
+from calipers.results.learning import OVERFITS, UNDERFITS, WORSE, CapacityRow, MoreData, SizeRow
+from calipers.statistics import FloatArray
+
+#: So many sizes of training sets, from this share of the rows on, where none are named.
+SIZES, SMALLEST = 6, 1 / 8
+
+
+@verb
+def validation_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    parameter: str,
+    values: Sequence[Any],
+    measure: str | Measure | None = None,
+    folds: Any = None,
+    repeats: int | None = None,
+    part: Any = None,
+    stratify: bool | None = None,
+    group: Any = None,
+    time: Any = None,
+    weight: Any = None,
+    positive: Any = None,
+    threshold: float | str | None = None,
+    inner: int | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+    inputs: Sequence[Any] = (),
+) -> ValidationCurve:
+    """Training and validation errors over a parameter that sets the capacity of a model: where it
+    underfits, where it overfits, and the simplest value that is good enough.
+
+    All values are measured on the same splits. The interval of an error in validation is the
+    corrected resampled t over splits (see :func:`calipers.cross_validate`); of an error in training
+    the same with the sizes in each other's place, ē ± t·s·√(1/J + n_train/n_test), since training
+    sets share nearly all of the rows that they are measured on. A value is marked only where the
+    interval of its paired difference from the best value excludes 0; these intervals hold for all
+    values at once (Bonferroni). ``chosen`` is Breiman's choice: the simplest value whose error is
+    within one (corrected) standard error of the lowest.
+
+    Where rows are divided once, into training, validation and (perhaps) test rows, each value is
+    fitted once and has the interval that any evaluation of these rows has; differences are of the
+    same rows. What is ``chosen`` is then also measured on the test rows, as ``test``. How much
+    models of other training rows would differ one division cannot tell: intervals and marks are of
+    the models as they were fitted. Of training errors intervals are too short where a model follows
+    its rows closely.
+
+    Parameters
+    ----------
+    estimator, X, y
+        An estimator of scikit-learn, or a pipeline, its features and the truth.
+    parameter, values
+        The name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
+        ``"polynomial__degree"``, and its values: the simplest model first.
+    measure
+        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
+        value is better than another; the error rate or the MSE if none is named.
+    folds, repeats, stratify, group, time, weight
+        See :func:`calipers.cross_validate`. Ten folds, once, unless given. Few folds leave
+        differences uncertain; more repeats make them less so.
+    part
+        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Values are
+        compared on the validation rows, which there have to be.
+    threshold, inner
+        A threshold for labels, or a rule by which each model's is chosen on folds within the rows
+        that it is trained on: see :func:`calipers.cross_validate`. ``thresholds`` tell what that
+        gains at the ``chosen`` value.
+    positive, level, seed, n_jobs, inputs
+        See :func:`calipers.cross_validate`.
+
+    Returns
+    -------
+    ValidationCurve
+        A row a value; ``curve["4"]`` is that of the value 4. ``print`` shows it, and so does a
+        notebook; ``chart()`` draws it, ``to_html()`` makes a page. Where Ctrl-C interrupts the
+        fits, of the splits that were finished.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, and for fits that fail.
+
+    Notes
+    -----
+    Coverage of the intervals, and how often a value is marked that is as good as the best:
+    ``docs/coverage.md``. Sources: Nadeau and Bengio 2003, Machine Learning 52; Breiman, Friedman,
+    Olshen and Stone 1984.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import PolynomialFeatures
+    >>> random = np.random.default_rng(0)
+    >>> x = random.random(60)
+    >>> y = np.cos(1.5 * np.pi * x) + random.normal(0, 0.1, 60)
+    >>> curve = cal.validation_curve(
+    ...     make_pipeline(PolynomialFeatures(), LinearRegression()), x[:, None], y,
+    ...     parameter="polynomialfeatures__degree", values=[1, 2, 3, 4, 5],
+    ... )
+    >>> [(row.value, row.region) for row in curve], curve.chosen
+    ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
+    """
+    task = Task.of(
+        estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
+        stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
+        part=part, threshold=threshold, inner=inner,
+    )  # fmt: skip
+    check_parameter(estimator, parameter)
+    names = labelled(values, parameter)
+    split = task.design.split
+    tested = () if split is None or not len(split.test) else (split.test,)
+    jobs = [
+        Job(
+            estimator, one.train, (one.train, one.test, *tested), (one.repetition, one.fold),
+            {parameter: value}, f"{parameter} {name}, {task.split_name(fold)}",
+        )
+        for one, fold in zip(task.design.parts, task.design.names, strict=True)
+        for name, value in zip(names, values, strict=True)
+    ]  # fmt: skip
+    made = task.measured(jobs, len(names), n_jobs, "validation_curve")
+    task, (training, validation) = made.task, made.values[:2]
+    rows = [
+        CapacityRow(
+            name, made.training(i, name), made.validation(i, name),
+            training_values=training[:, i], validation_values=validation[:, i],
+        )
+        for i, name in enumerate(names)
+    ]  # fmt: skip
+    errors = -task.scorer.sign * validation.mean(axis=0)
+    spreads = np.array([row.validation.standard_error for row in rows])
+    best, chosen = int(np.argmin(errors)), one_standard_error(errors, spreads)
+    apart = made.differences(names, best)
+    of_training = -task.scorer.sign * training.mean(axis=0)
+    marked = [
+        replace(
+            row, difference=apart.get(row.value),
+            region=_region(apart.get(row.value), i < best, of_training[i] > of_training[best]),
+        )
+        for i, row in enumerate(rows)
+    ]  # fmt: skip
+    called = f"{parameter.rpartition('__')[2]} {names[chosen]}"
+    tuned = made.tuned(chosen, called, which=2 if tested else 1)
+    return ValidationCurve(
+        parameter, task.measure, tuple(marked), names[best], names[chosen], level,
+        task.higher_is_better, task.design.called,
+        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
+        task.told(inputs, parameter=parameter, values=names),
+        made.on_part(2, chosen, names[chosen]) if tested else None, tuned,
+    )  # fmt: skip
+
+
+def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> str:
+    """What is said of a value, by its difference from the best."""
+    if difference is None or math.isnan(difference.low):
+        return ""
+    if difference.low <= 0 <= difference.high:
+        return ""
+    if simpler:
+        return UNDERFITS if less_fitted else WORSE
+    return WORSE if less_fitted else OVERFITS
+
+
+@verb
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sizes: Sequence[float] | None = None,
+    more: int | None = None,
+    measure: str | Measure | None = None,
+    folds: Any = None,
+    repeats: int | None = None,
+    part: Any = None,
+    stratify: bool | None = None,
+    group: Any = None,
+    time: Any = None,
+    weight: Any = None,
+    positive: Any = None,
+    threshold: float | str | None = None,
+    inner: int | None = None,
+    level: float = 0.95,
+    resamples: int = 300,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+    inputs: Sequence[Any] = (),
+) -> LearningCurve:
+    """Training and validation errors over the number of rows to train on, and what more rows would
+    bring.
+
+    In each split models are trained on the first n rows of its training part, in an order drawn
+    once: the sets are nested, and all are tested on the same rows. Intervals are corrected
+    resampled t over splits, as in :func:`calipers.validation_curve`.
+
+    What more rows would bring is told up to twice as many as there are. The forms a + b·n^−c,
+    a + b·e^−cn and b·n^−c, a and b ≥ 0, are fitted to draws of the splits, to all sizes and to all
+    but the smallest. Those count that foretell the largest size from the smaller ones; the band is
+    wide enough for all of them. Where none does, where there are fewer than 5 sizes or 5 splits, or
+    where nothing says what the best possible value is, it cannot be told. A curve that does
+    something new beyond its end no band can foresee.
+
+    Parameters
+    ----------
+    estimator, X, y, measure, positive
+        See :func:`calipers.validation_curve`.
+    sizes
+        Numbers of rows, or shares of the training part, ascending; six of even ratio from an eighth
+        on unless given.
+    more
+        The number of rows asked about, at most twice the largest of the sizes, which it is unless
+        given.
+    folds, repeats, stratify, group, time, weight
+        See :func:`calipers.cross_validate`. Five folds, five times, unless given. Of classes every
+        subset has about the shares that the training part has; forward in time it is the latest
+        rows.
+    part
+        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Subsets are
+        of the training rows; errors are measured on the validation rows, or where there are none on
+        the test rows, with intervals of these. What more rows would bring takes several splits.
+    threshold, inner
+        See :func:`calipers.validation_curve`; ``thresholds`` tell what that gains at the largest
+        size.
+    level, resamples, seed, n_jobs, inputs
+        Level of the intervals and of the band, draws behind that, the seed of splits, subsets and
+        fits; see :func:`calipers.cross_validate`.
+
+    Returns
+    -------
+    LearningCurve
+        A row a size, and ``more``.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, and for fits that fail.
+
+    Notes
+    -----
+    Coverage: ``docs/coverage.md``.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> random = np.random.default_rng(0)
+    >>> x = random.normal(size=(120, 10))
+    >>> y = x.sum(axis=1) + random.normal(size=120)
+    >>> curve = cal.learning_curve(LinearRegression(), x, y, sizes=[20, 30, 45, 65, 96])
+    >>> [row.n for row in curve], curve.more.n, curve.more.reason
+    ([20, 30, 45, 65, 96], 192, None)
+    >>> curve.more.low < 1 + 10 / (192 - 11) < curve.more.high  # what is true
+    True
+    """
+    task = Task.of(
+        estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
+        stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
+        part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
+    )  # fmt: skip
+    number = _numbers(sizes, min(len(one.train) for one in task.design.parts))
+    farthest = math.floor(FARTHEST * number[-1])
+    asked = farthest if more is None else more
+    if not number[-1] < asked <= farthest:
+        raise InputError(
+            f"more is {asked:,}, expected more than the largest of the sizes, {number[-1]:,}, and "
+            f"at most {farthest:,}, twice as many: farther on nothing can be told"
+        )
+    jobs = []
+    for one, fold in zip(task.design.parts, task.design.names, strict=True):
+        key = (one.repetition, one.fold)
+        order = _ordered(task, one.train, np.random.default_rng((seed, *key)))
+        jobs += [
+            Job(
+                estimator, order[:n], (order[:n], one.test), key,
+                name=f"{n} rows, {task.split_name(fold)}",
+            )
+            for n in number
+        ]  # fmt: skip
+    made = task.measured(jobs, len(number), n_jobs, "learning_curve")
+    task, (training, validation) = made.task, made.values
+    rows = tuple(
+        SizeRow(
+            n, made.training(i, str(n)), made.validation(i, str(n)), training[:, i],
+            validation[:, i],
+        )
+        for i, n in enumerate(number)
+    )  # fmt: skip
+    last = len(number) - 1
+    tuned = made.tuned(last, f"{number[last]:,} rows")
+    return LearningCurve(
+        task.measure, rows, _more(task, number, validation, asked, resamples), level,
+        task.higher_is_better, task.design.called,
+        (*made.notes, *task.design.notes, *(of.sentence for of in tuned)),
+        task.told(inputs, resamples=resamples), tuned,
+    )  # fmt: skip
+
+
+def _numbers(sizes: Sequence[Any] | None, most: int) -> list[int]:
+    """The sizes as numbers of rows."""
+    if sizes is None:
+        found = np.geomspace(max(SMALLEST * most, 2), most, SIZES).round().astype(int).tolist()
+        return sorted(set(found))
+    made = []
+    for size in sizes:
+        share = isinstance(size, float) and 0 < size <= 1
+        n = round(size * most) if share else size
+        if not 1 <= n <= most or n != int(n):
+            raise InputError(
+                f"sizes: {size!r} is neither a share between 0 and 1 nor a number of rows up to "
+                f"{most:,}, which the smallest training part has"
+            )
+        made.append(int(n))
+    if len(made) < 2 or any(b <= a for a, b in pairwise(made)):
+        raise InputError("sizes: expected two or more, ascending")
+    return made
+
+
+def _ordered(task: Task, train: Places, random: np.random.Generator) -> Places:
+    """The rows of a training part in the order in which they are taken."""
+    if task.known.time is not None:
+        return train[::-1]
+    order = random.permutation(train)
+    if task.known.group is not None:  # whole groups, one after another
+        codes = np.unique(task.known.group[order], return_inverse=True)[1]
+        turn = random.permutation(int(codes.max()) + 1)
+        return order[np.argsort(turn[codes], kind="stable")]
+    if not task.known.classes:
+        return order
+    codes = np.unique(task.material.target[order], return_inverse=True)[1]
+    place = np.empty(len(order))
+    for code in np.unique(codes):
+        own = np.flatnonzero(codes == code)
+        place[own] = (np.arange(len(own)) + random.random()) / len(own)
+    return order[np.argsort(place, kind="stable")]
+
+
+def _more(
+    task: Task, number: Sequence[int], validation: FloatArray, asked: int, resamples: int
+) -> MoreData:
+    """What so many rows would bring; errors are taken from the best value that there is."""
+    perfect = task.scorer.measure.definition.perfect
+    if perfect is None:
+        return MoreData(asked, reason=f"nothing says what the best {task.measure} is")
+    sign = -task.scorer.sign
+    train, test = task.sizes
+    found: Extrapolation = extrapolated(
+        np.array(number, np.float64), sign * (validation - perfect), float(asked),
+        overlap=test / train, level=task.level, resamples=resamples, seed=task.seed,
+    )  # fmt: skip
+    if found.reason is not None:
+        return MoreData(asked, reason=found.reason)
+    ends = [perfect + sign * error for error in (found.low, found.high)]
+    return MoreData(
+        asked, perfect + sign * found.value, min(ends), max(ends),
+        found.saved, found.saved_low, found.saved_high, found.forms,
+    )  # fmt: skip

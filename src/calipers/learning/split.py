@@ -1,0 +1,313 @@
+"""Rows divided once: to train on, to choose on (validation) and to test on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import as_array, same_length, taken
+from calipers.data.classes import coded
+from calipers.data.columns import gather
+from calipers.data.errors import InputError, shown
+from calipers.evaluate.arguments import verb
+from calipers.learning.feature_columns import moments
+from calipers.learning.fitting import Places, check_there
+from calipers.learning.splitters import class_counts, dealt, strata
+
+#: The parts, in the order in which they are used.
+PARTS = ("train", "validation", "test")
+#: A target of numbers with more distinct values than this is spread by its quantiles.
+_CLASSES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Places of the rows trained on, of those on which something is chosen (``validation``, perhaps
+    none) and of those tested on; and how they were ``made``."""
+
+    train: Places
+    validation: Places
+    test: Places
+    made: str
+
+    def of(self, values: Any) -> tuple[Any, ...]:
+        """A column or a table, as its rows trained on, validated on (where there are any) and
+        tested on."""
+        parts = (self.train, self.validation, self.test)
+        return tuple(taken(values, rows) for rows in parts if len(rows) or rows is not parts[1])
+
+    @property
+    def parts(self) -> Mapping[str, Places]:
+        """The parts that have rows, by name."""
+        named = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: rows for name, rows in named.items() if len(rows)}
+
+    def __str__(self) -> str:
+        rows = sum(map(len, self.parts.values()))
+        each = ", ".join(
+            f"{name} {len(of):,} ({len(of) / rows:.0%})" for name, of in self.parts.items()
+        )
+        return f"{rows:,} rows, {self.made}: {each}"
+
+    __repr__ = __str__
+
+
+@verb
+def split(
+    rows: Any,
+    *,
+    test: float = 0.25,
+    validation: float = 0.0,
+    stratify: Any = None,
+    group: Any = None,
+    time: Any = None,
+    seed: int = 0,
+) -> Split:
+    """Divide rows into those to train on, to choose on and to test on.
+
+    Rows are drawn at random, unless their time is given. The test rows are for one look at the
+    end; whatever is chosen (a model, its capacity, a threshold) is chosen on the validation rows,
+    which lie within what is not tested on, or by cross-validation there.
+
+    Parameters
+    ----------
+    rows
+        How many rows there are, or anything that has as many: features, a target, a table, of which
+        ``stratify``, ``group`` and ``time`` may then name columns.
+    test
+        The share of all rows to test on; 0.2 to 0.3 is usual.
+    validation
+        The share, *of the rows that are not tested on*, to choose on.
+    stratify
+        The classes of the rows, which all parts are to have in equal shares; or numbers, which are
+        spread over the parts by their tenths.
+    group
+        What the rows come from (users, patients): rows of a group stay in one part. Shares are then
+        as near as whole groups allow.
+    time
+        When each row is from: the latest are tested on, those before them validated on. Rows of
+        the same time stay in one part.
+    seed
+        Decides the draw.
+
+    Returns
+    -------
+    Split
+        Places of the rows of each part, in ascending order.
+
+    Raises
+    ------
+    InputError
+        For shares that leave a part without rows, for classes or groups too few to divide, and for
+        columns of other lengths.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> parts = cal.split(200, test=0.25, validation=0.2)
+    >>> parts
+    200 rows, at random: train 120 (60%), validation 30 (15%), test 50 (25%)
+    >>> train, validation, test = parts.of(list(range(200)))
+    >>> len(train), len(validation), len(test)
+    (120, 30, 50)
+    """
+    for name, share, least in (("test", test, "above 0"), ("validation", validation, "from 0")):
+        if not (0 < share < 1 or (share == 0 and name == "validation")):
+            raise InputError(f"{name} is {share}, expected a share {least} and below 1")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
+    number = _number(rows)
+    given = {"stratify": stratify, "group": group, "time": time}
+    if any(isinstance(column, str) for column in given.values()):
+        given = dict(gather(given, data=rows).columns)
+    checked = {
+        name: None if column is None else as_array(column, name) for name, column in given.items()
+    }
+    for name, column in checked.items():
+        if column is not None:
+            same_length(column, number, name, "of")
+    shares = ((1 - test) * (1 - validation), (1 - test) * validation, test)
+    if checked["time"] is not None:
+        if checked["stratify"] is not None:
+            raise InputError("stratify= and time= exclude each other: time decides the parts")
+        return _by_time(checked["time"], checked["group"], shares)
+    classes = _classes(checked["stratify"])
+    if checked["group"] is not None:
+        return _by_group(checked["group"], classes, shares, seed)
+    return _at_random(number, classes, shares, seed)
+
+
+def parts_of(given: Any, rows: int, what: str = "part", *, second: str = "validation") -> Split:
+    """A division of so many rows that was given: what :func:`split` made; a column of the part of
+    each row; or places of the rows of each part, by name or in their order, where of two arrays the
+    ``second`` is what follows the rows trained on.
+
+    Raises
+    ------
+    InputError
+        For parts of other names, places that are none, rows in two parts, and where no row is
+        trained on, or no other one is there.
+    """
+    if isinstance(given, Split):
+        made = given
+    elif isinstance(given, Mapping):
+        strange = [str(name) for name in given if name not in PARTS]
+        if strange:
+            raise InputError(f"{what}: {_strange(strange[0])}")
+        named = {str(name): _places(of, what, rows) for name, of in given.items() if of is not None}
+        made = _from(named)
+    elif _is_places(given):
+        if len(given) not in (2, 3):
+            raise InputError(
+                f"{what}: there are {len(given)} arrays, expected the places of the rows to train "
+                "on, to validate on and to test on"
+            )
+        names = PARTS if len(given) == 3 else ("train", second)
+        made = _from({n: _places(of, what, rows) for n, of in zip(names, given, strict=True)})
+    else:
+        made = _from_column(given, what, rows)
+    return _checked(made, what, rows)
+
+
+def _is_places(given: Any) -> bool:
+    """Whether these are the places of parts, one after the other, and no column."""
+    if not isinstance(given, tuple | list):
+        return False
+    return any(np.ndim(one) == 1 for one in given if not isinstance(one, str | bytes))
+
+
+def _places(given: Any, what: str, rows: int) -> Places:
+    made = np.asarray(given)
+    if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
+        raise InputError(
+            f"{what}: {shown(given)}, expected the places of rows, whole numbers from 0 to "
+            f"{rows - 1}"
+        )
+    return made.astype(np.intp)
+
+
+def _from(places: Mapping[str, Places]) -> Split:
+    none = np.zeros(0, np.intp)
+    train, validation, test = (places.get(name, none) for name in PARTS)
+    return Split(train, validation, test, "as given")
+
+
+def _from_column(given: Any, what: str, rows: int) -> Split:
+    column = coded(given, what)
+    same_length(column.codes, rows, what, "X has")
+    names = [str(name) for name in column.names]
+    strange = [name for name in names if name not in PARTS]
+    if strange:
+        raise InputError(f"{what}: {_strange(min(strange))}")
+    return _from({name: np.flatnonzero(column.codes == k) for k, name in enumerate(names)})
+
+
+def _strange(name: str) -> str:
+    return f"holds {shown(name)}, expected 'train', 'validation' or 'test'"
+
+
+def _checked(made: Split, what: str, rows: int) -> Split:
+    """With places within the rows, each in one part, some to train on and others to measure on."""
+    if not len(made.train):
+        raise InputError(f"{what}: no row to train on")
+    if not len(made.validation) and not len(made.test):
+        raise InputError(f"{what}: every row is trained on, none is left to validate or test on")
+    together = np.concatenate([made.train, made.validation, made.test])
+    if together.min() < 0 or together.max() >= rows:
+        raise InputError(f"{what}: hold places outside of the {rows} rows of X")
+    times = np.bincount(together)
+    if times.max() > 1:
+        raise InputError(f"{what}: row {int(times.argmax())} stands in them more than once")
+    return made
+
+
+def _number(rows: Any) -> int:
+    if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+        number = int(rows)
+    else:
+        shape = getattr(rows, "shape", None)
+        sized = not isinstance(rows, str | bytes | type) and hasattr(rows, "__len__")
+        if shape == () or not (shape or sized):
+            raise InputError(f"rows is {shown(rows)}, expected how many, or what has as many")
+        number = int(shape[0]) if shape else len(rows)
+    if number < 2:
+        raise InputError(f"there are {number} rows, expected two or more")
+    return number
+
+
+def _classes(stratify: Any) -> Places | None:
+    """The class of each row by number; of many numbers the tenth that it is in."""
+    if stratify is None:
+        return None
+    if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
+        return strata(stratify)
+    codes: Places = coded(stratify, "stratify").codes.astype(np.intp)
+    return codes
+
+
+def _split(part: Places, made: str) -> Split:
+    """Of the part of each row, by number."""
+    train, validation, test = (np.flatnonzero(part == k) for k in range(3))
+    for name, rows in (("train", train), ("test", test)):
+        if not len(rows):
+            raise InputError(f"no row is left to {name} on; take another share")
+    return Split(train, validation, test, made)
+
+
+def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+    check_there("dividing rows at random")
+    from sklearn.model_selection import train_test_split
+
+    counts = [round(rows * share) for share in shares[1:]]
+    for name, share, count in zip(("validation", "test"), shares[1:], counts, strict=True):
+        if share and not count:
+            raise InputError(f"of {rows} rows, {share:.3g} are none to use for {name}")
+    part = np.zeros(rows, np.intp)
+    left = np.arange(rows)
+    for number, count in ((2, counts[1]), (1, counts[0])):
+        if not count:
+            continue
+        own = None if classes is None else classes[left]
+        try:
+            left, held = train_test_split(left, test_size=count, stratify=own, random_state=seed)
+        except ValueError as error:
+            raise InputError(f"rows cannot be divided so: {error}") from None
+        part[held] = number
+    return _split(part, "at random" if classes is None else "at random within classes")
+
+
+def _by_group(group: Any, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
+    codes = coded(group, "group").codes.astype(np.intp)
+    number = int(codes.max()) + 1
+    held = [k for k, share in enumerate(shares) if share]
+    labels = np.zeros(len(codes), np.intp) if classes is None else classes
+    counts = class_counts(labels, codes, number)
+    of_group = dealt(counts, [shares[k] for k in held], np.random.RandomState(seed))
+    even = "" if classes is None else ", classes spread as evenly as these allow"
+    return _split(np.asarray(held)[of_group][codes], f"in whole groups{even}")
+
+
+def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
+    """The latest times; groups have to lie on one side of each cut."""
+    moment = moments(time)
+    if moment.max() == 0:
+        raise InputError("time: all rows are from the same, expected several")
+    ends = np.cumsum([0.0, *shares])[1:-1]
+    seen = np.cumsum(np.bincount(moment)) / len(moment)
+    # A time goes to the part in which the middle of its rows falls.
+    middle = seen - np.bincount(moment) / len(moment) / 2
+    of_time = np.searchsorted(ends, middle, side="right")
+    part = of_time[moment]
+    made = "the latest rows tested"
+    if group is not None:
+        codes = coded(group, "group").codes
+        across = int(sum(len(np.unique(part[codes == k])) > 1 for k in range(int(codes.max()) + 1)))
+        if across:
+            raise InputError(
+                f"group: {across} groups have rows on both sides of a cut in time; leave out "
+                "group= or time="
+            )
+    return _split(part, made)

@@ -1,0 +1,612 @@
+"""What is wrong with how rows were divided: copies, groups and times on both sides, features that
+give the answer away, and parts that are not alike. One function a check: what it finds, or nothing.
+
+Each check speaks only where what it found changes the numbers or cannot be chance; it says how many
+rows, shows some, and gives the score with and without them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import (
+    as_array,
+    as_numbers,
+    column_names,
+    is_frame,
+    missing_rows,
+    same_length,
+    values_missing,
+)
+from calipers.data.classes import coded
+from calipers.data.errors import InputError
+from calipers.evaluate.arguments import verb
+from calipers.findings.words import Valued
+from calipers.learning.feature_columns import Columns, moments
+from calipers.learning.fitting import Fit, Job, Material, Places, check_there, fit_all
+from calipers.learning.split import Split, parts_of, split
+from calipers.results import Finding
+from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SplitCheck:
+    """What was looked for in a split (``checked``), what could not be (``notes``), and what was
+    found, the gravest first."""
+
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    examples: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "checked": list(self.checked),
+            "findings": [one.to_dict() for one in self.findings],
+            "examples": {kind: [plain(e) for e in of] for kind, of in self.examples.items()},
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        looked = f"Looked for {', '.join(self.checked)}."
+        found = [f"{one.severity}: {one.sentence}" for one in self.findings]
+        return "\n".join([*(found or ["Nothing was found."]), looked, *self.notes])
+
+    __repr__ = __str__
+
+
+@verb
+def check_split(
+    parts: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    group: Any = None,
+    time: Any = None,
+    estimator: Any = None,
+    task: str | None = None,
+    seed: int = 0,
+) -> SplitCheck:
+    """Look for what makes a test score too good, or the test rows unlike those trained on.
+
+    Looked for are copies of test rows among those trained on, groups and times on both sides, a
+    feature that gives the answer away, a feature that numbers the rows, and parts that differ. What
+    is found comes with the number of rows, examples, and the score with and without them.
+
+    Parameters
+    ----------
+    parts
+        What :func:`calipers.split` made; or the places of rows trained and tested on, or of all
+        three parts, in this order or by name; or a column that says "train", "validation" or "test"
+        of each row.
+    X, y
+        Features (a table, or an array of rows and columns) and what is to be predicted; without
+        ``y`` nothing is scored, and what needs scores is left out.
+    group, time
+        What the rows come from, and when; a row's place on either side is checked against them.
+    estimator
+        The model whose scores are told: by default a random forest of scikit-learn, of more than
+        10,000 rows gradient-boosted trees.
+    task
+        ``"classification"`` or ``"regression"``, where the target does not tell: text, and whole
+        numbers of at most 20 values, are classes.
+    seed
+        Decides the fits.
+
+    Returns
+    -------
+    SplitCheck
+        True where something was found. ``findings`` are in order of gravity, and ``examples`` hold
+        rows (or groups, or columns) of each kind.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, and for fits that fail.
+
+    Notes
+    -----
+    Scores are accuracy for classes and RMSE for numbers, with the intervals of
+    :func:`calipers.classification` and :func:`calipers.regression`. Rules and limits: of copies,
+    only exact ones are found; of features that give the answer away, only those that do so alone.
+
+    Examples
+    --------
+    >>> import numpy as np, calipers as cal
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4))
+    >>> y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    >>> bool(cal.check_split(cal.split(300), X, y))
+    False
+    >>> given_away = np.column_stack([X, 2 * y - 1])
+    >>> [f.kind for f in cal.check_split(cal.split(300), given_away, y).findings]
+    ['gives-away']
+    """
+    check_there("checking a split")
+    columns = Columns.of(X)
+    made = parts_of(parts, columns.rows, "parts", second="test")
+    for name, of in (("train", made.train), ("test", made.test)):
+        if not len(of):
+            raise InputError(f"parts: no row to {name} on")
+    known = {
+        name: None if given is None else as_array(given, name)
+        for name, given in {"y": y, "group": group, "time": time}.items()
+    }
+    for name, given in known.items():
+        if given is not None:
+            same_length(given, columns.rows, name, "X has")
+    scoring = None if y is None else Scoring.of(columns, known["y"], X, estimator, task, seed)
+    target = None if scoring is None else scoring.target
+    asked = Asked(columns, made, scoring, target, known["group"], known["time"], seed)
+    looks: dict[str, Callable[[Asked], Iterator[Found]]] = {"copies": copies}
+    if group is not None:
+        looks["shared-groups"] = shared_groups
+    if time is not None:
+        looks["time-order"] = time_order
+    if scoring is not None:
+        looks |= {"gives-away": gives_away, "row-numbers": row_numbers}
+    looks["shift"] = shift
+    found = [(kind, one) for kind, look in looks.items() for one in look(asked)]
+    found.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
+    notes = [] if scoring is not None else ["Without y= nothing was scored."]
+    return SplitCheck(
+        tuple(looks),
+        tuple(_finding(kind, one) for kind, one in found),
+        tuple(notes),
+        {kind: one.examples for kind, one in found},
+    )
+
+
+def _finding(kind: str, one: Found) -> Finding:
+    valued = {n: v for n, v in one.numbers.items() if isinstance(v, Valued)}
+    return Finding(
+        kind=kind,
+        sentence=one.sentence,
+        rule=CHECKS[kind],
+        severity=one.severity,
+        numbers={n: float(v.value if isinstance(v, Valued) else v) for n, v in one.numbers.items()},
+        intervals={n: (v.low, v.high) for n, v in valued.items() if not math.isnan(v.low)},
+    )
+
+
+#: What is looked for, and when it is told.
+CHECKS: Mapping[str, str] = {
+    "copies": "2 or more test rows, and at least 1% of them, have the features and the target of a "
+    "row trained on, in a table of which most rows are distinct",
+    "shared-groups": "a group has rows in both parts",
+    "time-order": "a row trained on is not earlier than the first row tested",
+    "gives-away": "one feature alone leaves less than 1% of the error of the best constant, and "
+    "without it the model leaves 10% more of it",
+    "row-numbers": "the values of a feature number the rows, and it predicts better than the best "
+    "constant (p < .001)",
+    "shift": "a column differs between the parts (p < .001 after Holm), or a model tells their "
+    "rows apart (its AUC is above .5 at level .999)",
+}
+#: Of test rows, so many have to be copies.
+_COPIES, _SHARE = 2, 0.01
+#: A feature that gives the answer away leaves so much of the error, and its absence so much more.
+_LEFT, _LOST = 0.01, 0.1
+#: What is called no chance.
+_SURE = 0.001
+#: So many examples are shown.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the checks look at."""
+
+    columns: Columns
+    parts: Split
+    scoring: Scoring | None
+    target: Any
+    group: Any
+    time: Any
+    seed: int
+
+    @property
+    def train(self) -> Places:
+        """The rows that are trained on or chosen on: none of them is tested on."""
+        return np.concatenate([self.parts.train, self.parts.validation])
+
+    @property
+    def test(self) -> Places:
+        """The rows tested on."""
+        return self.parts.test
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a check found: as a sentence, in numbers, and some of it."""
+
+    sentence: str
+    severity: str
+    numbers: Mapping[str, float | Valued]
+    examples: tuple[Any, ...]
+
+
+def _listed(values: Any) -> str:
+    """Some of what was found."""
+    first = [str(plain(value)) for value in values[:_SHOWN]]
+    more = ", …" if len(values) > _SHOWN else ""
+    return ", ".join(first) + more
+
+
+def plain(value: Any) -> Any:
+    """A value as Python has it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# ------------------------------------------------------------------------------ rows on both sides
+
+
+def copies(a: Asked) -> Iterator[Found]:
+    """Test rows that were trained on."""
+    rows = a.columns.same_rows(a.target)
+    # Where features have few values, rows are alike by chance and nobody copied them.
+    if len(np.unique(rows[a.train])) < len(a.train) / 2:
+        return
+    copied = np.isin(rows[a.test], rows[a.train])
+    count = int(copied.sum())
+    if count < max(_COPIES, _SHARE * len(a.test)):
+        return
+    where = a.test[copied]
+    sentence = (
+        f"{count:,} of {len(a.test):,} test rows ({count / len(a.test):.1%}) are also among those "
+        f"trained on, feature by feature{' and with their target' if a.target is not None else ''}"
+        f" (rows {_listed(where)})."
+    )
+    numbers: dict[str, float | Valued] = {"copies": count}
+    if a.scoring is not None and count < len(a.test):
+        with_, without = a.scoring.on(a.train, a.test), a.scoring.on(a.train, a.test[~copied])
+        numbers |= {f"{a.scoring.name} with": with_, f"{a.scoring.name} without": without}
+        sentence += f" {a.scoring.called} is {with_}, and {without} without them."
+    yield Found(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
+
+
+def shared_groups(a: Asked) -> Iterator[Found]:
+    """Groups in both parts; the score of a split as large that keeps them whole."""
+    groups = coded(a.group, "group")
+    shared = np.intersect1d(groups.codes[a.train], groups.codes[a.test])
+    if not len(shared):
+        return
+    names = [groups.names[k] for k in shared]
+    rows = int(np.isin(groups.codes[a.test], shared).sum())
+    sentence = (
+        f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
+        f"({_listed(names)}), {rows:,} of {len(a.test):,} test rows among them."
+    )
+    numbers: dict[str, float | Valued] = {"groups": len(shared), "rows": rows}
+    if a.scoring is not None and len(groups.names) > 1:
+        used = np.sort(np.concatenate([a.train, a.test]))
+        whole = split(
+            len(used),
+            test=len(a.test) / len(used),
+            group=groups.codes[used],
+            stratify=a.target[used] if a.scoring.classes else None,
+            seed=a.seed,
+        )
+        here = a.scoring.on(a.train, a.test)
+        there = a.scoring.on(used[whole.train], used[whole.test])
+        numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
+        sentence += (
+            f" {a.scoring.called} is {here}, and {there} on a split that keeps groups whole."
+        )
+    yield Found(sentence, "warning", numbers, tuple(names[:_SHOWN]))
+
+
+def time_order(a: Asked) -> Iterator[Found]:
+    """Rows trained on that come after the first tested; the score of a split as large in time."""
+    moment = moments(a.time)
+    late = a.train[moment[a.train] >= moment[a.test].min()]
+    if not len(late):
+        return
+    sentence = (
+        f"{len(late):,} of {len(a.train):,} rows trained on are not earlier than the first row "
+        f"tested ({a.time[a.test[moment[a.test].argmin()]]}): rows {_listed(late)}."
+    )
+    numbers: dict[str, float | Valued] = {"rows": len(late)}
+    if a.scoring is not None:
+        used = np.sort(np.concatenate([a.train, a.test]))
+        forward = split(len(used), test=len(a.test) / len(used), time=a.time[used])
+        here = a.scoring.on(a.train, a.test)
+        there = a.scoring.on(used[forward.train], used[forward.test])
+        numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
+        sentence += f" {a.scoring.called} is {here}, and {there} when the latest rows are tested."
+    yield Found(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
+
+
+# -------------------------------------------------------------------------------------- features
+
+
+def gives_away(a: Asked) -> Iterator[Found]:
+    """A feature that alone leaves nearly no error, where the others cannot."""
+    assert a.scoring is not None
+    for column in range(len(a.columns.names)):
+        if a.scoring.alone(a.train, a.test, column) > _LEFT or len(a.columns.names) < 2:
+            continue
+        if a.scoring.left(a.train, a.test, without=column) < _LOST + max(
+            _LEFT, a.scoring.left(a.train, a.test)
+        ):
+            continue
+        here = a.scoring.on(a.train, a.test)
+        there = a.scoring.on(a.train, a.test, without=column)
+        name, score = a.columns.names[column], a.scoring.name
+        yield Found(
+            f"{name} gives the answer away: alone it leaves less than 1% of the error of the best "
+            f"constant, in all {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
+            f"{there} without it. Is it known when a prediction is made?",
+            "warning",
+            {f"{score} with": here, f"{score} without": there},
+            (name,),
+        )
+
+
+def row_numbers(a: Asked) -> Iterator[Found]:
+    """A feature that numbers the rows, and yet predicts."""
+    assert a.scoring is not None
+    for column in a.columns.numberings():
+        p = a.scoring.p_alone(a.train, a.test, column)
+        if not p < _SURE:
+            continue
+        here = a.scoring.on(a.train, a.test)
+        there = a.scoring.on(a.train, a.test, without=column) if len(a.columns.names) > 1 else None
+        name, score = a.columns.names[column], a.scoring.name
+        alone = f", and {there} without it" if there is not None else ""
+        yield Found(
+            f"{name} numbers the {a.columns.rows:,} rows, and yet predicts the target: their order "
+            f"says something that new rows will not have. {a.scoring.called} is {here}{alone}.",
+            "warning",
+            {f"{score} with": here, **({} if there is None else {f"{score} without": there})},
+            (name,),
+        )
+
+
+# ----------------------------------------------------------------------------------- unlike parts
+
+
+def shift(a: Asked) -> Iterator[Found]:
+    """Columns whose values are distributed otherwise where they are tested."""
+    from calipers.inference.multiplicity import holm
+
+    train, test = (_one_a_group(rows, a.group) for rows in (a.train, a.test))
+    columns = list(a.columns.compared(train, test))
+    names = list(a.columns.names)
+    if a.target is not None:
+        columns += list(Columns.of(np.asarray(a.target)[:, None]).compared(train, test))
+        names.append("the target")
+    p = holm(np.array([one.p for one in columns]))
+    differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
+    apart = _told_apart(a, train, test)
+    if not differ and not (apart is not None and apart.low > 0.5):
+        return
+    unit = "groups" if a.group is not None else "rows"
+    told = ""
+    numbers: dict[str, float | Valued] = {"columns": len(differ)}
+    if apart is not None:
+        numbers["AUC"] = apart
+        told = f" A model tells the parts apart with an AUC of {apart}."
+    listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_SHOWN])
+    more = f" and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    which = f"differ in {listed}{more}" if differ else "differ in several columns at once"
+    sentence = (
+        f"The {len(test):,} {unit} tested and the {len(train):,} trained on {which}.{told} "
+        "A score on them says how the model does on such rows as are tested."
+    )
+    if a.scoring is not None:
+        here, there = a.scoring.on(a.train, a.test), a.scoring.within(a.train)
+        numbers |= {f"{a.scoring.name} tested": here, f"{a.scoring.name} within": there}
+        sentence += (
+            f" {a.scoring.called} is {here}, and {there} on rows like those trained on (held "
+            "out of them)."
+        )
+    yield Found(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
+
+
+def _one_a_group(rows: Places, group: Any) -> Places:
+    """Rows of a group are alike, so that one of each is compared: the first."""
+    if group is None:
+        return rows
+    _, first = np.unique(coded(group, "group").codes[rows], return_index=True)
+    return rows[np.sort(first)]
+
+
+def _told_apart(a: Asked, train: Places, test: Places) -> Valued | None:
+    """How well a model tells rows of both parts apart, on rows that it did not see."""
+    from calipers.evaluate.classification import classification
+
+    if min(len(train), len(test)) < 40:
+        return None
+    rows = np.concatenate([train, test])
+    tested = np.repeat([False, True], [len(train), len(test)])
+    learned = split(len(rows), test=0.5, stratify=tested, seed=a.seed)
+    model = usual(len(rows), a.seed, classes=True)
+    job = Job(model, learned.train, (learned.test,), name="telling the parts apart")
+    fit: Fit[Any] | None = fit_all([job], Material(a.columns.numbers[rows], tested), _odds).all[0]
+    assert fit is not None
+    (said,) = fit.said
+    made = classification(
+        tested[learned.test], score=said, positive=True, measures="AUC", level=1 - _SURE,
+        curves=False,
+    )  # fmt: skip
+    return Valued.of(made["AUC"])
+
+
+def _odds(model: Any, features: Any) -> Any:
+    """How likely rows are of the class that comes second."""
+    return model.predict_proba(features)[:, 1]
+
+
+#: Whole numbers of at most so many values are classes.
+_CLASSES = 20
+#: Forests of more rows than this take long.
+_MANY = 10_000
+#: Leaves of a tree that sees one feature.
+_LEAVES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """A model (``estimator``), what it is fitted on, and whether it tells classes apart. Each fit
+    is made once."""
+
+    columns: Columns
+    features: Any
+    target: Any
+    classes: bool
+    estimator: Any
+    seed: int
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, columns: Columns, target: Any, features: Any, estimator: Any, task: str | None,
+        seed: int,
+    ) -> Scoring:  # fmt: skip
+        """Of a model, or of gradient-boosted trees."""
+        if task not in (None, "classification", "regression"):
+            raise InputError(f"task is {task!r}, expected 'classification' or 'regression'")
+        absent = missing_rows(target, "y")
+        if absent.any():
+            raise values_missing("y", np.flatnonzero(absent), len(absent))
+        classes = _is_classes(target) if task is None else task == "classification"
+        y = coded(target, "y").codes.astype(np.intp) if classes else as_numbers(target, "y")
+        given = estimator is not None
+        estimator = estimator if given else usual(len(y), seed, classes=classes)
+        return cls(columns, features if given else columns.numbers, y, classes, estimator, seed)
+
+    @property
+    def name(self) -> str:
+        """What is told: accuracy, or RMSE."""
+        return "accuracy" if self.classes else "RMSE"
+
+    @property
+    def called(self) -> str:
+        """The same at the start of a sentence."""
+        return "Accuracy" if self.classes else "RMSE"
+
+    def on(self, train: Places, test: Places, without: int | None = None) -> Valued:
+        """The score with its interval."""
+        from calipers.evaluate.classification import classification
+        from calipers.evaluate.regression import regression
+
+        said, truth = self._said(train, test, without), self.target[test]
+        shown: dict[str, Any] = {"measures": self.name, "curves": False, "seed": self.seed}
+        if self.classes:  # right or wrong, also where the rows tested have one class alone
+            right = (said == truth).astype(np.intp)
+            made = classification(np.ones_like(right), right, labels=[0, 1], positive=1, **shown)
+            return Valued.of(made[self.name])
+        return Valued.of(regression(truth, said, **shown)[self.name])
+
+    def left(self, train: Places, test: Places, without: int | None = None) -> float:
+        """The share of the best constant's error that the model leaves."""
+        return self._share(train, test, self._said(train, test, without))
+
+    def alone(self, train: Places, test: Places, column: int) -> float:
+        """The share of the best constant's error that a feature leaves alone: in a tree, or in a
+        line if that is less."""
+        return min(self._share(train, test, said) for said in self._by_one(train, test, column))
+
+    def p_alone(self, train: Places, test: Places, column: int) -> float:
+        """How likely a tree that sees one feature would be so much better than the constant if it
+        were as good: of classes by the rows that one of both has right, of numbers by t."""
+        from scipy.stats import binomtest, ttest_rel
+
+        said = self._by_one(train, test, column)[0]
+        own, constant = self._losses(test, said), self._losses(test, self._constant(train))
+        if self.classes:
+            better, worse = int((own < constant).sum()), int((own > constant).sum())
+            if better + worse == 0:
+                return 1.0
+            return float(binomtest(better, better + worse, alternative="greater").pvalue)
+        return float(ttest_rel(constant, own, alternative="greater").pvalue)
+
+    def within(self, train: Places) -> Valued:
+        """The score on a quarter of the rows, trained on the others."""
+        inner = split(len(train), test=0.25, seed=self.seed)
+        return self.on(train[inner.train], train[inner.test])
+
+    # ----------------------------------------------------------------------------------------- fits
+
+    def _said(self, train: Places, test: Places, without: int | None) -> Any:
+        key = train.tobytes(), test.tobytes(), without
+        if key not in self._kept:
+            features = self.features if without is None else _less(self.features, without)
+            self._kept[key] = self._fitted(self.estimator, features, train, test)
+        return self._kept[key]
+
+    def _by_one(self, train: Places, test: Places, column: int) -> list[Any]:
+        """What is said by a tree that sees one feature; of numbers also by a line."""
+        from sklearn.linear_model import LinearRegression
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+        key = train.tobytes(), test.tobytes(), "alone", column
+        if key not in self._kept:
+            tree = DecisionTreeClassifier if self.classes else DecisionTreeRegressor
+            one = self.columns.numbers[:, [column]]
+            models = [tree(max_leaf_nodes=_LEAVES, min_samples_leaf=2, random_state=self.seed)]
+            if not self.classes and np.isfinite(one).all():
+                models.append(LinearRegression())
+            self._kept[key] = [self._fitted(model, one, train, test) for model in models]
+        return list(self._kept[key])
+
+    def _fitted(self, model: Any, features: Any, train: Places, test: Places) -> Any:
+        job = Job(model, train, (test,), name="the model of the check")
+        fit: Fit[Any] | None = fit_all([job], Material(features, self.target), seed=self.seed).all[
+            0
+        ]
+        assert fit is not None
+        return fit.said[0]
+
+    # --------------------------------------------------------------------------------------- losses
+
+    def _constant(self, train: Places) -> Any:
+        own = self.target[train]
+        return np.bincount(own).argmax() if self.classes else own.mean()
+
+    def _losses(self, test: Places, said: Any) -> FloatArray:
+        truth = self.target[test]
+        made = truth != said if self.classes else np.square(truth - said)
+        return np.asarray(made, np.float64)
+
+    def _share(self, train: Places, test: Places, said: Any) -> float:
+        constant = float(self._losses(test, self._constant(train)).mean())
+        own = float(self._losses(test, said).mean())
+        return own / constant if constant else 1.0
+
+
+def usual(rows: int, seed: int, *, classes: bool) -> Any:
+    """The model where none is given: a random forest, of many rows gradient-boosted trees. Both
+    take values that are missing."""
+    from sklearn import ensemble as has
+
+    if rows > _MANY:
+        boosted = (has.HistGradientBoostingRegressor, has.HistGradientBoostingClassifier)
+        return boosted[classes](random_state=seed)
+    forest = (has.RandomForestRegressor, has.RandomForestClassifier)
+    return forest[classes](random_state=seed)
+
+
+def _is_classes(target: Any) -> bool:
+    if target.dtype.kind not in "fiu":
+        return True
+    whole = target.dtype.kind != "f" or bool((target == np.floor(target)).all())
+    return whole and len(np.unique(target)) <= _CLASSES
+
+
+def _less(features: Any, column: int) -> Any:
+    """A table without a column."""
+    if not is_frame(features):
+        return np.delete(np.asarray(features), column, axis=1)
+    names = list(column_names(features))
+    del names[column]
+    return features.select(names) if hasattr(features, "select") else features[names]

@@ -1,0 +1,375 @@
+"""Which rows each model is trained on and tested on: from what is known of the rows, from a
+splitter of scikit-learn, or from a column of folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calipers.data.arrays import same_length
+from calipers.data.classes import coded
+from calipers.data.errors import InputError, shown
+from calipers.learning.feature_columns import moments
+from calipers.learning.fitting import Places, why
+from calipers.learning.split import Split
+from calipers.learning.splitters import (
+    GroupTimeSeriesSplit,
+    RepeatedGroupKFold,
+    RepeatedStratifiedGroupKFold,
+    strata,
+)
+
+
+class Part(NamedTuple):
+    """The rows that a model is trained on, and those that it is tested on."""
+
+    train: Places
+    test: Places
+    repetition: int
+    fold: int
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The parts, repetition by repetition, and what they are ``called``; ``notes`` say what is odd
+    about them. ``sizes`` are the rows trained and tested on in all parts together. ``split`` is the
+    one division of the rows, where there is one that was given."""
+
+    parts: tuple[Part, ...]
+    called: str
+    sizes: tuple[float, float]
+    notes: tuple[str, ...] = ()
+    split: Split | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether rows were divided once into those trained and those measured on: nothing but
+        these rows themselves then says how much a value varies."""
+        return len(self.parts) == 1
+
+    @property
+    def spare(self) -> tuple[Places, ...]:
+        """The validation rows of a split whose test rows are measured, if there are any."""
+        split = self.split
+        if split is None or self.parts[0].name != "test" or not len(split.validation):
+            return ()
+        return (split.validation,)
+
+    @property
+    def repetitions(self) -> int:
+        """How often rows were divided."""
+        return self.parts[-1].repetition + 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the folds are called."""
+        one = self.repetitions == 1
+        own = [p.name or str(p.fold + 1) for p in self.parts]
+        return tuple(
+            name if one else f"{p.repetition + 1}/{name}"
+            for p, name in zip(self.parts, own, strict=True)
+        )
+
+    @property
+    def kind(self) -> str:
+        """``"k-fold"`` where each repetition has as many folds, else ``"resampled"``."""
+        counts = np.bincount([part.repetition for part in self.parts])
+        return "k-fold" if counts[0] > 1 and (counts == counts[0]).all() else "resampled"
+
+    @property
+    def first(self) -> tuple[Part, ...]:
+        """The parts of the first repetition."""
+        return tuple(part for part in self.parts if part.repetition == 0)
+
+    @classmethod
+    def of(
+        cls, pairs: Iterable[tuple[Places, Places]], called: str, notes: tuple[str, ...] = ()
+    ) -> Design:
+        """Of rows trained and tested on. A repetition ends where a row is tested again."""
+        parts: list[Part] = []
+        seen: set[int] = set()
+        for train, test in pairs:
+            own = test
+            if not len(own) or not len(train):
+                raise InputError(
+                    f"folds: split {len(parts) + 1} has {len(train)} rows to train on and "
+                    f"{len(own)} to test on, expected some of both"
+                )
+            last = parts[-1] if parts else Part(own, own, 0, -1)
+            tested = set(own.tolist())
+            again = not seen.isdisjoint(tested)
+            seen = tested if again else seen | tested
+            at = (last.repetition + 1, 0) if again else (last.repetition, last.fold + 1)
+            parts.append(Part(train, own, *at))
+        if not parts:
+            raise InputError("folds: there are no splits")
+        sizes = sum(len(p.train) for p in parts), sum(len(p.test) for p in parts)
+        return cls(tuple(parts), called, (float(sizes[0]), float(sizes[1])), notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of the rows that folds have to mind."""
+
+    rows: int
+    target: Any
+    classes: bool
+    group: Any = None
+    time: Any = None
+
+    def of(self, rows: Places) -> Known:
+        """Of some rows."""
+        group = None if self.group is None else np.asarray(self.group)[rows]
+        time = self.times
+        return Known(
+            len(rows), self.target[rows], self.classes, group, None if time is None else time[rows]
+        )
+
+    @property
+    def times(self) -> Any:
+        """When each row is from; None where that is not known."""
+        if self.time is None:
+            return None
+        return np.arange(self.rows) if self.time is True else np.asarray(self.time)
+
+
+def designed(
+    folds: Any,
+    repeats: int | None,
+    known: Known,
+    features: Any,
+    *,
+    stratify: bool | None,
+    seed: int,
+    usual: tuple[int, int] = (10, 1),
+) -> Design:
+    """The parts: ``folds`` is how many, or a splitter, or pairs of rows trained and tested on;
+    ``usual`` are folds and repeats where neither is given."""
+    if folds is None:
+        folds = usual[0]
+    if repeats is None:
+        one_order = known.time is not None or not isinstance(folds, int | np.integer)
+        repeats = 1 if one_order else usual[1]
+    made = _designed(folds, repeats, known, features, stratify=stratify, seed=seed)
+    if made.once:
+        train, test = (f"{int(size):,}" for size in made.sizes)
+        return replace(made, called=f"one split, trained on {train} rows, measured on {test}")
+    return made
+
+
+def _designed(
+    folds: Any, repeats: int, known: Known, features: Any, *, stratify: bool | None, seed: int
+) -> Design:
+    if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
+        return _counted(int(folds), repeats, known, stratify=stratify, seed=seed)
+    odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
+    if odd or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
+        raise InputError(
+            f"folds is {shown(folds)}, expected how many, a splitter of scikit-learn, or pairs of "
+            "rows trained and tested on"
+        )
+    if repeats != 1 or stratify is not None:
+        raise InputError(
+            "repeats= and stratify= go with a number of folds; a splitter knows itself"
+        )
+    if hasattr(folds, "split"):
+        target = None if known.target is None else np.asarray(known.target)
+        pairs, notes = _told(lambda: folds.split(features, target, known.group))
+        return Design.of(pairs, shown(folds), notes)
+    given = (_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
+    return Design.of(given, "given splits")
+
+
+#: What the parts are for.
+_NEEDED = {
+    "validation": "on which models are compared; the test rows are for one look at the end (of the "
+    "rows trained on, split(..., validation=0.2) sets some apart)",
+    "test": "on which the choice is measured",
+}
+
+
+def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any]) -> Design:
+    """The one part of a split that was given, measured ``on`` its validation or its test rows;
+    ``others`` are the options that would divide the rows otherwise.
+
+    Raises
+    ------
+    InputError
+        Where one of these is given, and where the part measured on has no rows.
+    """
+    for name, value in others.items():
+        if value is not None:
+            raise InputError(f"part= says which rows are trained on: no {name}= besides")
+    measured = split.parts.get(on)
+    if measured is None:
+        raise InputError(f"part: no row is of part {on!r}, {_NEEDED[on]}")
+    called = f"one split, trained on {len(split.train):,} rows, measured on {len(measured):,} "
+    called += f"{on} rows"
+    notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
+    sizes = float(len(split.train)), float(len(measured))
+    part = Part(split.train, measured, 0, 0, on)
+    return Design((part,), called, sizes, tuple(notes), split)
+
+
+def _shared_groups(split: Split, known: Known) -> list[str]:
+    """That groups have rows in several parts, which keeping them on one side would not do."""
+    if known.group is None:
+        return []
+    group = np.asarray(known.group)
+    parts = [set(group[rows].tolist()) for rows in split.parts.values()]
+    shared = {one for a, b in combinations(parts, 2) for one in a & b}
+    if not shared:
+        return []
+    number = f"{len(shared):,} groups have" if len(shared) > 1 else "One group has"
+    return [f"{number} rows in more than one part of the split: check_split says what that does."]
+
+
+def _out_of_order(split: Split, known: Known, on: str) -> list[str]:
+    """That rows trained on are from after rows measured on."""
+    if known.time is None:
+        return []
+    moment = moments(known.times)
+    later = int((moment[split.train] >= moment[split.parts[on]].min()).sum())
+    if not later:
+        return []
+    return [f"{later:,} rows trained on are from no earlier than the first row measured on."]
+
+
+def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
+    """The rows of a split that was given, checked."""
+    wrong = InputError(
+        f"folds: split {place} is {shown(pair)}, expected the places of the rows trained on and of "
+        f"those tested on, from 0 to {rows - 1}"
+    )
+    if isinstance(pair, str | bytes | Mapping):
+        raise wrong
+    try:
+        train, test = (np.asarray(part) for part in pair)
+    except (TypeError, ValueError):
+        raise wrong from None
+    for part in (train, test):
+        if part.ndim != 1 or (len(part) and part.dtype.kind not in "iu"):
+            raise wrong
+        if len(part) and not (part.min() >= 0 and part.max() < rows):
+            raise wrong
+    return train.astype(np.intp), test.astype(np.intp)
+
+
+def _counted(folds: int, repeats: int, known: Known, *, stratify: bool | None, seed: int) -> Design:
+    """So many folds, as what is known of the rows asks for."""
+    from sklearn import model_selection as has
+
+    if folds < 2:
+        raise InputError(f"folds is {folds}, expected 2 or more")
+    if repeats < 1:
+        raise InputError(f"repeats is {repeats}, expected 1 or more")
+    if folds > known.rows:
+        raise InputError(f"folds is {folds}, and there are {known.rows} rows only")
+    if known.time is not None:
+        return _forward(folds, repeats, known, stratify=stratify)
+    leave_one_out = folds == known.rows
+    spread = known.classes if stratify is None else stratify
+    spread = spread and not leave_one_out
+    target = known.target if known.classes or not spread else strata(known.target)
+    again = repeats > 1
+    more = {"n_repeats": repeats} if again else {"shuffle": True}
+    group = known.group
+    if group is None:
+        kinds = {
+            (True, True): has.RepeatedStratifiedKFold, (True, False): has.RepeatedKFold,
+            (False, True): has.StratifiedKFold, (False, False): has.KFold,
+        }  # fmt: skip
+        cv = kinds[again, spread](n_splits=folds, random_state=seed, **more)
+    elif again:
+        made = RepeatedStratifiedGroupKFold if spread else RepeatedGroupKFold
+        cv = made(folds, n_repeats=repeats, random_state=seed)
+    elif spread:
+        cv = has.StratifiedGroupKFold(n_splits=folds, random_state=seed, **more)
+    else:  # unshuffled, folds are as equal in size as groups allow
+        cv = has.GroupKFold(n_splits=folds)
+    pairs, notes = _told(lambda: cv.split(np.zeros(known.rows), target, group))
+    words = [
+        *(["stratified"] if spread else []),
+        *(["grouped"] if group is not None else []),
+        "leave-one-out" if leave_one_out else f"{folds}-fold",
+    ]
+    called = " ".join([*words, "cross-validation"]) + (f", {repeats} times" if again else "")
+    return Design.of(pairs, called, notes)
+
+
+def _forward(folds: int, repeats: int, known: Known, *, stratify: bool | None) -> Design:
+    """Forward in time: every row tested comes after all rows trained on, and rows of the same time
+    are on one side."""
+    from sklearn.model_selection import TimeSeriesSplit
+
+    if repeats != 1 or stratify:
+        raise InputError("folds forward in time have one order: leave out repeats= and stratify=")
+    time = np.arange(known.rows) if known.time is True else coded(known.time, "time").codes
+    same_length(time, known.rows, "time")
+    order = np.argsort(time, kind="stable")
+    group = None if known.group is None else np.asarray(known.group)[order]
+    cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
+    pairs, notes = _told(lambda: cv.split(order, groups=group))
+    made, dropped = [], 0
+    for train, test in ((order[a], order[b]) for a, b in pairs):
+        before = train[time[train] < time[test].min()]
+        dropped += len(train) - len(before)
+        made.append((before, test))
+    if dropped:
+        why = "as its time is that of the first row tested"
+        notes += (f"{dropped:,} times a row was not trained on, {why}.",)
+    grouped = "" if group is None else "grouped "
+    return Design.of(made, f"{grouped}cross-validation forward in time, {folds} splits", notes)
+
+
+def _told(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
+    """What a splitter yields, its warnings as notes and its complaints as such of input."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            pairs = list(split())
+        except Exception as error:  # whatever somebody's splitter raises
+            raise InputError(f"folds: {why(error)}") from error
+    made = [(np.asarray(train, np.intp), np.asarray(test, np.intp)) for train, test in pairs]
+    return made, tuple(dict.fromkeys(str(warning.message) for warning in said))
+
+
+def of_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> Design:
+    """The parts that columns name, of predictions made elsewhere: each was made by a model trained
+    on the other folds of its repetition, or on ``train`` rows."""
+    codes = coded(fold, "fold")
+    same_length(codes.codes, rows, "fold")
+    again = None if repetition is None else coded(repetition, "repetition")
+    if again is not None:
+        same_length(again.codes, rows, "repetition")
+    of = np.zeros(rows, np.intp) if again is None else again.codes
+    parts: list[Part] = []
+    everything = np.arange(rows)
+    for number in np.unique(of):
+        own = everything[of == number]
+        folds = np.unique(codes.codes[own])
+        if len(folds) < 2 and train is None:
+            raise InputError(
+                f"fold: there is one, {codes.names[folds[0]]!r}, expected two or more; or give "
+                "train=, the number of rows that models were trained on"
+            )
+        for place, name in enumerate(folds):
+            tested = codes.codes[own] == name
+            called = codes.names[name]
+            parts.append(Part(own[~tested], own[tested], int(number), place, called))
+    repetitions = parts[-1].repetition + 1
+    count = len(parts) // repetitions
+    times = f", {repetitions} times" if repetitions > 1 else ""
+    test = float(sum(len(part.test) for part in parts))
+    if train is not None and not train > 0:
+        raise InputError(f"train is {train}, expected a number of rows above 0")
+    trained = sum(len(part.train) for part in parts) if train is None else train * len(parts)
+    return Design(
+        tuple(parts), f"{count}-fold cross-validation{times}, as given", (float(trained), test)
+    )

@@ -1,0 +1,470 @@
+"""What a measure makes of models on the rows that they were trained on, and on others."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.arrays import as_array, as_numbers, same_length
+from calipers.data.classes import coded, name_of
+from calipers.data.counts import Repeats
+from calipers.data.errors import InputError, shown
+from calipers.data.two_classes import self_explaining
+from calipers.evaluate.arguments import finite
+from calipers.evaluate.assumed import parsed
+from calipers.evaluate.classification import classification
+from calipers.evaluate.estimators import rows_of
+from calipers.evaluate.regression import regression
+from calipers.evaluate.scorer import Scorer, covers, scorer_of
+from calipers.evaluate.splits import compare_splits
+from calipers.inference.splits import SplitTest, corrected_t
+from calipers.learning.fitting import Fit, Fits, Job, Material, Places, check_there, fit_all
+from calipers.learning.predictions import Answers, are_classifiers, named, of_classifier
+from calipers.learning.split import parts_of
+from calipers.learning.split_designs import Design, Known, designed, divided_once
+from calipers.learning.tuning import (
+    INNER_ALONE,
+    Choice,
+    Scored,
+    Tuning,
+    on_rows,
+    over_splits,
+    together,
+)
+from calipers.results import Difference, Estimate, Evaluation
+from calipers.results.learning import TunedThreshold
+from calipers.statistics import FloatArray
+
+#: What is measured where nothing is named.
+USUAL = {True: "error-rate", False: "MSE"}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One estimator, the rows, how they are divided, and what is measured."""
+
+    estimator: Any
+    material: Material
+    known: Known
+    scorer: Scorer
+    design: Design
+    level: float
+    seed: int
+
+    tuning: Tuning | None = None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        measure: Any,
+        positive: Any,
+        folds: Any,
+        repeats: int | None,
+        stratify: bool | None,
+        group: Any,
+        time: Any,
+        weight: Any,
+        level: float,
+        seed: int,
+        part: Any = None,
+        on: Sequence[str] = ("validation",),
+        threshold: Any = None,
+        inner: int | None = None,
+        inner_chooses: bool = False,
+        usual: tuple[int, int] = (10, 1),
+    ) -> Task:
+        """From the arguments of a verb, checked. Of a split that was given the rows are measured
+        that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that
+        ``inner`` folds are for more than thresholds."""
+        check_there()
+        if isinstance(estimator, Mapping):
+            raise InputError("estimator is a dict, expected one estimator")
+        check_level(level)
+        classes = are_classifiers(named(estimator))
+        if X is None or y is None:
+            raise InputError("features and a truth are missing: give (estimator, X, y)")
+        target = checked_target(X, y, classes=classes)
+        weights = Repeats(len(target)).weights(weight)
+        groups = None if group is None else coded(group, "group").codes
+        if groups is not None:
+            same_length(groups, len(target), "group")
+        material = Material(X, target, weights)
+        name = parsed(measure or USUAL[classes], "classification" if classes else "regression")
+        known = Known(len(target), target, classes, groups, checked_time(time, len(target)))
+        if threshold is not None and not classes:
+            raise InputError("threshold= is about two classes; the estimator predicts numbers")
+        if threshold is not None and name.definition.reads != "labels":
+            raise InputError(
+                f"threshold= makes labels, and {name} reads {name.definition.reads}: name a "
+                "measure of labels, such as F1"
+            )
+        tuning = Tuning.of(threshold, target, positive, inner, stratify=stratify, seed=seed)
+        chooses = inner_chooses or (tuning is not None and tuning.chooses)
+        if inner is not None and not chooses:
+            raise InputError(INNER_ALONE)
+        if part is None:
+            design = designed(folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual)
+        else:
+            split = parts_of(part, len(target))
+            own = next((one for one in on if one in split.parts), on[0])
+            others = {"folds": folds, "repeats": repeats}
+            if not chooses or (inner_chooses and len(split.validation)):
+                others["stratify"] = stratify
+            design = divided_once(split, own, known, others)
+        return cls(
+            estimator, material, known, scorer_of(name, positive), design, level, seed, tuning
+        )
+
+    @property
+    def measure(self) -> str:
+        """What is measured."""
+        return str(self.scorer.measure)
+
+    def split_name(self, fold: str) -> str:
+        """What messages call a split."""
+        return f"fold {fold}" if self.design.split is None else "the split"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is better."""
+        return self.scorer.sign > 0
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """The rows trained and tested on in a split, on average."""
+        train, test = self.design.sizes
+        return train / len(self.design.parts), test / len(self.design.parts)
+
+    def estimated(self, values: FloatArray, sizes: tuple[float, float], name: str) -> Estimate:
+        """The mean over splits of values, by the corrected resampled t."""
+        return self._estimate(corrected_t(values, *sizes, level=self.level), name)
+
+    def _estimate(self, found: SplitTest, name: str) -> Estimate:
+        made = found.interval.within(*self.scorer.measure.definition.range)
+        return Estimate(
+            self.measure, found.value, made.low, made.high, self.level, made.method,
+            n=found.splits, of=found.splits, unit="splits", no_interval=made.reason,
+            standard_error=made.se, system=name,
+        )  # fmt: skip
+
+    def measured(self, jobs: Sequence[Job], each: int, n_jobs: int | None, verb: str) -> Measured:
+        """What so many jobs a split come to on each of the parts that they are asked about; of the
+        splits that were finished where Ctrl-C interrupts."""
+        tuning = self.tuning
+        more = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
+        all_jobs = [one for job, inner in zip(jobs, more, strict=True) for one in (job, *inner)]
+        ask = self.scorer.said if tuning is None else of_classifier
+        fits: Fits[Any] = fit_all(
+            all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, what="fitting model"
+        )
+        ends = np.cumsum([1 + len(inner) for inner in more])
+        done = int(np.searchsorted(ends, fits.done, side="right")) // each
+        task, notes = self, []
+        if fits.interrupted:
+            if done < min(2, len(self.design.parts)):
+                raise KeyboardInterrupt
+            of = f"{done} of {len(self.design.parts)} splits"
+            notes.append(f"Interrupted: these numbers are of {of}, which were finished.")
+            warnings.warn(f"{verb} was interrupted after {of}", stacklevel=4)
+            task = replace(self, design=replace(self.design, parts=self.design.parts[:done]))
+        tables = np.full((len(jobs[0].asked), done * each), math.nan)
+        said: list[list[Any]] = []
+        choices: list[tuple[Choice, list[Scored]]] = []
+        for place, (job, end) in enumerate(zip(jobs[: done * each], ends, strict=False)):
+            own = [fit for fit in fits.all[end - 1 - len(more[place]) : end] if fit is not None]
+            answered = list(own[0].said)
+            if tuning is not None:
+                choice, rows = self._tuned(tuning, job, own, more[place])
+                answered = [
+                    (tuning.labels(one, scored.score >= choice.threshold), _known(one))
+                    for one, scored in zip(own[0].said, rows, strict=True)
+                ]
+                choices.append((choice, rows))
+            said.append(answered)
+            for which, (rows_of_part, one) in enumerate(zip(job.asked, answered, strict=True)):
+                tables[which, place] = self._value(rows_of_part, one, job.name)
+        made = tables.reshape(len(tables), done, each)
+        return Measured(task, tuple(jobs[: done * each]), made, notes, said, choices)
+
+    def _tuned(
+        self, tuning: Tuning, job: Job, fits: Sequence[Fit[Any]], inner: Sequence[Job]
+    ) -> tuple[Choice, list[Scored]]:
+        """The threshold of a job, from the fits on folds of its rows; and what is scored of the
+        parts that it is asked about."""
+        rows = [
+            tuning.scored(one, *self._of_rows(part), job.name)
+            for one, part in zip(fits[0].said, job.asked, strict=True)
+        ]
+        if not inner:
+            return tuning.chosen(rows[0], job.name), rows
+        within = [
+            tuning.scored(fit.said[0], *self._of_rows(one.asked[0]), one.name)
+            for fit, one in zip(fits[1:], inner, strict=True)
+        ]
+        return tuning.chosen(together(within), job.name), rows
+
+    def _of_rows(self, rows: Places) -> tuple[Any, Any]:
+        """The truth and the weight of rows."""
+        weight = self.material.weight
+        return self.material.target[rows], None if weight is None else weight[rows]
+
+    def on_rows(self, rows: Places, said: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> OnRows:
+        """What models said of some rows, with all that is known of these."""
+        truth, weight = self._of_rows(rows)
+        return OnRows(self.scorer, truth, said, weight, **self.beside(rows), seed=self.seed)
+
+    def beside(self, rows: Places) -> dict[str, Any]:
+        """What intervals of rows are made with."""
+        group, time = self.known.group, self.known.times
+        return {
+            "cluster": None if group is None else np.asarray(group)[rows],
+            "time": None if time is None else time[rows],
+            "level": self.level,
+        }
+
+    def _value(self, rows: Any, said: tuple[Any, Mapping[str, Any]], name: str) -> float:
+        truth, weight = self._of_rows(rows)
+        try:
+            value = self.scorer.value(truth, *said, weight)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+        if math.isnan(value):
+            raise InputError(
+                f"{name}: {self.measure} is undefined on {len(rows)} rows; every split needs a "
+                "value, so make fewer splits or take another measure"
+            )
+        return value
+
+    def told(self, inputs: Sequence[Any], **more: Any) -> dict[str, Any]:
+        """What the provenance says."""
+        return {
+            **begun(self.estimator, inputs),
+            "cross-validation": self.design.called,
+            "splits": len(self.design.parts),
+            "repetitions": self.design.repetitions,
+            "trained on": self.sizes[0],
+            "tested on": self.sizes[1],
+            "seed": self.seed,
+            **more,
+        }
+
+
+def _known(said: Answers) -> dict[str, Any]:
+    """The classes that a model knows, as :meth:`Scorer.said` tells them."""
+    return {"labels": tuple(name_of(label) for label in said.classes)}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The values of a measure, shape (parts asked about, splits, jobs a split): of each job on the
+    rows trained on, those measured and perhaps others; with what was ``said``, and the thresholds
+    that were chosen, job by job."""
+
+    task: Task
+    jobs: tuple[Job, ...]
+    values: FloatArray
+    notes: list[str]
+    said: Sequence[Sequence[Any]]
+    choices: Sequence[tuple[Choice, list[Scored]]]
+
+    @property
+    def each(self) -> int:
+        """How many jobs there are a split."""
+        return int(self.values.shape[2])
+
+    def training(self, place: int, name: str) -> Estimate:
+        """The value of a job on the rows trained on.
+
+        Over splits these are the rows measured here, and those are what the splits share: the
+        corrected t with the sizes in each other's place.
+        """
+        if self.task.design.once:
+            return self.on_part(0, place, name)
+        trained = float(np.mean([len(job.train) for job in self.jobs[place :: self.each]]))
+        rest = max(sum(self.task.sizes) - trained, 1.0)
+        return self.task.estimated(self.values[0][:, place], (rest, trained), name)
+
+    def validation(self, place: int, name: str) -> Estimate:
+        """The value of a job on the rows measured: over splits, whose models share training rows;
+        of one split by its rows."""
+        if self.task.design.once:
+            return self.on_part(1, place, name)
+        return self.task.estimated(self.values[1][:, place], self.task.sizes, name)
+
+    def on_part(self, which: int, place: int, name: str) -> Estimate:
+        """The value of a job of the only split on one of the parts asked about, by its rows."""
+        made = self._on(which, {name: place})
+        return made.estimate(name)
+
+    def differences(self, names: Sequence[str], best: int) -> Mapping[str, Difference]:
+        """The paired differences of jobs from the best, on the rows measured; their intervals hold
+        together."""
+        task = self.task
+        if task.design.once:
+            made = self._on(1, {name: place for place, name in enumerate(names)})
+            return made.differences(names[best])
+        train, test = task.sizes
+        given = {name: self.values[1][:, i].tolist() for i, name in enumerate(names)}
+        found = compare_splits(
+            given, design="resampled", train=train, test=test, measure=task.measure,
+            lower_is_better=() if task.higher_is_better else [task.measure], baseline=names[best],
+            level=task.level,
+        )  # fmt: skip
+        return {row.system: row for row in found}
+
+    def _on(self, which: int, places: Mapping[str, int]) -> OnRows:
+        rows = self.jobs[next(iter(places.values()))].asked[which]
+        return self.task.on_rows(rows, {n: self.said[p][which] for n, p in places.items()})
+
+    def tuned(self, place: int, name: str, which: int = 1) -> tuple[TunedThreshold, ...]:
+        """What the threshold of a job gains, on one of the parts asked about; empty where none was
+        chosen."""
+        task, tuning = self.task, self.task.tuning
+        if tuning is None or not tuning.chooses:
+            return ()
+        own = self.choices[place :: self.each]
+        choices, tested = [c for c, _ in own], [rows[which] for _, rows in own]
+        measure = task.scorer.measure
+        if task.design.once:
+            beside = task.beside(self.jobs[place].asked[which])
+            gain = on_rows(measure, choices[0], tested[0], tuning.names, **beside, seed=task.seed)
+        else:
+            gain = over_splits(measure, task.sizes, task.level)
+        made = tuning.told(name, measure, choices, tested, tuning.within_folds, gain)
+        return (made,)
+
+
+def checked_time(time: Any, rows: int) -> Any:
+    """When rows are from, of as many; True where they stand in the order of time."""
+    if time is None or time is True:
+        return time
+    same_length(coded(time, "time").codes, rows, "time")
+    return as_array(time, "time")
+
+
+def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDArray[Any]:
+    """The truth of rows of features, which are as many."""
+    target = as_array(y, f"{where}y")
+    if classes:
+        coded(target, f"{where}y")  # which says what is odd about it
+    else:
+        target = as_numbers(target, f"{where}y")
+    number = None if isinstance(X, Mapping) else rows_of(X)
+    if number != len(target):
+        has = shown(X) if number is None else f"{number:,} rows"
+        raise InputError(
+            f"{where}X: {has}, expected a table of {len(target):,} rows, as many as y has"
+        )
+    if not len(target):
+        raise InputError(f"{where}y: there are no rows")
+    return target
+
+
+def begun(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
+    """What every provenance begins with: the estimator, and where its rows came from."""
+    from calipers import __version__
+
+    origins = [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs]
+    return {"calipers": __version__, "inputs": origins, "estimator": repr(estimator)}
+
+
+def check_level(level: float) -> None:
+    """That it is a share."""
+    if not 0 < finite(level, "level", "a share between 0 and 1 such as 0.95") < 1:
+        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+
+
+def labelled(values: Sequence[Any], parameter: str) -> list[str]:
+    """Values of a parameter as they are shown, each of which is another one."""
+    made = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
+    if len(set(made)) < len(made):
+        made = [shown_value(value) for value in values]
+    if len(made) < 2 or len(set(made)) < len(made):
+        twice = next((name for name in made if made.count(name) > 1), None)
+        what = "one value" if twice is None else f"{twice!r} twice"
+        raise InputError(f"values of {parameter}: there is {what}, expected two or more, each once")
+    return made
+
+
+def shown_value(value: Any) -> str:
+    """A value in a line; of an estimator, say, as it is written."""
+    return str(value) if isinstance(value, str | int | np.generic) else shown(value)
+
+
+def check_parameter(estimator: Any, parameter: str) -> None:
+    """That the estimator has it."""
+    from calipers.data.errors import did_you_mean
+
+    there = estimator.get_params(deep=True)
+    if parameter not in there:
+        raise InputError(
+            f"parameter: {type(estimator).__name__} has no {parameter!r}; "
+            + did_you_mean(parameter, list(there))
+        )
+
+
+#: Of the columns of an evaluation, which one a measure reads.
+_COLUMNS = {"scores": "score", "ranks": "score", "probabilities": "probability"}
+#: Replicates of intervals that take some.
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class OnRows:
+    """The ``truth`` of rows and what each model ``said`` of them, as :meth:`Scorer.said` gives it;
+    what the rows weigh, which come together (``cluster``) and when they are from."""
+
+    scorer: Scorer
+    truth: Any
+    said: Mapping[str, tuple[Any, Mapping[str, Any]]]
+    weight: FloatArray | None = None
+    cluster: Any = None
+    time: Any = None
+    level: float = 0.95
+    seed: int = 0
+
+    def estimate(self, name: str) -> Estimate:
+        """The value of one model, with the interval that any evaluation of these rows has."""
+        made = self._evaluated([name])
+        found = next(e for e in made if e.measure == str(self.scorer.measure))
+        return replace(found, system=name)
+
+    def differences(self, baseline: str) -> Mapping[str, Difference]:
+        """Each model less the ``baseline``, by the rows that both are measured on; the intervals
+        hold together."""
+        if len(self.said) < 2:
+            return {}
+        made = self._evaluated(list(self.said)).compare(baseline=baseline)
+        return {row.system: row for row in made if row.measure == str(self.scorer.measure)}
+
+    def _evaluated(self, names: list[str]) -> Evaluation:
+        """The evaluation of some models."""
+        kind = _COLUMNS.get(self.scorer.measure.definition.reads or "", "predicted")
+        how: dict[str, Any] = {
+            kind: {name: self.said[name][0] for name in names}, "measures": [self.scorer.measure],
+            "weight": self.weight, "cluster": self.cluster, "time": self.time, "curves": False,
+            "level": self.level, "resamples": RESAMPLES, "seed": self.seed,
+        }  # fmt: skip
+        if self.scorer.measure.definition.task == "regression":
+            return regression(self.truth, **how)
+        return classification(self.truth, **how, **self._classes(names[0]))
+
+    def _classes(self, name: str) -> dict[str, Any]:
+        """Which classes there are, which the rows alone need not say, and the positive one."""
+        labels, positive = self.said[name][1].get("labels"), self.scorer.positive
+        if labels is not None and not covers(labels, self.truth):
+            labels = None
+        if labels is not None and len(labels) == 2 and positive is None:
+            place = self_explaining(labels)
+            positive = None if place is None else labels[place]
+        return {"labels": labels, "positive": positive}

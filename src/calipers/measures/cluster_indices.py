@@ -1,0 +1,143 @@
+"""Measures of clusters by their points alone, without a truth.
+
+Silhouettes say how much nearer points are to their own cluster than to any other, a value for each
+point: with a the mean distance of a point to the others of its cluster and b the smallest mean
+distance to the points of another one, that is (b − a)/max(a, b); 0 for a point that is alone.
+
+Dispersion says how compact clusters are, and how far apart, by the moments of each: W is the sum of
+squared distances of points to the centre of their cluster, B that of the centres to the centre of
+all, each centre as often as its cluster has points.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.statistics import ClusterMoments, FloatArray, Moments, Separations
+
+
+def silhouettes(own: FloatArray, other: FloatArray, **_: object) -> FloatArray:
+    """Of distances to one's own cluster, NaN where there is no other point in it, and to the
+    nearest other one."""
+    most = np.maximum(own, other)
+    value = (other - own) / np.where(most > 0, most, 1.0)
+    return np.where(np.isnan(own), 0.0, value)
+
+
+silhouette = partial(
+    measure,
+    family="silhouettes",
+    on=Moments,
+    rows=silhouettes,
+    higher_is_better=True,
+    perfect=1.0,
+    range=(-1, 1),
+    undefined={"no_rows": lambda m, _: m.weight == 0, "one_cluster": lambda m, _: np.isnan(m.mean)},
+)
+
+
+@silhouette("silhouette", aliases=("silhouette_score",), reference="Rousseeuw (1987)")
+def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatArray:
+    """Silhouette: the mean of (b − a)/max(a, b) over all points, a and b being mean distances to
+    the other points of one's cluster and to those of the nearest other cluster; 0 for a point that
+    is alone.
+
+    The point itself does not count in a: of a cluster of n points it is a sum over n − 1, as in
+    scikit-learn. Texts that divide by n, with the point's distance of 0 to itself in the sum, have
+    a smaller a, (n − 1)/n of this one, and so larger silhouettes, most of all in small clusters.
+    """
+    return np.asarray(m.mean)
+
+
+@silhouette("squared-silhouette", reference="Rousseeuw (1987)")
+def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> FloatArray:
+    """Silhouette by squared Euclidean distances: that of the plain one, in time that grows with the
+    number of points and not its square."""
+    return np.asarray(m.mean)
+
+
+@silhouette("simplified-silhouette", reference="Vendramin, Campello and Hruschka (2010)")
+def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) -> FloatArray:
+    """Simplified silhouette: a and b are Euclidean distances to the centre of one's own cluster and
+    to the nearest other centre."""
+    return np.asarray(m.mean)
+
+
+dispersion = partial(measure, family="dispersion", on=ClusterMoments, range=(0, inf))
+
+_NO_ROWS = {"no_rows": lambda m, _: m.total == 0}
+_SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_ROWS
+
+
+@dispersion(
+    "WCSS",
+    aliases=("inertia", "within-cluster-sum-of-squares"),
+    higher_is_better=False,
+    interval="total",
+    undefined=_NO_ROWS,
+)
+def within(m: ClusterMoments) -> FloatArray:
+    """Within-cluster sum of squares: W. It falls with every cluster more."""
+    return np.where(m.total > 0, m.within, np.nan)
+
+
+@dispersion(
+    "Calinski-Harabasz",
+    aliases=("calinski_harabasz_score", "CH", "variance-ratio"),
+    higher_is_better=True,
+    undefined=_SEVERAL | {"no_spread_within": lambda m, _: (m.number > 1) & _nothing_within(m)},
+    reference="Caliński and Harabasz (1974)",
+)
+def calinski_harabasz(m: ClusterMoments) -> FloatArray:
+    """Calinski–Harabasz index: B/(k − 1) over W/(n − k), of n points in k clusters."""
+    value = m.between / (m.number - 1) / (m.within / (m.total - m.number))
+    return np.where((m.number > 1) & ~_nothing_within(m), value, np.nan)
+
+
+@dispersion(
+    "Davies-Bouldin",
+    aliases=("davies_bouldin_score", "DB"),
+    higher_is_better=False,
+    perfect=0.0,
+    undefined=_SEVERAL | {"same_centre": lambda m, _: (m.number > 1) & _same_centre(m)},
+    reference="Davies and Bouldin (1979)",
+)
+def davies_bouldin(m: ClusterMoments) -> FloatArray:
+    """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other, with
+    Sᵢ the mean distance of points to their centre and Mᵢⱼ that of two centres."""
+    value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.number
+    return np.where((m.number > 1) & ~_same_centre(m), value, np.nan)
+
+
+def _nothing_within(m: ClusterMoments) -> np.ndarray:
+    # Rounding leaves a hair of the spread of all points.
+    return np.asarray(m.within <= 1e-24 * (m.within + m.between))
+
+
+def _same_centre(m: ClusterMoments) -> np.ndarray:
+    return np.asarray(np.isinf(m.overlaps).any(axis=(-2, -1)))
+
+
+@measure(
+    "Dunn",
+    aliases=("dunn_index",),
+    family="separations",
+    on=Separations,
+    higher_is_better=True,
+    range=(0, inf),
+    interval="none",
+    undefined={
+        "one_cluster": lambda s, _: np.isinf(s.apart).all(axis=(-2, -1)),
+        "no_width": lambda s, _: s.widest.max(axis=-1) == 0,
+    },
+    reference="Dunn (1974)",
+)
+def dunn(s: Separations) -> FloatArray:
+    """Dunn index: the smallest distance of two points of different clusters, over the largest of
+    two points of one. Two pairs of points decide, of which no data say how they would be of other
+    points."""
+    near, wide = s.apart.min(axis=(-2, -1)), s.widest.max(axis=-1)
+    return np.where(np.isinf(near) | (wide == 0), np.nan, near / wide)

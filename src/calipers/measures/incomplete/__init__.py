@@ -1,1 +1,0 @@
-"""Between which values further judgments could move a number."""

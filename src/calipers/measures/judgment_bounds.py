@@ -1,0 +1,639 @@
+"""Between which values further judgments could move a number.
+
+Unknown are, for each topic, the documents that were retrieved but not judged (or judged with a
+negative grade, which says "pooled, not judged"), and documents that were not retrieved and are yet
+to be found relevant: up to ``unfound`` of them, or any number. A completion gives every unknown
+document a grade from 0 to a highest one. :func:`possible_values` tells the smallest and the largest
+value that any completion gives a topic, :func:`possible_mean` what that means for their mean.
+
+What is reported as a measure's value takes all unknown documents for not relevant, so it lies
+between the two. This is no sampling interval: it says what judging more of these topics could
+change, whereas an interval says what measuring other topics could.
+
+A rule per measure, found by its name, finds both ends. Most rest on an exchange: of the completions
+that make x of the unknown documents relevant, the one with the x topmost is best and the one with
+the x bottommost is worst, so a pass over x finds both ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from calipers.lazily import numpy as np
+from calipers.measures.definition import Measure
+from calipers.measures.registry import found as definition_of
+from calipers.measures.retrieval import gains
+from calipers.measures.retrieval.binary_relevance import documents_of
+from calipers.once import cached_property
+from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
+from calipers.statistics.rankings import ends_of, segment_sum
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+#: Cells of topics times ranks that are looked at together: a few megabytes an array.
+CELLS = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """Per topic, the smallest and the largest value of any completion; NaN where no completion
+    gives a value. ``kind`` is "exact", or "bound" where no value lies outside, but the ends may be
+    wider than need be."""
+
+    low: FloatArray
+    high: FloatArray
+    kind: str
+
+
+def possible_values(
+    rankings: JudgedRankings,
+    measures: Sequence[Measure],
+    *,
+    unfound: float = inf,
+    max_grade: int | None = None,
+    collection: int | None = None,
+) -> list[Possible | None]:
+    """What any completion of the judgments could make of each measure, topic by topic.
+
+    Parameters
+    ----------
+    rankings
+        What was retrieved of what is judged.
+    measures
+        Those without a rule get None.
+    unfound
+        How many documents of a topic that were not retrieved may yet turn out relevant; infinite
+        by default. Documents with negative grades count among them, and are never fewer.
+    max_grade
+        The highest grade of an unknown document; by default the highest in the judgments, at
+        least 1.
+    collection
+        The number of documents there are, which bounds ``unfound`` (where that leaves no more than
+        a million).
+
+    Examples
+    --------
+    Seven documents are known to be relevant, four of them retrieved; three more may be.
+
+    >>> from calipers.measures import parse
+    >>> r = JudgedRankings.from_rankings([[1, 0, 1, 1, 0, 1, 0]], [[1, 1, 1]])
+    >>> (recall,) = possible_values(r, [parse("SetR")], unfound=3)
+    >>> print(recall.low, recall.high.round(4), recall.kind)
+    [0.4] [0.5714] exact
+    """
+    known = int(rankings.judged_grade.max(initial=1))
+    top = known if max_grade is None else max_grade
+    rules = [rule_of(measure, max(known, top)) for measure in measures]
+    low = np.full((len(measures), len(rankings)), np.nan)
+    high = low.copy()
+    for topics in _blocks(rankings.retrieved):
+        block = Block.of(rankings.take(topics), unfound, top, collection)
+        for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
+            if rule is not None:
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    low[i, topics], high[i, topics] = _around(block, measure, rule)
+    return [
+        None if rule is None else Possible(low[i], high[i], rule.kind)
+        for i, rule in enumerate(rules)
+    ]
+
+
+def possible_mean(
+    values: FloatArray,
+    possible: Possible,
+    summary: str = "mean",
+    *,
+    zero: bool = False,
+    importance: FloatArray | None = None,
+) -> tuple[float, float]:
+    """The smallest and the largest mean over topics that completions could give.
+
+    Topics are completed independently, so the mean of the low ends is the lowest mean, and so for
+    the high ends. A topic that is undefined so far may stay so or become defined: where undefined
+    topics are left out of the mean, it is left out or counted, whichever moves the mean further;
+    with ``zero`` it counts as 0 as long as it is undefined. ``summary`` may be "sum" or "geometric"
+    (as of gm-AP) instead. ``importance`` is what topics count for in means; one of 0 is left out.
+    """
+    low, high, nothing = possible.low, possible.high, 0.0
+    weight = np.ones(len(values)) if importance is None else importance
+    values, low, high, weight = (of[weight > 0] for of in (values, low, high, weight))
+    if summary == "geometric":
+        low, high, nothing = (
+            np.log(np.maximum(low, GEOMETRIC_FLOOR)),
+            np.log(np.maximum(high, GEOMETRIC_FLOOR)),
+            float(np.log(GEOMETRIC_FLOOR)),
+        )
+    counted = zero or summary == "sum"
+    absent = np.isnan(values)
+    least = _least(absent, low, nothing if counted else None, summary, weight)
+    most = -_least(absent, -high, -nothing if counted else None, summary, weight)
+    return (float(np.exp(least)), float(np.exp(most))) if summary == "geometric" else (least, most)
+
+
+def _least(
+    absent: npt.NDArray[np.bool_],
+    end: FloatArray,
+    as_absent: float | None,
+    summary: str,
+    weight: FloatArray,
+) -> float:
+    """The least mean (or sum); what is absent counts as a value, or may be left out."""
+    if as_absent is not None:
+        end = np.where(absent, np.fmin(end, as_absent), end)
+        absent = np.zeros_like(absent)
+    if summary == "sum":
+        return float(end[~absent].sum())
+    optional = np.flatnonzero(absent & ~np.isnan(end))
+    optional = optional[np.argsort(end[optional], kind="stable")]
+    totals, counts = (
+        of[~absent].sum() + np.concatenate([[0.0], np.cumsum(of[optional])])
+        for of in (end * weight, weight)
+    )
+    means = totals[counts > 0] / counts[counts > 0]
+    return float(means.min()) if len(means) else np.nan
+
+
+def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
+    """The topics, in pieces of few cells each; those that retrieve alike many stand together."""
+    order = np.argsort(retrieved, kind="stable")
+    start = 0
+    while start < len(order):
+        # The last topic of a piece is its widest.
+        widest = np.maximum(retrieved[order[start : start + CELLS]], 1)
+        cells = np.arange(1, len(widest) + 1) * widest
+        end = start + max(1, int(np.searchsorted(cells, CELLS, side="right")))
+        yield order[start:end]
+        start = end
+
+
+def _around(block: Block, measure: Measure, rule: Rule) -> Ends:
+    """What the rule finds, which rounding must not keep from holding the value itself."""
+    low, high = rule.ends(block, measure)
+    value = measure.apply(block.ranking)
+    return np.where(value < low, value, low), np.where(value > high, value, high)
+
+
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+
+#: A bound on the unfound documents that is larger is taken for none.
+MOST_UNFOUND = 1_000_000
+
+#: In the place of a grade.
+UNKNOWN, _NONE = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some topics: a row each, a column a rank. ``grade`` is negative where it is unknown and where
+    nothing was retrieved; ``unfound`` documents of each may be relevant and were not retrieved."""
+
+    ranking: JudgedRankings
+    grade: IntArray
+    unfound: FloatArray
+    top: int
+    kept: dict[tuple[int, int | None], Seen] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, r: JudgedRankings, unfound: float, top: int, collection: int | None) -> Block:
+        """Lay the topics out."""
+        width = int(r.retrieved.max(initial=0))
+        grade = np.where(np.arange(width) < r.retrieved[:, None], UNKNOWN, _NONE)
+        grade[r.topic, r.rank - 1] = np.maximum(r.grade, UNKNOWN)
+        known = r.grade >= 0
+        judged = segment_sum(np.where(r.judged_grade >= 0, r.judged_count, 0), r.judged_offsets)
+        pooled = segment_sum(np.where(r.judged_grade < 0, r.judged_count, 0), r.judged_offsets)
+        most = np.full(len(r), float(unfound))
+        if collection is not None:
+            rest = collection - r.retrieved - (judged - r.sum(known))
+            most = np.where(rest <= MOST_UNFOUND, np.minimum(most, rest), most)
+        return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
+
+    def seen(self, rel: int, cutoff: int | None) -> Seen:
+        """What there is to a measure of relevant documents (within the cutoff)."""
+        if (rel, cutoff) not in self.kept:
+            self.kept[rel, cutoff] = self._look(rel, cutoff)
+        return self.kept[rel, cutoff]
+
+    def _look(self, rel: int, cutoff: int | None) -> Seen:
+        grade = self.grade[:, :cutoff]
+        unknown = grade == UNKNOWN
+        outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.unfound
+        if rel > self.top:  # no unknown document can be relevant
+            unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
+        return Seen(grade >= rel, unknown, self.ranking.relevant(rel), outside)
+
+    def completed(self, found: BoolArray, unfound: FloatArray, top: int) -> JudgedRankings:
+        """The judgments with the grade ``top`` for the retrieved documents ``found`` and for so
+        many unretrieved ones; ranks beyond the columns of ``found`` are left out.
+
+        Infinitely many make for infinite counts, which measures of counts take as they are.
+        """
+        r = self.ranking
+        listed = np.where(found, top, self.grade[:, : found.shape[1]])
+        at = listed >= 0
+        rank = np.nonzero(at)[1] + 1
+        more = found.sum(axis=1) + unfound
+        new = np.flatnonzero(more)
+        topic = np.concatenate([np.repeat(np.arange(len(r)), np.diff(r.judged_offsets)), new])
+        judged = np.concatenate([r.judged_grade, np.full(len(new), top)])
+        count = np.concatenate([r.judged_count, more[new]])
+        order = np.lexsort((-judged, topic))
+        return JudgedRankings(
+            r.topics,
+            r.retrieved,
+            r.judged_offsets + ends_of(more > 0),
+            judged[order],
+            count[order],
+            ends_of(at.sum(axis=1)),
+            rank,
+            listed[at],
+            rank,
+            rank,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """By topic and rank, which documents are relevant and which unknown; by topic, how many known
+    documents are relevant, and how many unknown ones there are elsewhere."""
+
+    hit: BoolArray
+    unknown: BoolArray
+    relevant: FloatArray
+    outside: FloatArray
+
+    @cached_property
+    def rank(self) -> FloatArray:
+        """The rank of each column."""
+        return np.arange(1.0, self.hit.shape[1] + 1)
+
+    @cached_property
+    def hits(self) -> FloatArray:
+        """Relevant documents down to each rank and with it."""
+        return np.cumsum(self.hit, axis=1, dtype=np.float64)
+
+    @cached_property
+    def topmost(self) -> FloatArray:
+        """Unknown documents from the top down to each rank and with it."""
+        return np.cumsum(self.unknown, axis=1, dtype=np.float64)
+
+    @cached_property
+    def bottommost(self) -> FloatArray:
+        """Unknown documents from the bottom up to each rank and with it."""
+        return upwards(self.unknown.astype(np.float64))
+
+
+def upwards(values: FloatArray) -> FloatArray:
+    """Running sums over the ranks from the last one up."""
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+
+
+def last(running: FloatArray) -> FloatArray:
+    """The last of running sums over the ranks."""
+    return running[:, -1] if running.shape[1] else np.zeros(len(running))
+
+
+def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """The quotient, NaN for 0/0; nothing over infinitely much is 0."""
+    return np.where(below > 0, above / below, np.nan)
+
+
+Ends = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """``ends`` computes the low and the high end for a block of topics. ``takes`` are the
+    parameters that it minds and ``unless`` values that it cannot deal with; a measure with another
+    parameter set has no rule. Where ``graded``, gains have to rise with the grade."""
+
+    ends: Callable[[Block, Measure], Ends]
+    takes: frozenset[str]
+    kind: str = "exact"
+    unless: frozenset[Any] = frozenset()
+    graded: bool = False
+
+
+def rule_of(measure: Measure, highest: int) -> Rule | None:
+    """The rule of a measure of rankings with grades up to ``highest``, where there is one for its
+    parameters."""
+    definition = measure.definition
+    rule = _RULES.get(definition.name) if definition.on is JudgedRankings else None
+    if rule is None or measure.parameters.get("rel", 1) < 1:  # below, nothing is not relevant
+        return None
+    defaults = definition.parameters
+    changed = {name: value for name, value in measure.values if value != defaults[name]}
+    if not changed.keys() <= rule.takes or rule.unless & set(changed.values()):
+        return None
+    return rule if not rule.graded or _growing_gains(measure, highest) else None
+
+
+def _growing(block: Block, measure: Measure) -> Ends:
+    """A measure that looks at what was retrieved, and that no document of a higher grade lowers:
+    it is least with all unknown documents not relevant, and largest with all of the highest grade.
+    """
+    p = measure.parameters
+    unknown = block.grade[:, : p.get("cutoff")] == UNKNOWN
+    # Where a measure states the scale of grades, none goes beyond it.
+    scaled = "max_grade" in p and p.get("gain", "scale") == "scale"
+    top = min(block.top, p["max_grade"]) if scaled else block.top
+    best = block.completed(unknown, np.zeros(len(unknown)), top)
+    return measure.apply(block.ranking), measure.apply(best)
+
+
+def _sharing(block: Block, measure: Measure) -> Ends:
+    """A measure that rises with every relevant document that was retrieved (within the cutoff), and
+    falls with every other: its ends have all of the one kind and none of the other.
+
+    With no relevant document known there has to be one, be it of the kind that is not wanted.
+    """
+    p = measure.parameters
+    seen = block.seen(p["rel"], p.get("cutoff"))
+    none = seen.relevant + seen.outside == 0
+    one = seen.unknown & (seen.bottommost == 1) & none[:, None]
+    none = seen.relevant + last(seen.topmost) == 0
+    return (
+        measure.apply(block.completed(one, seen.outside, block.top)),
+        measure.apply(block.completed(seen.unknown, np.where(none, seen.outside, 0.0), block.top)),
+    )
+
+
+def _average_precision(block: Block, measure: Measure) -> Ends:
+    """For each number x of relevant unknown documents, the sum of precisions is largest when they
+    are topmost and smallest when they are bottommost. One more of them adds the precision at its
+    own rank, and 1/rank for each relevant document below. Those outside add to R only.
+    """
+    p = measure.parameters
+    cutoff, by = p.get("cutoff"), p.get("denominator", "R")
+    seen = block.seen(p["rel"], cutoff)
+
+    def share(precisions: FloatArray, more: FloatArray, elsewhere: FloatArray) -> FloatArray:
+        """With so many more relevant documents, in the ranking and elsewhere."""
+        relevant = seen.relevant[:, None] + more + elsewhere[:, None]
+        if by == "min(k,R)" and cutoff is not None:
+            return ratio(precisions, np.minimum(relevant, cutoff))
+        if by == "found":
+            return ratio(precisions, last(seen.hits)[:, None] + more)
+        return ratio(precisions, relevant)
+
+    part = seen.hit / seen.rank
+    now = (part * seen.hits).sum(axis=1)[:, None]
+    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + upwards(part) - part)
+    nowhere = np.zeros_like(seen.outside)
+    best = share(_with_none(np.cumsum(gain, axis=1)) + now, _with_none(seen.topmost), nowhere)
+    part = (seen.hit | seen.unknown) / seen.rank
+    gain = seen.unknown * ((seen.hits + 1) / seen.rank + upwards(part) - part)
+    worst = share(_with_none(upwards(gain)) + now, _with_none(seen.bottommost), seen.outside)
+    only_elsewhere = share(now, np.zeros_like(now), seen.outside)[:, 0]
+    return (
+        np.fmin.reduce(worst, axis=1),
+        np.fmax(np.fmax.reduce(best, axis=1), only_elsewhere),
+    )
+
+
+def _interpolated(block: Block, measure: Measure) -> Ends:
+    """High end: the precision at each rank with all unknown documents down to it relevant and no
+    others, where that is enough for the recall, since one more of them asks for one more at most.
+
+    Low end: x relevant ones in the ranking add least to any rank as the bottommost, and all of
+    those elsewhere raise what the recall asks for. So each x is looked at that makes it ask for
+    more.
+    """
+    p = measure.parameters
+    seen = block.seen(p["rel"], None)
+
+    def wanted(relevant: FloatArray) -> FloatArray:
+        return documents_of(p["recall"], relevant, p["rule"])
+
+    def largest(found: FloatArray, wanted: FloatArray) -> FloatArray:
+        reached = (found > 0) & (found >= wanted)
+        return np.asarray(np.where(reached, found / seen.rank, 0.0).max(axis=1, initial=0.0))
+
+    inside, known = last(seen.topmost), seen.relevant + seen.outside
+    high = largest(seen.hits + seen.topmost, wanted(seen.relevant[:, None] + seen.topmost))
+    high = np.where(known + inside > 0, high, np.nan)
+    low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
+    for x in range(int(inside.max(initial=0)) + 1):
+        asked = wanted(known + x)
+        rows = np.flatnonzero((x <= inside) & (known + x > 0) & (asked > before) & ~(low == 0))
+        before[rows] = asked[rows]
+        found = seen.hits[rows] + np.maximum(seen.topmost[rows] - (inside[rows] - x)[:, None], 0)
+        low[rows] = np.fmin(low[rows], largest(found, asked[rows, None]))
+    return low, high
+
+
+def _eleven_points(block: Block, measure: Measure) -> Ends:
+    """The mean of the ends of its points, a bound: no completion need reach all of them."""
+    p = measure.parameters
+    point = {"rel": p["rel"], "rule": p["rule"]}
+    each = [
+        _interpolated(block, definition_of("retrieval", "IPrec").bind({**point, "recall": recall}))
+        for recall in p["recalls"]
+    ]
+    low, high = (np.mean([ends[i] for ends in each], axis=0) for i in (0, 1))
+    return low, high
+
+
+def _r_precision(block: Block, measure: Measure) -> Ends:
+    """With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible
+    of them among the first r or as few; so each r is looked at in turn. Past the last retrieved
+    document nothing is gained but r itself: there the ends can only be where all unknown documents
+    of a kind are used up.
+    """
+    seen = block.seen(measure.parameters["rel"], None)
+    n, relevant = len(seen.relevant), seen.relevant[:, None]
+    outside, inside = seen.outside[:, None], last(seen.topmost)[:, None]
+    r = np.hstack([np.broadcast_to(seen.rank, seen.hits.shape), relevant, relevant + inside,
+                   relevant + outside])  # fmt: skip
+    column = np.minimum(r, seen.hits.shape[1]).astype(np.int64)
+    hits, unknown = (
+        np.take_along_axis(np.hstack([np.zeros((n, 1)), running]), column, axis=1)
+        for running in (seen.hits, seen.topmost)
+    )
+    possible = (r >= relevant) & (r <= relevant + inside + outside)
+    elsewhere = inside - unknown + outside
+    high = ratio(hits + np.minimum(unknown, r - relevant), r)
+    low = np.where(np.isinf(r), 0.0, ratio(hits + np.maximum(r - relevant - elsewhere, 0), r))
+    return (
+        np.fmin.reduce(np.where(possible, low, np.nan), axis=1),
+        np.fmax.reduce(np.where(possible, high, np.nan), axis=1),
+    )
+
+
+def _bpref(block: Block, measure: Measure) -> Ends:
+    """Judging may find a document relevant, not relevant, or leave it out, which bpref tells apart.
+
+    High end: with r relevant documents in all, it is best when r − R unknown ones are relevant, the
+    topmost, and no further document above any of them is found not relevant, but many below. Then
+    a relevant document with j nonrelevant ones above adds (r − j)/r², where j < r. Each r is looked
+    at up to 2·max j, beyond which every such share falls.
+
+    Low end, a bound: the known relevant documents alone, each with all unknown ones above it not
+    relevant and none elsewhere, over the largest r.
+    """
+    rel = measure.parameters["rel"]
+    seen = block.seen(rel, None)
+    wrong = (block.grade[:, : seen.hit.shape[1]] >= 0) & ~seen.hit
+    above = np.cumsum(wrong, axis=1)
+    relevant, inside = seen.relevant.astype(np.int64), last(seen.topmost).astype(np.int64)
+    judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
+                         block.ranking.judged_offsets)  # fmt: skip
+    found = seen.hit | seen.unknown
+    deepest = np.max(np.where(found, above, 0), axis=1, initial=0)
+    furthest = np.maximum(inside, np.maximum(2 * deepest, 1) - relevant)
+    most = np.minimum(inside + seen.outside, furthest)
+    width = int(most.max(initial=0)) + 1
+    # From which x = r − R on a document adds its share.
+    start = np.maximum(seen.unknown * seen.topmost.astype(np.int64), above + 1 - relevant[:, None])
+    topic, column = np.nonzero(found & (start < width))
+    place = topic * width + start[topic, column]
+    size = len(relevant) * width
+    count = np.bincount(place, minlength=size).reshape(-1, width).cumsum(axis=1)
+    sums = np.bincount(place, above[topic, column], size).reshape(-1, width).cumsum(axis=1)
+    x = np.arange(width)
+    r = (relevant[:, None] + x).astype(np.float64)
+    shares = np.where(x <= most[:, None], ratio(count * r - sums, r * r), np.nan)
+    high = np.fmax.reduce(shares, axis=1)
+    worst = np.minimum(above + seen.topmost, relevant[:, None])
+    total = np.minimum((judged - relevant)[:, None] + seen.topmost, relevant[:, None])
+    least = np.where(seen.hit, 1 - worst / np.maximum(total, 1), 0.0)
+    low = ratio(least.sum(axis=1), relevant + inside + seen.outside)
+    return low, high
+
+
+def _ndcg(block: Block, measure: Measure) -> Ends:
+    """With gains cut into steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is
+    Σₜ Δₜ D(nₜ): d sums the discounts of the retrieved documents of grade t or more, D those of as
+    many first ranks.
+
+    Low end: DCG is linear and IDCG convex in the unknown gains, so nDCG is quasi-concave and least
+    where each is 0 or the highest. Those outside add to IDCG only; of those inside the x bottommost
+    get it, for the worst x.
+
+    High end, by Dinkelbach's iteration: a value λ can be beaten if Σₜ Δₜ (d(Sₜ) − λ D(nₜ)) can be
+    positive. Each step t by itself is best with the xₜ topmost unknown documents, for some xₜ. One
+    more costs λ times a discount at rank nₜ + 1, the less the larger nₜ is; nₜ falls with t, so the
+    largest best xₜ fall with t too: the sets are nested, as those of grades are, and the steps do
+    not hinder each other.
+    """
+    p = measure.parameters
+    cutoff, r = p["cutoff"], block.ranking
+    depth = None if p["ideal"] == "uncut" else cutoff
+    seen = block.seen(0, cutoff)
+    levels, step = _steps(measure, np.append(r.judged_grade, block.top))
+    if not step[levels <= block.top].any():  # no unknown document can gain anything
+        return measure.apply(r), measure.apply(r)
+    count = [r.relevant(t) for t in levels]
+    outside = np.minimum(seen.outside, inf if depth is None else depth)
+    most = max(c.max(initial=0) for c in count) + last(seen.topmost).max(initial=0)
+    most += outside.max(initial=0, where=np.isfinite(outside))
+    discount = _discounts(measure, np.arange(1, 1 + max(int(most), seen.hit.shape[1])))
+    ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
+
+    def best(n: FloatArray) -> FloatArray:
+        return ideal[np.minimum(n, len(ideal) - 1).astype(np.int64)]
+
+    discount = discount[: seen.hit.shape[1]]
+    grade = block.grade[:, : seen.hit.shape[1]]
+    gained = sum(d * ((grade >= t) @ discount) for t, d in zip(levels, step, strict=True))
+    open_steps = [(d, c) for t, d, c in zip(levels, step, count, strict=True) if t <= block.top]
+    fixed = sum(
+        (d * best(c) for t, d, c in zip(levels, step, count, strict=True) if t > block.top),
+        np.zeros(len(r)),
+    )
+    topmost, running = _with_none(seen.topmost), _with_none(np.cumsum(seen.unknown * discount, 1))
+    high = np.full(len(r), np.nan)
+    rows = np.arange(len(r))
+    while len(rows):
+        above, below = gained[rows], fixed[rows]
+        for d, c in open_steps:
+            n = c[rows, None] + topmost[rows]
+            worth = running[rows] - np.nan_to_num(high[rows, None]) * best(n)
+            # The last of the best: the largest x.
+            at = worth.shape[1] - 1 - np.argmax(worth[:, ::-1], axis=1)
+            above = above + d * running[rows, at]
+            below = below + d * best(n[np.arange(len(rows)), at])
+        value = ratio(above, below)
+        better = ~np.isnan(value) & ~(value <= high[rows])
+        rows = rows[better]
+        high[rows] = value[better]
+    running = _with_none(upwards(seen.unknown * discount))
+    n = _with_none(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
+    below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
+    low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
+    low = np.where(np.isinf(outside), 0.0, np.fmin.reduce(low, axis=1))
+    return low, np.where(np.isnan(high) & (outside > 0), 0.0, high)
+
+
+def _with_none(running: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Running sums with that of no document in front."""
+    return np.hstack([np.zeros((len(running), 1)), running])
+
+
+# --- Gains ----------------------------------------------------------------------------------------
+
+
+def _gains(measure: Measure, grades: IntArray) -> FloatArray:
+    """The gains of grades."""
+    p = measure.parameters
+    return gains.gain_of(grades, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+
+
+def _discounts(measure: Measure, ranks: IntArray) -> FloatArray:
+    """The discounts of ranks."""
+    p = measure.parameters
+    return gains.discount_of(ranks, None, p["dcg"], p["base"])
+
+
+def _steps(measure: Measure, grades: IntArray) -> tuple[IntArray, FloatArray]:
+    """The positive grades, ascending, and how much the gain of each exceeds that of the one below.
+
+    No unknown document needs a grade between: there n is the same, so the same x is best.
+    """
+    levels = np.unique(grades[grades > 0])
+    return levels, np.diff(_gains(measure, levels), prepend=0.0)
+
+
+def _growing_gains(measure: Measure, highest: int) -> bool:
+    """Whether what is not relevant gains nothing, and a higher grade never less than a lower."""
+    named = [grade for grade, _ in measure.parameters.get("gains") or ()]
+    if any(grade < 0 for grade in named):
+        return False
+    near = {0, 1, highest, *(g + d for g in named for d in (-1, 0, 1))}
+    gain = _gains(measure, np.array(sorted(g for g in near if 0 <= g <= highest)))
+    return gain[0] == 0 and bool((np.diff(gain) >= 0).all())
+
+
+_SET = frozenset({"rel"})
+_TOP = _SET | {"cutoff"}
+_DCG = frozenset({"cutoff", "dcg", "gains", "min_grade", "base"})
+_SCALE = frozenset({"cutoff", "max_grade"})
+
+_RULES = {
+    **{name: Rule(_growing, _TOP) for name in ("P", "RR", "Success", "SetP", "NumRelRet")},
+    **{name: Rule(_growing, _SCALE) for name in ("nCG", "SDCG", "ERR")},
+    **{name: Rule(_growing, _DCG, graded=True) for name in ("CG", "DCG")},
+    **{name: Rule(_sharing, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
+    "RBP": Rule(
+        _growing,
+        _TOP | {"p", "gain", "gains", "max_grade"},
+        unless=frozenset({"topic-max"}),
+        graded=True,
+    ),
+    "F": Rule(_sharing, _TOP | {"beta", "alpha"}),
+    "SetF": Rule(_sharing, _SET | {"beta", "alpha"}),
+    "SetJaccard": Rule(_sharing, _SET),
+    "AP": Rule(_average_precision, _TOP | {"denominator"}),
+    "gm-AP": Rule(_average_precision, _SET),
+    "IPrec": Rule(_interpolated, _SET | {"recall", "rule"}),
+    "11pt-avg": Rule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
+    "Rprec": Rule(_r_precision, _SET),
+    "Bpref": Rule(_bpref, _SET, "bound"),
+    "gm-Bpref": Rule(_bpref, _SET, "bound"),
+    "nDCG": Rule(_ndcg, _DCG | {"ideal"}, unless=frozenset({"retrieved"}), graded=True),
+}

@@ -1,0 +1,629 @@
+"""What the name of a measure means: the grammar of names, there and back.
+
+NAME            AP
+NAME@VALUE      nDCG@10         the argument called ``cutoff`` (or what ``at`` says)
+NAME(K=V, …)    AP(rel=2)@100   the others, where they differ from their defaults
+NAMEVALUE       F2              the argument that ``suffix`` names
+NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
+NAME[CLASS]     recall[child]   of one class against the rest
+HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
+                ovo-AUC         or over pairs of them: ovo or weighted-ovo
+                macro-R2        over outputs: macro or variance-weighted
+HOW-NAME(labels=['a', 'b'])     of these classes only; without=['a']: of all but these
+NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
+
+What means nothing so is looked up in words, as in ``Mean Reciprocal Rank``: see
+:mod:`calipers.measures.phrases`.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from calipers import plugins
+from calipers.measures.aliases import ELSEWHERE, in_our_words, read_otherwise
+from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
+from calipers.measures.definition import BETWEEN, Definition, Measure
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import FAMILIES, TASKS, named
+from calipers.measures.parameters import LONGEST_NAME, asked
+from calipers.measures.registry import candidates, definitions, key, load
+
+_NAME = re.compile(
+    r"""(?P<name>[^()@\s]+?)            # nDCG
+        (?:\((?P<arguments>.*)\))?      # (rel=2, dcg='exp-log2')
+        (?:@(?P<at>[^()@\s]+))?$        # @10
+    """,
+    re.VERBOSE,
+)
+_CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
+_HOW = (
+    "(?P<average>weighted[-_]ov[or]|ov[or][-_]weighted|ov[or]|macro|micro|variance[-_]weighted"
+    "|uniform[-_]average|weighted)"
+)
+_AVERAGE = re.compile(rf"{_HOW}[-_](?P<name>.+)$", re.IGNORECASE)
+_AVERAGE_BEHIND = re.compile(rf"(?P<name>.+?)_{_HOW}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE)
+#: How scikit-learn calls averages.
+_SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
+    "ovo-weighted": "weighted-ovo",
+    "uniform-average": "macro",
+}
+#: What an average is of: of some classes or outputs, or of outputs that count for as much as this.
+_SUBSETS, _WEIGHTS = ("labels", "without"), (WEIGHTS, "multioutput")
+_INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
+_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
+
+
+def parse(
+    text: str,
+    family: str | Sequence[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Measure:
+    """The measure that a name means; names ignore case and may be the aliases of other tools, or
+    the words that a measure goes by.
+
+    ``defaults`` are values of parameters that the name does not mention, for the measures that
+    have them: the relevance level of a whole evaluation, say.
+
+    >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
+    ('nDCG@10', 'AP', 'F2')
+    >>> str(parse("Hit rate", family="counts")), str(parse("Recall @ False Positive Rate = 0.1"))
+    ('recall', 'recall@FPR=0.1')
+    """
+    given: Any = text
+    if not isinstance(given, str) or len(given) > LONGEST_NAME:
+        shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
+        raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
+    families = named(family)
+    load(families)
+    try:
+        return _parsed(text, families, defaults, _unknown)
+    except UnknownMeasureError:
+        # A name that is known as it is spelled lacks a parameter, or has one too many.
+        measure = None if meanings(text, families) else _in_words(text, families, defaults)
+        if measure is None:
+            raise
+        return measure
+
+
+def _in_words(
+    text: str, families: Sequence[str], defaults: Mapping[str, Any] | None
+) -> Measure | None:
+    """The measure that a text means which is no name as it is spelled; None where there is none.
+
+    Raises
+    ------
+    UnknownMeasureError
+        Where it has several meanings, or lacks a parameter; it says how to ask for each.
+    """
+    from calipers.measures import phrases  # of use to few, and its index takes its time
+
+    pair = phrases.sides(text)
+    if pair:
+        return _in_both(text, pair, families, defaults)
+    if _instead(text, families) is not None:
+        raise UnknownMeasureError(_unknown(text, families))
+    of_topics = phrases.macro_of_topics(text, families)
+    if of_topics is not None:
+        with contextlib.suppress(UnknownMeasureError):
+            measure = parse(of_topics, families, defaults)
+            if measure.definition.summary == "mean":
+                return measure
+    made: dict[Measure, None] = {}
+    told = ""
+    ways = phrases.spelled_out(text, families)
+    for way in ways:
+        try:
+            made.setdefault(_parsed(way, families, defaults, _unknown))
+        except UnknownMeasureError as error:
+            told = told or str(error).removeprefix(f"{way!r}: ")
+    if len(ways) > 1 and len(made) != 1:
+        senses = dict.fromkeys(d for way in ways for d in meanings(way, families)[:1])
+        raise UnknownMeasureError(_one_of(text, [*senses]))
+    if made:
+        return next(iter(made))
+    if told:
+        raise UnknownMeasureError(f"{text!r}: {told}")
+    if _NAME.match(text.strip()) or any(mark in text for mark in "[]()") or not text.strip():
+        return None
+    raise UnknownMeasureError(_unknown(text, families))
+
+
+def _in_both(
+    text: str, pair: Sequence[str], families: Sequence[str], defaults: Mapping[str, Any] | None
+) -> Measure:
+    """The measure of a name with others in parentheses, which have to be its own."""
+    measure = parse(pair[0], families, defaults)
+    for other in pair[1:]:
+        if measure.definition not in senses(other, families):
+            raise UnknownMeasureError(
+                f"{text!r}: {other} is not {measure}, which is called "
+                + ", ".join(measure.definition.spellings)
+            )
+    return measure
+
+
+def senses(text: str, families: Sequence[str]) -> list[Definition]:
+    """The definitions that a name or a phrase may stand for, whatever their parameters."""
+    from calipers.measures import phrases
+
+    load(families)
+    found = dict.fromkeys(meanings(text, families))
+    if not found:
+        pair, of_topics = phrases.sides(text), phrases.macro_of_topics(text, families)
+        if pair:
+            found = dict.fromkeys(senses(pair[0], families))
+        ways = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
+        for way in ways if not found else ():
+            found |= dict.fromkeys(meanings(way, families))
+    return list(found)
+
+
+def _one_of(text: str, senses: Sequence[Definition]) -> str:
+    """That a name has several meanings, and how to ask for each."""
+    tasks = dict.fromkeys(d.task for d in senses)
+    of = {d: f" of {d.task}" if len(tasks) > 1 else "" for d in senses}
+    ways = " or ".join(f"{d.example()}{of[d]} ({_begun_small(d.title)})" for d in senses)
+    return f"{text!r} has several meanings; ask for {ways}"
+
+
+def _begun_small(title: str) -> str:
+    """A title as it stands within a sentence: an abbreviation keeps its capitals."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _parsed(
+    text: str,
+    families: Sequence[str],
+    defaults: Mapping[str, Any] | None,
+    unknown: Callable[[str, Sequence[str]], str],
+) -> Measure:
+    """What a name means in some families; ``unknown`` is what is said where it means nothing."""
+    viewed = _view(text, families)
+    if viewed is not None:
+        bare, view = viewed
+        made = _parsed(bare, _viewed_in(families, view), defaults, unknown)
+        if view.get("average") in PAIRWISE and made.reads != "scores":
+            raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
+        if view.get("average") == BY_VARIANCE and made.interval != "fit":
+            raise UnknownMeasureError(
+                f"{text!r}: {made} is no share of the variance of the truth; ask for macro-{made}"
+            )
+        _check_weights(text, made, view)
+        return replace(made, **view)
+    name, readings, values = _readings(text, families)
+    if not readings:
+        if plugins.load("calipers.measures"):
+            return _parsed(text, families, defaults, unknown)
+        raise UnknownMeasureError(unknown(text, families))
+    definition, written = _chosen(text, name, readings, values, defaults, alone=True)
+    for place, number in written.items():
+        parameter = getattr(definition, place)
+        if parameter is None or parameter not in definition.parameters:
+            raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
+        if parameter in values:
+            raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
+        values[parameter] = _number(text, number, definition, parameter)
+    taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
+    note = read_otherwise(definition.family, definition.name, name)
+    return replace(definition.bind({**taken, **values}), alias=_alias(definition, name), note=note)
+
+
+def _alias(definition: Definition, name: str) -> str | None:
+    """The alias that was written, where it is a word of the field: one with an underscore is how a
+    tool spells a measure."""
+    if definition.suffix is not None or definition.infix is not None:
+        return None
+    own = key(name)
+    words = (a for a in definition.aliases if key(a) == own and "_" not in a)
+    return None if key(definition.name) == own else next(words, None)
+
+
+def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
+    """That those that have weights are outputs, and have no others."""
+    how = (view.get("among") or ("",))[0]
+    if how == WEIGHTS and (made.task != "regression" or view["average"] == BY_VARIANCE):
+        raise UnknownMeasureError(
+            f"{text!r}: weights= are of the outputs of a regression, as in "
+            "macro-R2(weights=[0.3, 0.7])"
+        )
+
+
+def each_once(asked: Iterable[Measure]) -> list[Measure]:
+    """Measures in their order, each once, under all the names that it was asked for by.
+
+    >>> [one.shown for one in each_once(map(parse, ["sensitivity", "PPV", "TPR"]))]
+    ['sensitivity/TPR', 'PPV']
+    """
+    names: dict[Measure, dict[str, None]] = {}
+    for measure in asked:
+        names.setdefault(measure, {})[measure.alias or measure.definition.name] = None
+    return [
+        measure if list(own) == [measure.definition.name] else _called(measure, own)
+        for measure, own in names.items()
+    ]
+
+
+def _called(measure: Measure, names: Iterable[str]) -> Measure:
+    return replace(measure, alias=BETWEEN.join(names))
+
+
+def in_each_task(
+    text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
+) -> Iterator[Measure]:
+    """What a name means in each task that knows it, in one before all others; those where it is
+    spelled so come before those where its words mean something. ``defaults`` are as in
+    :func:`parse`."""
+    in_words = []
+    for task in sorted(TASKS, key=lambda task: task != first):
+        if task == first or _is_spelled(text, TASKS[task]):
+            with contextlib.suppress(UnknownMeasureError):
+                yield parse(text, TASKS[task], defaults)
+        else:
+            in_words.append(task)
+    for task in in_words:
+        with contextlib.suppress(UnknownMeasureError):
+            yield parse(text, TASKS[task], defaults)
+
+
+def _is_spelled(text: Any, families: Sequence[str]) -> bool:
+    """Whether a name is one of these families as it stands."""
+    load(families)
+    return isinstance(text, str) and len(text) <= LONGEST_NAME and bool(meanings(text, families))
+
+
+def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
+    """The canonical spelling of a measure's name, or None when no measure answers to it."""
+    return next(map(str, in_each_task(name, defaults=defaults)), None)
+
+
+def catalogue(family: str | None = None) -> list[Measure]:
+    """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
+
+    >>> import calipers as cal
+    >>> [str(m) for m in cal.measures(family="scores")[:3]]
+    ['AUC', 'AP', 'PR-AUC']
+    """
+    named(None if family is None else [family])
+    return [d.example() for d in definitions(family)]
+
+
+def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], dict[str, Any]]:
+    """The name that a text gives, in our words; what it may mean; and its parameters."""
+    match = _NAME.match(text.strip())
+    if match is None:
+        raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
+    name, at, values = _translated(
+        text, match["name"], match["at"], _arguments(text, match["arguments"])
+    )
+    written: dict[str, str] = {}
+    if at is not None:
+        joint, equals, number = at.rpartition("=")
+        if not equals and candidates(f"{name}@{at}", families):  # the number is left out
+            name = f"{name}@{at}"
+        else:
+            name, written = f"{name}@{joint}" if equals else name, {"at": number}
+    readings = [(d, written) for d in candidates(name, families)]
+    readings += _by_trailing_number(name, families, written)
+    readings += _by_infix(name, families, written)
+    return name, readings, values
+
+
+def meanings(text: str, families: Sequence[str]) -> list[Definition]:
+    """The definitions that a text may mean, whatever the values of its parameters; the first of
+    several is taken."""
+    viewed = _view(text, families)
+    try:
+        if viewed is not None:
+            return meanings(viewed[0], _viewed_in(families, viewed[1]))
+        name, readings, values = _readings(text, families)
+        fitting = [r for r in readings if _can_bind(*r, values)] or readings
+        chosen = _chosen(text, name, fitting, values)[0] if fitting else None
+        return [d for d, _ in fitting if d is chosen] + [d for d, _ in fitting if d is not chosen]
+    except UnknownMeasureError:
+        return []
+
+
+def meaning(text: str, families: Sequence[str]) -> Definition | None:
+    """The first of these, if any."""
+    return next(iter(meanings(text, families)), None)
+
+
+def _translated(
+    text: str, name: str, at: str | None, values: Mapping[str, Any]
+) -> tuple[str, str | None, dict[str, Any]]:
+    """What another tool may have written, in our words."""
+    try:
+        return in_our_words(name, at, values)
+    except ValueError as error:
+        raise UnknownMeasureError(f"{text!r}: {error}") from None
+
+
+#: A definition that a name may mean, and the numbers written into the name, by their place.
+Reading = tuple[Definition, dict[str, str]]
+
+
+def _chosen(
+    text: str,
+    name: str,
+    readings: list[Reading],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    alone: bool = False,
+) -> Reading:
+    """The one that the name means: of several, those that the parameters make a measure of, and of
+    these one whose own name it is; with ``defaults``, where those that are written do not. Where
+    that leaves several that all lack a parameter, it is the first of them, or ``alone`` none."""
+    every = readings
+    readings = [r for r in readings if _can_bind(*r, values)]
+    if not readings and defaults:
+        readings = [r for r in every if _can_bind(*r, values, defaults)]
+    bound, readings = bool(readings), readings or every
+    own = [
+        (d, written)
+        for d, written in readings
+        if key(name) == key(d.name) + written.get("suffix", "")
+    ]
+    readings = own or readings
+    families = list(dict.fromkeys(d.family for d, _ in readings))
+    if len(families) > 1:
+        raise UnknownMeasureError(
+            f"{text!r} is defined for {' and '.join(families)}; "
+            f"say which with family={families[0]!r}"
+        )
+    if alone and not bound:
+        lacking = [d for d, w in readings if _given(d, w, values) <= set(d.parameters)]
+        if len(lacking) > 1:
+            raise UnknownMeasureError(_one_of(text, lacking))
+    return readings[0]
+
+
+def _given(
+    definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
+) -> set[str | None]:
+    """The parameters that a name says, by themselves or by the place of a number."""
+    return {*values, *(getattr(definition, place) for place in written)}
+
+
+def _can_bind(
+    definition: Definition,
+    written: Mapping[str, str],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+) -> bool:
+    """Whether these parameters, and no others but defaults, make a measure of the definition."""
+    given = _given(definition, written, values)
+    return definition.required <= given | {*(defaults or {})} and given <= set(
+        definition.parameters
+    )
+
+
+def _by_trailing_number(
+    name: str, families: Sequence[str], written: dict[str, str]
+) -> list[Reading]:
+    """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
+    match = _TRAILING_NUMBER.match(name)
+    if match is None:
+        return []
+    found = candidates(match["name"], families)
+    if match["joint"]:
+        return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
+    return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
+
+
+def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
+    """Names with a number in their middle: ``top-5-accuracy``."""
+    match = _INFIX.match(name)
+    if match is None:
+        return []
+    # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
+    spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
+    found = {d: None for name in spelled for d in candidates(name, families) if d.infix}
+    return [(d, {**written, "infix": match["number"]}) for d in found]
+
+
+def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
+    """The name without the class or the average that it asks for, and these."""
+    text = text.strip()
+    exact = candidates(text, families)
+    if any(key(text) == key(d.name) for d in exact) and _fits(text, families):
+        return None
+    match = _CLASS.match(text)
+    if match is not None and _viewed_in(families, {"label": ""}):
+        return match["name"] + match["rest"], {"label": match["label"]}
+    match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
+    if match is None:
+        return None
+    how = match["average"].lower().replace("_", "-")
+    view: dict[str, Any] = {"average": _SAME.get(how, how)}
+    viewed = _viewed_in(families, view)
+    if not viewed:
+        return None
+    name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
+    # Some have such a word in an alias, as the micro averages over topics; which gives way to an
+    # average over classes, as the plain name does.
+    if not _fits(name, viewed) and (exact or _fits(text, families)):
+        return None
+    return name, {**view, **among}
+
+
+def _fits(text: str, families: Sequence[str]) -> bool:
+    """Whether a name with its parameters, and no others, is that of a measure as it is."""
+    if _NAME.match(text) is None:
+        return False
+    _, readings, values = _readings(text, families)
+    return any(_can_bind(*reading, values) for reading in readings)
+
+
+def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The name without the classes that an average is said to be of, and these."""
+    match = _NAME.match(name)
+    if match is None or match["arguments"] is None:
+        return name, {}
+    values = _arguments(text, match["arguments"])
+    given = {how: values.pop(how) for how in (*_SUBSETS, *_WEIGHTS) if how in values}
+    if not given:
+        return name, {}
+    (how, classes), *more = given.items()
+    weighed = how in _WEIGHTS and not more
+    if weighed and not _are_weights(classes):
+        raise UnknownMeasureError(
+            f"{text!r}: expected what each output counts for, as in weights=[0.3, 0.7]"
+        )
+    if more or not isinstance(classes, list | tuple) or not classes:
+        raise UnknownMeasureError(
+            f"{text!r}: expected labels= or without=, a list of classes such as labels=['a', 'b']"
+        )
+    rest = ",".join(f"{key}={value!r}" for key, value in values.items())
+    at = "" if match["at"] is None else f"@{match['at']}"
+    bare = match["name"] + (f"({rest})" if rest else "") + at
+    if weighed:
+        return bare, {"among": (WEIGHTS, tuple(map(float, classes)))}
+    return bare, {"among": (how, tuple(dict.fromkeys(map(str, classes))))}
+
+
+def _are_weights(given: Any) -> bool:
+    """Whether these are numbers from 0 on, some above 0."""
+    listed = isinstance(given, list | tuple) and all(isinstance(x, int | float) for x in given)
+    return listed and all(0 <= x < math.inf for x in given) and any(x > 0 for x in given)
+
+
+def _viewed_in(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those of the families whose measures can be asked of a class, or of what else they know
+    parts of; or be averaged."""
+    known = ((f, FAMILIES[f]) for f in families)
+    if "label" in view:
+        return tuple(f for f, of in known if of.of_parts)
+    return tuple(f for f, of in known if view["average"] in of.averages)
+
+
+def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
+    """The parameters in parentheses, as Python literals."""
+    if not arguments:
+        return {}
+    try:
+        call = ast.parse(f"_({arguments})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return {str(k.arg): _literal(k.value) for k in call.keywords if k.arg}
+    except (SyntaxError, ValueError):
+        raise UnknownMeasureError(
+            f"{text!r}: expected parameters like (rel=2), got ({arguments})"
+        ) from None
+
+
+_CONSTANTS = {"inf": math.inf, "true": True, "false": False, "none": None}
+
+
+def _literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.List):  # labels=[a, b]: a shell takes quotation marks away
+        return [x.id if isinstance(x, ast.Name) else ast.literal_eval(x) for x in node.elts]
+    # Constants however they are spelled: options of commands are written true and false elsewhere.
+    word = node.id.lower() if isinstance(node, ast.Name) else ""
+    return _CONSTANTS[word] if word in _CONSTANTS else ast.literal_eval(node)
+
+
+def _number(text: str, number: str, definition: Definition, parameter: str) -> int | float:
+    try:
+        return int(number) if re.fullmatch(r"\d+", number) else float(number)
+    except ValueError:
+        as_in = asked(definition.name, parameter, definition.at, definition.infix)
+        raise UnknownMeasureError(
+            f"{text!r}: {number!r} is no number; expected one, as in {as_in}"
+        ) from None
+
+
+def _unknown(text: str, families: Sequence[str]) -> str:
+    base = re.split(r"[@(]", text.strip())[0]
+    task = [task for task, own in TASKS.items() if families == own]
+    where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
+    told = f"no measure{where} is called {text!r}; "
+    instead = _instead(text, families) or _instead(base, families)
+    if instead is not None:
+        return told + instead
+    averaged = _AVERAGE.match(text.strip())
+    hows = _viewed_in(families, {"average": "macro"})
+    if averaged and hows and _parses(f"macro-{averaged['name']}", families):
+        return told + f"its mean is macro-{averaged['name']}"
+    others = [
+        f"{m.name} of {other}"
+        for other, own in TASKS.items()
+        if not set(own) & set(families)
+        for m in senses(text, own)[:1]
+    ]
+    if others:
+        return told + f"there is {' and '.join(others)}"
+    close = _close(text.strip(), base, families)
+    return told + (
+        f"did you mean {' or '.join(close)}?" if close else "`calipers measures` lists them"
+    )
+
+
+def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
+    """Names like the one that was written, each of a measure of these families: with what stood
+    behind it where that is possible, else alone, else with the parameters that it needs."""
+    import difflib
+
+    known: dict[str, list[Definition]] = {}
+    spellings: dict[str, str] = {}
+    for definition in (d for d in definitions() if d.family in families):
+        for spelling in (*definition.aliases, definition.name):
+            known.setdefault(spelling.lower(), []).append(definition)
+            spellings[spelling.lower()] = spelling
+    found: dict[str, str] = {}
+    begun = base.lower().replace(" ", "_") if " " in base else base.lower()
+    for name in difflib.get_close_matches(begun, known, n=4 * most, cutoff=0.6):
+        ways = [spellings[name] + text[len(base) :], spellings[name]]
+        ways += [str(definition.example()) for definition in known[name]]
+        fitting = (way for way in ways if key(way) != key(text) and _parses(way, families))
+        for way in itertools.islice(fitting, 1):
+            found.setdefault(key(way), way)
+    return list(found.values())[:most]
+
+
+def _instead(text: str, families: Sequence[str]) -> str | None:
+    """What to ask for instead of what is known to be no measure by itself."""
+    from calipers.measures import phrases
+
+    constant = phrases.of_default(text)
+    if constant is not None:
+        own = senses(constant, families)
+        example = own[0].example() if own else "accuracy"
+        return f"what the best constant answer has is evaluation[{str(example)!r}].default"
+    spelled = re.sub(r"[\s-]+", "_", text.strip().lower())
+    return phrases.no_measure(text, families) or ELSEWHERE.get(spelled)
+
+
+def _parses(text: str, families: Sequence[str]) -> bool:
+    """Whether a name means a measure of these families."""
+    try:
+        _parsed(text, families, None, lambda *_: "")
+    except UnknownMeasureError:
+        return False
+    return True
+
+
+def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
+    """What means the definition under each of its names (or one): the name with all the numbers it
+    may carry, and of classes."""
+    out = []
+    for spelled in definition.spellings if name is None else (name,):
+        ways = [spelled] if not definition.required else []
+        if definition.at in definition.parameters:
+            ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
+        if definition.suffix:
+            ways.append(f"{spelled}7" + ("@7" if definition.at in definition.required else ""))
+        if definition.infix:
+            ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
+        of = FAMILIES[definition.family].averages
+        ways += [f"{how}-{way}" for how in of if how not in PAIRWISE for way in ways]
+        out += ways
+    return list(dict.fromkeys(out))

@@ -1,0 +1,50 @@
+"""Measures of rankings that several assessors judged, each on their own.
+
+A group of judgments is what one assessor says. A measure is computed by each group alone, with the
+group's own R, and averaged over the groups of the topic; a group without a relevant document counts
+0, as in trec_eval. A document that a group does not name is not relevant to it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.measures.retrieval.binary_relevance import (
+    average_precision,
+    precision_at,
+    r_precision,
+)
+from calipers.statistics import FloatArray, GroupedRankings
+
+#: Where no group has a relevant document.
+NO_RELEVANT = {"no_relevant": lambda g, p: g.groups_with_relevant(p["rel"]) == 0}
+
+by_assessor = partial(
+    measure, family="groups", on=GroupedRankings, higher_is_better=True, range=(0, 1)
+)
+
+
+@by_assessor("AP-jg", aliases=("map_avgjg", "AP_jg"), perfect=1.0, undefined=NO_RELEVANT)
+def average_precision_by_group(g: GroupedRankings, rel: int = 1) -> FloatArray:
+    """Average precision, averaged over groups of judgments: AP by each group of the topic alone."""
+    return _mean(g, average_precision(g.by_group, rel=rel))
+
+
+@by_assessor("P-jg", aliases=("P_avgjg", "P_jg"))
+def precision_by_group(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Precision at k, averaged over groups of judgments: P@k by each group of the topic alone."""
+    return _mean(g, precision_at(g.by_group, cutoff, rel))
+
+
+@by_assessor("Rprec-jg", aliases=("Rprec_mult_avgjg", "Rprec_jg"), undefined=NO_RELEVANT)
+def r_precision_by_group(g: GroupedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
+    """R-precision, averaged over groups of judgments: precision at rank R, or at the rank
+    ⌊m·R + 0.9⌋ for a ``multiple`` m, with the R of each group."""
+    return _mean(g, r_precision(g.by_group, rel=rel, multiple=multiple))
+
+
+def _mean(g: GroupedRankings, values: FloatArray) -> FloatArray:
+    """Over the groups of each topic, undefined values as 0."""
+    return g.sum_of_groups(np.nan_to_num(values)) / np.maximum(np.diff(g.groups), 1)

@@ -1,0 +1,283 @@
+"""Measures that model how a user goes down a ranking: how likely the next document is looked at,
+and what those that were looked at are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from calipers.lazily import numpy as np
+from calipers.measures.retrieval.binary_relevance import within
+from calipers.measures.retrieval.gains import (
+    ABOVE_SCALE,
+    NO_GAIN,
+    Gains,
+    gain_of,
+    with_gains,
+)
+from calipers.measures.retrieval.traits import ranking
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
+from calipers.statistics.rankings import Ideal, running_product
+
+
+def powers(p: float, rank: IntArray) -> FloatArray:
+    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
+    steps = np.full(int(rank.max(initial=1)), p)
+    steps[0] = 1.0
+    return np.asarray(np.cumprod(steps)[rank - 1])
+
+
+@ranking(
+    "RBP",
+    aliases=("rank_biased_precision",),
+    ties="linear",
+    reference="Moffat and Zobel 2008",
+    undefined=ABOVE_SCALE,
+)
+def rank_biased_precision(
+    r: JudgedRankings,
+    p: float = 0.8,
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+    gains: Gains = None,
+    cutoff: int | None = None,
+) -> FloatArray:
+    """Rank-biased precision: (1 − p) Σ gain · p^(rank − 1), for a user who goes on to the next
+    document with probability p.
+
+    ``gain='binary'``: 1 for relevant documents; ``'scale'``: grade over ``max_grade``;
+    ``'grade'``: the grade itself (or its entry in ``gains``), which can exceed 1; ``'topic-max'``:
+    the same, stretched to [0, 1] over the grades of the topic where it leaves that range, as
+    trec_eval means it.
+    """
+    if gain in ("binary", "scale"):
+        gained = _scaled(r, rel, gain, max_grade)
+    else:
+        r, gained = with_gains(r, gains)
+        if gain == "topic-max":
+            low, high = _gain_range(r, gains)
+            stretch = (low < 0) | (high > 1)
+            low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
+            known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
+            gained = np.where(known, (gained - low) / (high - low), gained)
+    return (1 - p) * r.sum(gained * r.at_rank(lambda rank: within(rank, cutoff) * powers(p, rank)))
+
+
+@ranking(
+    "compatibility",
+    aliases=("compat",),
+    perfect=1.0,
+    undefined={"no_relevant": lambda r, _: r.relevant() == 0},
+    reference="Clarke, Vtyurina and Smucker 2021",
+)
+def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> FloatArray:
+    """Compatibility: rank-biased overlap, down to rank k, with that ideal ranking to which it is
+    largest, over the overlap of the ideal ranking with itself.
+
+    An ideal ranking holds the relevant documents by descending grade; those of a grade stand in the
+    order in which the ranking has them, which is best for it. A document adds to the overlap from
+    the rank on where both have it: Σ_i p^(i − 1)/i.
+    """
+    rank = np.arange(1, cutoff + 1)
+    # From each rank on, 0 beyond the cutoff.
+    worth = np.append(np.cumsum((powers(p, rank) / rank)[::-1])[::-1], 0.0)
+    hit = r.hits(1)
+    best = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
+    # Documents of one grade follow each other: its first place in the ideal list, and which of the
+    # grade this is.
+    order = np.lexsort((r.rank, -r.grade, r.topic))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(r.topic[order]) != 0) | (np.diff(r.grade[order]) != 0)
+    start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - start
+    base = int(r.highest_grade.max(initial=0)) + 1
+    topic = np.repeat(np.arange(len(r)), best.length)
+    keys = topic * base + (base - 1 - best.gain.astype(np.int64))
+    begins = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
+    place += begins - best.offsets[r.topic] + 1
+    both = np.minimum(np.maximum(place, r.rank), cutoff + 1)
+    return r.sum(np.where(hit, worth[both - 1], 0.0)) / best.sum(
+        worth[np.minimum(best.rank, cutoff + 1) - 1]
+    )
+
+
+def expected_reciprocal_rank_over_ties(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """The expected ERR over orders of tied documents.
+
+    In a block, the probability that a user passes the first j documents is the mean, over all
+    choices of j of them, of the product of their chances to be passed: an elementary symmetric
+    polynomial over its number of terms.
+    """
+    passed = 1 - _stops(gain_of(r.grade), max_grade)
+    out = np.zeros(len(r))
+    for topic, (first, last) in enumerate(pairwise(r.offsets)):
+        survive = 1.0
+        start = first
+        while start < last:
+            stop = start + int(
+                np.searchsorted(r.tied_from[start:last], r.tied_from[start], "right")
+            )
+            size = int(r.tied_to[start] - r.tied_from[start] + 1)
+            means = np.zeros(size + 1)
+            means[0] = 1.0
+            chances = np.concatenate([passed[start:stop], np.ones(size - (stop - start))])
+            for n, chance in enumerate(chances, 1):
+                j = np.arange(1, n + 1)
+                means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * chance * means[:n]) / n
+            ranks = r.tied_from[start] + np.arange(size)
+            out[topic] += survive * np.sum(-np.diff(means) * within(ranks, cutoff) / ranks)
+            survive *= means[size]
+            start = stop
+    return out
+
+
+@ranking(
+    "ERR",
+    aliases=("expected_reciprocal_rank",),
+    undefined=ABOVE_SCALE,
+    ties=expected_reciprocal_rank_over_ties,
+    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
+)
+def expected_reciprocal_rank(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """Expected reciprocal rank: Σ θ/rank · Π (1 − θ of the documents above), where a document
+    satisfies its reader with probability θ = (2^grade − 1) / 2^max_grade.
+
+    The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
+    higher one is undefined. Of classifiers ERR is the error rate, which is SetErrorRate of
+    retrieved sets.
+    """
+    return _satisfied(r, gain_of(r.grade), cutoff, max_grade)
+
+
+@ranking(
+    "nERR",
+    aliases=("normalised_err",),
+    perfect=1.0,
+    undefined={**NO_GAIN, **ABOVE_SCALE},
+    reference="ERR: Chapelle, Metzler, Zhang and Grinspan 2009",
+)
+def normalised_expected_reciprocal_rank(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
+    documents, best grade first."""
+    best = r.ideal(gain_of(r.judged_grade))
+    most = _satisfied(best, best.gain, cutoff, max_grade)
+    return expected_reciprocal_rank(r, cutoff, max_grade) / most
+
+
+@ranking("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
+def inst(
+    r: JudgedRankings,
+    T: float = 1.0,  # noqa: N803 - its name in the literature
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+    cutoff: int = 1000,
+) -> FloatArray:
+    """INST: the expected gain per document of a user who wants T relevant ones and becomes less
+    patient the more of them are found.
+
+    The user goes on from rank i with probability ((i + T + Tᵢ − 1) / (i + T + Tᵢ))², where Tᵢ is
+    T less the gain down to i; the ranking ends at the cutoff. Gains are those of RBP.
+    """
+
+    def value(gains: FloatArray, ranks: FloatArray) -> FloatArray:
+        patience = ranks + 2 * T - np.cumsum(gains, axis=1)
+        on = ((patience - 1) / patience) ** 2
+        looked = np.cumprod(np.concatenate([np.ones((len(on), 1)), on[:, :-1]], axis=1), axis=1)
+        return np.asarray((looked * gains).sum(axis=1) / looked.sum(axis=1))
+
+    return _dense(r, _scaled(r, rel, gain, max_grade), cutoff, value)
+
+
+@ranking(
+    "BPM",
+    aliases=("bejeweled",),
+    undefined=ABOVE_SCALE,
+    reference="Zhang, Liu, Li, Zhang, Xu and Ma 2017",
+)
+def bejeweled_player_model(
+    r: JudgedRankings,
+    cutoff: int,
+    T: float = 1.0,  # noqa: N803 - its name in the literature
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+) -> FloatArray:
+    """Bejeweled player model, static: the gain per document of a user who stops when the gain has
+    reached T, or at rank k.
+
+    Gains are those of RBP.
+    """
+    gained = _scaled(r, rel, gain, max_grade)
+    so_far = r.so_far(gained)
+    reached = (so_far >= T - 1e-9) & (so_far - gained < T - 1e-9) & (r.rank <= cutoff)
+    stop = np.where(r.sum(reached) > 0, r.sum(np.where(reached, r.rank, 0)), cutoff)
+    return r.sum(gained * (r.rank <= stop[r.topic])) / stop
+
+
+def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
+    """Per topic the lowest and the highest gain of the grades from 0 to its highest one, and of all
+    that ``gains`` names."""
+    named = dict(gains or ())
+
+    def unnamed(grade: int, step: int) -> int:
+        while grade in named:
+            grade += step
+        return grade
+
+    highest = np.maximum(r.highest_grade, 0)
+    low, high = np.empty(len(r)), np.empty(len(r))
+    for top in np.unique(highest).tolist():
+        ends = (unnamed(0, 1), unnamed(top, -1))
+        table = [*named.values(), *(grade for grade in ends if 0 <= grade <= top)]
+        low[highest == top], high[highest == top] = min(table), max(table)
+    return low, high
+
+
+def _scaled(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
+    """The gain of each document, from 0 to 1."""
+    if gain == "binary":
+        return (r.grade >= rel).astype(np.float64)
+    return gain_of(r.grade) / max_grade
+
+
+def _stops(gain: FloatArray, max_grade: int) -> FloatArray:
+    """The probability that a document satisfies its reader."""
+    return (np.exp2(gain) - 1) / 2.0**max_grade
+
+
+def _satisfied(
+    r: JudgedRankings | Ideal, gain: FloatArray, cutoff: int | None, max_grade: int
+) -> FloatArray:
+    """The expected reciprocal rank at which a reader is satisfied."""
+    stops = _stops(gain, max_grade)
+    left = running_product(1 - stops, r.offsets) / (1 - stops)
+    return r.sum(stops * left * within(r.rank, cutoff) / r.rank)
+
+
+def _dense(
+    r: JudgedRankings,
+    gained: FloatArray,
+    depth: int,
+    value: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
+    """A function of the gains at ranks 1 to ``depth``, some topics at a time."""
+    ranks = np.arange(1.0, depth + 1)
+    step = max(1, 1_000_000 // depth)
+    out = np.zeros(len(r))
+    for first in range(0, len(r), step):
+        last = min(first + step, len(r))
+        here = slice(r.offsets[first], r.offsets[last])
+        inside = r.rank[here] <= depth
+        gains = np.zeros((last - first, depth))
+        gains[r.topic[here][inside] - first, r.rank[here][inside] - 1] = gained[here][inside]
+        out[first:last] = value(gains, ranks)
+    return out

@@ -1,0 +1,111 @@
+"""What users ask a result for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
+
+
+def alike(name: str, there: Iterable[str]) -> str | None:
+    """The one of the names that is this one, or else the only one that differs in capitals alone;
+    None where there is none such."""
+    names = tuple(there)
+    if name in names:
+        return name
+    close = [own for own in names if own.lower() == name.lower()]
+    return close[0] if len(close) == 1 else None
+
+
+def meant(what: str, name: str, there: Iterable[str]) -> str:
+    """The one of the names that is meant, however it is capitalised.
+
+    Raises
+    ------
+    InputError
+        Where there is none such; it says which there are.
+    """
+    names = tuple(there)
+    found = alike(name, names)
+    if found is not None:
+        return found
+    if not names:
+        raise InputError(f"no {what} {name!r}: {NOTHING}")
+    hint = did_you_mean(name, names)
+    there_are = "" if hint.startswith("there are") else f" There are {', '.join(names)}."
+    raise InputError(f"no {what} {name!r}; {hint}{there_are}")
+
+
+#: What is said of a chart of nothing.
+NOTHING = "there is nothing to draw"
+
+
+def refused(message: str) -> InputError:
+    """The error of what cannot be done with what was asked."""
+    return InputError(message)
+
+
+#: What measures are called that people asked for by other names than the canonical ones.
+Shown = Mapping[str, str]
+
+
+def measure_named(
+    name: str, there: Iterable[str], provenance: Mapping[str, Any], shown: Shown | None = None
+) -> str | None:
+    """The one of the measures that a name means, None where none: as it is written; in other
+    words; or with the parameters that all measures were asked for with, as ``provenance`` has them.
+
+    Raises
+    ------
+    InputError
+        Where it means two of them: the discount of ``nDCG@5``, say, is that which the evaluation
+        was asked for with, and another one where that is a full name.
+    """
+    from calipers.measures import TASKS
+    from calipers.measures.definition import spelled
+
+    measures, conventions = tuple(there), provenance.get("conventions")
+    # As they were asked for, then as full names.
+    defaults: tuple[dict[str, Any], ...] = (
+        dict(conventions) if isinstance(conventions, Mapping) else {},
+        {},
+    )
+    found = [one for one in measures if name in (one, (shown or {}).get(one))]
+    own = provenance.get("task") if provenance.get("task") in TASKS else None
+    full: dict[str, str] = {}
+    for given in defaults:
+        meant_by = (m for m in _meanings(name, own, given) if str(m) in measures)
+        for measure in islice(meant_by, 1):
+            found.append(str(measure))
+            full[str(measure)] = spelled(measure, measure.definition.name, stating=defaults[0])
+    if not found and own is not None:
+        return measure_named(name, measures, {**provenance, "task": None})
+    if len(set(found)) > 1:
+        written = " or ".join(full.get(one, one) for one in dict.fromkeys(found))
+        raise InputError(
+            f"{name!r} means two of the measures, one as they were asked for and one by its full "
+            f"name; write {written}"
+        )
+    return found[0] if found else None
+
+
+def is_measure(name: str) -> bool:
+    """Whether a measure of some task can be asked for by this name."""
+    return any(True for _ in _meanings(name, None, {}))
+
+
+def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
+    """What a name means in a task; in each, where none is named."""
+    from calipers.measures import TASKS, UnknownMeasureError, in_each_task, parse
+
+    if task is None:
+        yield from in_each_task(name, defaults=defaults)
+        return
+    with suppress(UnknownMeasureError):
+        yield parse(name, TASKS[task], defaults)

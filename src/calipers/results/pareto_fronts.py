@@ -1,0 +1,110 @@
+"""Quality against cost: which systems no other one beats at both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, SupportsIndex, overload
+
+from calipers.results.serialization import Level, Written, at_index, of_system, repeated, unknown
+from calipers.results.tidy import Tidy, kinds_of
+
+
+@dataclass(frozen=True, slots=True)
+class FrontRow(Written):
+    """One system by its quality and its cost, each with its interval.
+
+    It is on the front unless another system is at least as good by both, and better by one of
+    them; ``dominated_by`` are those on the front that are. Values vary, though: ``surely`` are the
+    systems, on the front or not, that tests find to be better by both.
+    """
+
+    system: str
+    quality: float
+    quality_low: float
+    quality_high: float
+    cost: float
+    cost_low: float
+    cost_high: float
+    on_front: bool
+    dominated_by: tuple[str, ...] = ()
+    surely: tuple[str, ...] = ()
+
+
+_NUMBERS = ("quality", "quality_low", "quality_high", "cost", "cost_low", "cost_high")
+_COLUMNS = ("system", "measure", "cost_measure", *_NUMBERS, "front", "dominated_by", "surely")
+
+
+@dataclass(frozen=True, slots=True)
+class Front(Written, Tidy):
+    """The Pareto front of some systems by a measure of quality and one of cost: the systems that
+    no other one beats at both.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> said = {"old": [0, 1, 0, 0], "new": [0, 1, 1, 0], "slow": [0, 1, 1, 0]}
+    >>> price = {"price": {"old": 1.0, "new": 2.0, "slow": 5.0}}
+    >>> ev = cal.classification([0, 1, 1, 0], said, measures=["accuracy"], cost=price)
+    >>> front = ev.fronts[0]
+    >>> front.systems, front["slow"].dominated_by
+    (('old', 'new'), ('new',))
+    """
+
+    measure: str
+    cost_measure: str
+    all: tuple[FrontRow, ...] = field(metadata={"as": "rows"})
+    higher_is_better: bool = True
+    level: Level = 0.95
+
+    def __iter__(self) -> Iterator[FrontRow]:
+        return iter(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> FrontRow: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[FrontRow, ...]: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> FrontRow | tuple[FrontRow, ...]:
+        if not isinstance(key, str):
+            return at_index(self.all, key, "a system, or an index")
+        return of_system(self.all, key)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems on the front, the cheapest first."""
+        on = sorted((row for row in self.all if row.on_front), key=lambda row: row.cost)
+        return tuple(row.system for row in on)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Systems that stand there twice, or that others are said to be beaten by and are not
+        there."""
+        there = [row.system for row in self.all]
+        yield from repeated(there, "rows")
+        places = {
+            f"rows[{i}].{name}": getattr(row, name)
+            for i, row in enumerate(self.all)
+            for name in ("dominated_by", "surely")
+        }
+        yield from unknown(places, there)
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        return kinds_of(_COLUMNS)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: one system each."""
+        return [
+            {
+                "system": row.system,
+                "measure": self.measure,
+                "cost_measure": self.cost_measure,
+                **{name: getattr(row, name) for name in _NUMBERS},
+                "front": int(row.on_front),
+                "dominated_by": "; ".join(row.dominated_by),
+                "surely": "; ".join(row.surely),
+            }
+            for row in self.all
+        ]

@@ -1,0 +1,245 @@
+"""The value of each measure on each unit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.results.serialization import (
+    BRIEF,
+    NAN,
+    Count,
+    FloatArray,
+    Written,
+    dumps,
+    error,
+    form_of,
+    loads,
+    repeated,
+    wrong,
+)
+from calipers.results.tidy import NUMBER, TEXT, Tidy
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerUnit(Written, Tidy):
+    """The value of each measure on each unit, say each topic: ``values[system][measure]``.
+
+    ``possible[system][measure]`` are the low and the high ends of what judging the rest could make
+    of them, where that was asked for. ``undefined[system][measure][reason]`` are the places in
+    ``ids`` where there is no value for that reason.
+
+    As a table it has a row a value, in full precision: system, unit (``topic``, say), measure,
+    value and why there is none, unit by unit as trec_eval -q prints them.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
+    >>> run = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}}
+    >>> print(cal.retrieval(qrels, run, measures=["AP"]).per_unit.to_csv())
+    system,topic,measure,value,undefined
+    run,1,AP,0.5,
+    run,2,AP,,no_relevant
+    <BLANKLINE>
+    """
+
+    unit: str
+    ids: tuple[str, ...]
+    values: Mapping[str, Mapping[str, FloatArray]]
+    possible: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]] = field(
+        default_factory=dict, metadata=BRIEF
+    )
+    undefined: Mapping[str, Mapping[str, Mapping[str, Sequence[Count]]]] = field(
+        default_factory=dict
+    )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by column; a value that is undefined is NaN."""
+        out: dict[str, list[Any]] = {name: [] for name in self.kinds()}
+        systems, units, measures, values, undefined, *_ = out.values()
+        for system, of in self.values.items():
+            systems += [system] * (len(self.ids) * len(of))
+            units += [name for name in self.ids for _ in of]
+            measures += list(of) * len(self.ids)
+            values += _by_unit(of.values())
+            why = [self._reasons(system, measure) for measure in of]
+            undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
+        if self.possible:
+            nothing = np.full((2, len(self.ids)), NAN)
+            for end, name in enumerate(("possible_low", "possible_high")):
+                out[name] = [
+                    value
+                    for system, of in self.values.items()
+                    for value in _by_unit(
+                        self.possible[system].get(measure, nothing)[end] for measure in of
+                    )
+                ]
+        return out
+
+    def _reasons(self, system: str, measure: str) -> dict[int, str]:
+        """Why there is no value, by place; several reasons are joined."""
+        out: dict[int, str] = {}
+        for reason, places in self.undefined.get(system, {}).get(measure, {}).items():
+            for place in places:
+                out[place] = f"{out[place]}; {reason}" if place in out else reason
+        return out
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table by row."""
+        columns = self.columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of the table, and what each holds."""
+        unit = self.unit.removesuffix("s")
+        kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
+        return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.possible else {})
+
+    def columns_of_rows(self) -> dict[str, list[Any]]:
+        """The table by column."""
+        return self.columns()
+
+    def to_json(self, *, details: bool = False) -> str:
+        """The table as a JSON list of objects, a row a line, undefined values ``null``; with
+        ``details`` as the object that stands in the JSON of an evaluation."""
+        if details:
+            return dumps(self.to_dict())
+        form = form_of(Any)
+        lines = (
+            json.dumps(form.plain(row, details=False), ensure_ascii=False) for row in self.rows()
+        )
+        return "[\n" + ",\n".join(lines) + "\n]"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """What :meth:`to_json` wrote, in either form."""
+        data = loads(text)
+        return cls.from_rows(data) if isinstance(data, list) else cls.from_dict(data)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
+        """The values of the rows that :meth:`rows` gives, in any order."""
+        read, unit = _cells(rows)
+        ids = tuple(dict.fromkeys(key[1] for key in read))
+        names = dict.fromkeys((key[0], key[2]) for key in read)
+        for system, measure in names:
+            for name in ids:
+                if (system, name, measure) not in read:
+                    raise error("", f"there is no row of {system!r}, {name!r} and {measure!r}")
+        columns = {pair: [read[pair[0], name, pair[1]] for name in ids] for pair in names}
+
+        def nested(make: Callable[[list[UnitRow]], Any]) -> dict[str, dict[str, Any]]:
+            out: dict[str, dict[str, Any]] = {}
+            for (system, measure), cells in columns.items():
+                out.setdefault(system, {})[measure] = make(cells)
+            return out
+
+        def numbers(name: str) -> Callable[[list[UnitRow]], FloatArray]:
+            return lambda cells: np.array([getattr(cell, name) for cell in cells], np.float64)
+
+        def reasons(cells: list[UnitRow]) -> dict[str, tuple[int, ...]]:
+            names = dict.fromkeys(why for cell in cells for why in cell.reasons)
+            return {
+                why: tuple(i for i, cell in enumerate(cells) if why in cell.reasons)
+                for why in names
+            }
+
+        low, high = (numbers(name) for name in _POSSIBLE)
+        judged_further = any(name in row for row in rows for name in _POSSIBLE)
+        return cls(
+            f"{unit}s",
+            ids,
+            nested(numbers("value")),
+            nested(lambda cells: (low(cells), high(cells))) if judged_further else {},
+            nested(reasons),
+        )
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Not one value for each unit, or more said of systems and measures that have none."""
+        yield from repeated(self.ids, "ids")
+        size = len(self.ids)
+        columns = {
+            f"values.{system}.{measure}": column
+            for system, of in self.values.items()
+            for measure, column in of.items()
+        } | {
+            f"possible.{system}.{measure}[{end}]": column
+            for system, ends in self.possible.items()
+            for measure, both in ends.items()
+            for end, column in enumerate(both)
+        }
+        for name, column in columns.items():
+            if len(column) != size:
+                yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
+        for name, of_all in (("possible", self.possible), ("undefined", self.undefined)):
+            for system, of_system in of_all.items():
+                for measure in of_system:
+                    if measure not in self.values.get(system, {}):
+                        yield f"{name}.{system}.{measure}", "there is no such column in values"
+        for system in self.values if self.possible else ():
+            if system not in self.possible:
+                yield f"possible.{system}", "is missing"
+        for system, reasons in self.undefined.items():
+            for measure, places in reasons.items():
+                for why, of in places.items():
+                    if max(of, default=0) >= max(size, 1):
+                        yield f"undefined.{system}.{measure}.{why}", f"there are {size} units only"
+
+
+_POSSIBLE = ("possible_low", "possible_high")
+
+
+@dataclass(frozen=True)
+class UnitRow:
+    """A value of one unit, in the table of all; one more key names the unit: topic, say."""
+
+    system: str
+    measure: str
+    value: float
+    undefined: str = ""
+    possible_low: float = NAN
+    possible_high: float = NAN
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why there is no value."""
+        return [why for why in self.undefined.split("; ") if why]
+
+
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], UnitRow], str]:
+    """The rows by system, unit and measure, and the column that names the units."""
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise wrong(f"[{i}]", "an object", row)
+    own = {f.name for f in fields(UnitRow)}
+    columns = dict.fromkeys(name for row in rows for name in row)
+    others = [name for name in columns if name not in own]
+    if len(others) != 1:
+        raise error(
+            "", f"expected one column that names the units, found {', '.join(others) or 'none'}"
+        )
+    out: dict[tuple[str, str, str], UnitRow] = {}
+    for i, row in enumerate(rows):
+        bare = {name: value for name, value in row.items() if name in own}
+        cell: UnitRow = form_of(UnitRow).read(bare, f"[{i}]")
+        if others[0] not in row:
+            raise error(f"[{i}].{others[0]}", "is missing")
+        key = (cell.system, form_of(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)
+        if key in out:
+            raise error(f"[{i}]", f"a second row of {key[0]!r}, {key[1]!r} and {key[2]!r}")
+        out[key] = cell
+    return out, others[0]
+
+
+def _by_unit(columns: Iterable[FloatArray]) -> list[float]:
+    """The values of the first unit, one of each column, then those of the second, and so on."""
+    values: list[float] = np.array(list(columns), np.float64).T.ravel().tolist()
+    return values

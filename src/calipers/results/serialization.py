@@ -1,0 +1,723 @@
+"""How results are written down as JSON, read again, and described.
+
+The fields of a result and their types say all there is to it: how it is written, what is accepted
+when it is read, and the published JSON Schema (``calipers/results/results-1.schema.json``), which
+is made of them. An undefined number is NaN here and ``null`` in JSON, always beside its reason; the
+infinite ones are ``"inf"`` and ``"-inf"``.
+
+Metadata of a field say what its type does not: ``as`` is its name in JSON; with ``brief`` it is
+left out where it has its default; with ``details`` it is written with the details only; with
+``own`` it never is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+import operator
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.once import cached_property
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+NAN = float("nan")
+
+#: Metadata of fields.
+BRIEF: Mapping[str, Any] = {"brief": True}
+DETAILS: Mapping[str, Any] = {"details": True}
+OWN: Mapping[str, Any] = {"own": True}
+
+
+@dataclass(frozen=True)
+class Between:
+    """Bounds of a number, which then is neither undefined nor infinite."""
+
+    low: float
+    high: float = math.inf
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """What a text may be."""
+
+    words: tuple[str, ...]
+
+
+Level = Annotated[float, Between(0, 1, open=True)]
+Count = Annotated[int, Between(0)]
+Share = Annotated[float, Between(0, 1)]
+Matrix = Annotated[FloatArray, 2]
+
+
+def error(path: str, text: str) -> ValueError:
+    """What is wrong, and where."""
+    from calipers.data.errors import InputError
+
+    return InputError(f"{path}: {text}" if path else text)
+
+
+def wrong(path: str, expected: str, found: Any) -> ValueError:
+    """``estimates[3].value: expected a number or null, found "abc"``."""
+    return error(path, f"expected {expected}, found {shown(found)}")
+
+
+def shown(value: Any) -> str:
+    """What was found, in short."""
+    if isinstance(value, Mapping | list | tuple):
+        kind = "an object" if isinstance(value, Mapping) else "a list"
+        return kind if value else f"an empty {kind.split()[1]}"
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def inside(path: str, key: str) -> str:
+    """Where the value of a key stands."""
+    if not re.fullmatch(r"[^\W\d]\w*", key):
+        return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}.{key}" if path else key
+
+
+def result_name(cls: type) -> str:
+    """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+SCHEMA = 1
+
+#: How systems and measures are shown: a row a system, or a row a number.
+LAYOUTS = ("wide", "long")
+
+#: Which class the rows of a confusion matrix stand for.
+ORIENTATIONS: tuple[str, str] = ("truth-rows", "predicted-rows")
+
+
+def checked_orientation(orientation: str) -> str:
+    """One of ``ORIENTATIONS``."""
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+    return orientation
+
+
+def checked_layout(layout: str | None) -> str | None:
+    """One of ``LAYOUTS``, or None."""
+    if layout not in (None, *LAYOUTS):
+        raise ValueError(f"layout is {layout!r}, expected one of {LAYOUTS}")
+    return layout
+
+
+class Written:
+    """What can be written down as JSON and read again."""
+
+    __slots__ = ()
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """Plain data for JSON, schema 1; ``details`` adds what is long and seldom wanted."""
+        head = {"schema": SCHEMA, "result": result_name(type(self))}
+        return {**head, **form_of(type(self)).plain(self, details=details)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` wrote. It can be shown, but not computed with anew.
+
+        Raises
+        ------
+        InputError
+            Where ``data`` do not follow the schema; it says where.
+        """
+        return cls.read(data, "")
+
+    @classmethod
+    def read(cls, data: Any, path: str) -> Self:
+        """What :meth:`to_dict` wrote, from what stands at ``path`` in a document."""
+        found: Self = form_of(cls).read(without_head(data, cls, path), path)
+        return found
+
+    def to_json(self, *, details: bool = False) -> str:
+        """JSON text, schema 1: full precision, NaN as ``null``, infinity as ``"inf"``."""
+        return dumps(self.to_dict(details=details))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """What :meth:`to_json` wrote; :meth:`from_dict` says more."""
+        return cls.from_dict(loads(text))
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """What contradicts itself, though each field has its type: the field, and what is wrong."""
+        yield from ()
+
+
+def unknown(
+    places: Mapping[str, Iterable[str]], known: Iterable[str], what: str = "system"
+) -> Iterator[tuple[str, str]]:
+    """Names that stand at these places and are none of the known ones, as inconsistencies."""
+    there = tuple(known)
+    for place, names in places.items():
+        for name in names:
+            if name not in there:
+                yield place, f"there is no {what} {name!r}, only {', '.join(map(repr, there))}"
+
+
+def repeated(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
+    """Names that stand there twice, as an inconsistency."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        yield where, f"{twice!r} stands there more than once"
+
+
+class OfSystem(Protocol):
+    """What is of one system."""
+
+    @property
+    def system(self) -> str:
+        """Its name."""
+
+
+S = TypeVar("S", bound=OfSystem)
+T = TypeVar("T")
+
+
+def at_index(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
+    """The item at an index, as in a list, or those of a slice.
+
+    Raises
+    ------
+    IndexError
+        Where there is no such item, which ends loops that count.
+    TypeError
+        For what is neither an index nor, by what is ``expected``, a name.
+    """
+    if isinstance(key, slice):
+        return tuple(items[key])
+    try:
+        index = operator.index(key)
+    except TypeError:
+        message = f"{type(key).__name__} {key!r} names nothing here; expected {expected}"
+        raise TypeError(message) from None
+    try:
+        return items[index]
+    except IndexError:
+        raise IndexError(f"there is no item {index}: there are {len(items)}") from None
+
+
+def of_system(several: Iterable[S], name: str) -> S:
+    """That of the system of this name, or of the only one that differs from it in capitals alone;
+    :class:`KeyError` says which there are."""
+    from calipers.results.name_lookup import alike
+
+    there = {one.system: one for one in several}
+    found = alike(name, there)
+    if found is None:
+        raise KeyError(f"{name!r} is not here; systems: {', '.join(there)}")
+    return there[found]
+
+
+def without_head(data: Any, cls: type, path: str) -> Any:
+    """The data of a result, once their head is as expected. Files of before 0.2 have a part of it
+    at most."""
+    if not isinstance(data, Mapping):
+        raise wrong(path, "an object", data)
+    if data.get("schema", SCHEMA) != SCHEMA or isinstance(data.get("schema"), bool):
+        raise wrong(inside(path, "schema"), str(SCHEMA), data["schema"])
+    name = result_name(cls)
+    if data.get("result", name) != name:
+        raise wrong(inside(path, "result"), f'"{name}"', data["result"])
+    return {key: value for key, value in data.items() if key not in ("schema", "result")}
+
+
+# --- Text ----------------------------------------------------------------------------------------
+
+
+def dumps(data: Any) -> str:
+    """JSON text."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+#: What is left where a text ends inside a word or a number.
+_BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
+
+
+def loads(text: str | bytes) -> Any:
+    """The data of JSON text; whatever is no JSON is an ``InputError`` that says where."""
+    try:
+        if isinstance(text, bytes | bytearray):
+            text = text.decode("utf-8-sig")
+        return json.loads(
+            text, parse_constant=_no_constant, parse_int=_whole, object_pairs_hook=_no_duplicates
+        )
+    except json.JSONDecodeError as bad:
+        where = f"line {bad.lineno}, column {bad.colno}"
+        if not bad.doc.strip():
+            raise error("", "no JSON: the text is empty") from None
+        rest = bad.doc[bad.pos :].rstrip()
+        if not rest or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(rest):
+            raise error("", f"no JSON: the text ends too early ({where})") from None
+        raise error("", f"no JSON: {where}: {bad.msg}") from None
+    except UnicodeDecodeError as bad:
+        raise error("", f"no JSON: byte {bad.start + 1} is no UTF-8") from None
+    except RecursionError:
+        raise error("", "no result: lists or objects lie too deep in one another") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise error("", f'no JSON: {name} is no number; infinity is "inf", undefined is null')
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 400:  # far beyond any float
+        raise error("", f"a number of {len(digits)} digits is too large")
+    return int(digits)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise error("", f"the key {json.dumps(twice)} stands twice in one object")
+    return found
+
+
+# --- Forms ---------------------------------------------------------------------------------------
+
+Json = Any
+Schema = dict[str, Any]
+
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
+_REFERENCE = "#/$defs/"
+
+
+class Form:
+    """How the values of a type are written, what is read as one, and the schema that says so."""
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        """The value as JSON has it."""
+        raise NotImplementedError
+
+    def read(self, data: Json, path: str) -> Any:
+        """The value, which stands at ``path``."""
+        raise NotImplementedError
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        """What JSON Schema says of it; what has a name is put into ``defs``."""
+        raise NotImplementedError
+
+
+class _Number(Form):
+    def plain(self, value: Any, *, details: bool) -> Json:
+        value = float(value)
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else str(value)
+
+    def read(self, data: Json, path: str) -> float:
+        if data is None:
+            return NAN
+        if isinstance(data, str) and data in _INFINITE:
+            return _INFINITE[data]
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            raise wrong(path, "a number or null", data)
+        return _as_float(data, path)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        defs["number"] = {
+            "description": "A number; null where it is undefined or does not apply.",
+            "anyOf": [{"type": ["number", "null"]}, {"enum": list(_INFINITE)}],
+        }
+        return {"$ref": f"{_REFERENCE}number"}
+
+
+def _as_float(data: float, path: str) -> float:
+    try:
+        return float(data)
+    except OverflowError:
+        raise wrong(path, "a number of less than 309 digits", str(data)) from None
+
+
+class _Bounded(Form):
+    """A number, or a whole one, within bounds."""
+
+    def __init__(self, bounds: Between, *, whole: bool) -> None:
+        self.bounds, self.whole = bounds, whole
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return int(value) if self.whole and int(value) == value else float(value)
+
+    def read(self, data: Json, path: str) -> float:
+        b = self.bounds
+        good = isinstance(data, int | float) and not isinstance(data, bool)
+        good = good and (b.low < data < b.high if b.open else b.low <= data <= b.high)
+        good = good and math.isfinite(_as_float(data, path))
+        if not good or (self.whole and data != int(data)):
+            what = "a whole number" if self.whole else "a number"
+            span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
+            raise wrong(path, f"{what} {span}", data)
+        if self.whole and abs(data) >= 2**63:  # no column of a table holds it
+            raise wrong(path, "a whole number of less than 19 digits", data)
+        return int(data) if self.whole else float(data)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        low, high = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
+            "minimum", "maximum",
+        )  # fmt: skip
+        of_high = {high: self.bounds.high} if self.bounds.high < math.inf else {}
+        return {"type": "integer" if self.whole else "number", low: self.bounds.low, **of_high}
+
+
+class _Simple(Form):
+    """A value that JSON has a type for."""
+
+    def __init__(
+        self, kind: type, expected: str, good: Callable[[Any], bool], schema: Schema
+    ) -> None:
+        self.kind, self.expected, self.good, self.said = kind, expected, good, schema
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return self.kind(value)
+
+    def read(self, data: Json, path: str) -> Any:
+        if not self.good(data):
+            raise wrong(path, self.expected, data)
+        return self.kind(data)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return dict(self.said)
+
+
+def _is_whole(data: Any) -> bool:
+    number = isinstance(data, int | float) and not isinstance(data, bool)
+    return number and not (isinstance(data, float) and not data.is_integer())
+
+
+_WHOLE = _Simple(int, "a whole number", _is_whole, {"type": "integer"})
+_TEXT = _Simple(str, "text", lambda data: isinstance(data, str), {"type": "string"})
+_SWITCH = _Simple(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
+
+
+def _words(words: Sequence[str]) -> Form:
+    """One of some texts."""
+    expected = " or ".join(json.dumps(word) for word in words)
+    return _Simple(
+        str, expected, lambda data: isinstance(data, str) and data in words, {"enum": list(words)}
+    )
+
+
+class _OrNone(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return None if value is None else self.of.plain(value, details=details)
+
+    def read(self, data: Json, path: str) -> Any:
+        return None if data is None else self.of.read(data, path)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"anyOf": [self.of.schema(defs), {"type": "null"}]}
+
+
+class _List(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return [self.of.plain(part, details=details) for part in value]
+
+    def read(self, data: Json, path: str) -> tuple[Any, ...]:
+        return tuple(
+            self.of.read(part, f"{path}[{i}]") for i, part in enumerate(a_list(data, path))
+        )
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "array", "items": self.of.schema(defs)}
+
+
+def a_list(data: Any, path: str) -> Sequence[Any]:
+    """The data, which have to be a list."""
+    if not isinstance(data, list | tuple):
+        raise wrong(path, "a list", data)
+    return data
+
+
+class _Fixed(Form):
+    """As many values as there are forms."""
+
+    def __init__(self, parts: tuple[Form, ...]) -> None:
+        self.parts = parts
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        pairs = zip(self.parts, value, strict=True)
+        return [form.plain(part, details=details) for form, part in pairs]
+
+    def read(self, data: Json, path: str) -> tuple[Any, ...]:
+        if len(a_list(data, path)) != len(self.parts):
+            raise error(path, f"expected {len(self.parts)} entries, found {len(data)}")
+        pairs = zip(self.parts, data, strict=True)
+        return tuple(form.read(part, f"{path}[{i}]") for i, (form, part) in enumerate(pairs))
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        parts = [form.schema(defs) for form in self.parts]
+        size = len(parts)
+        return {"type": "array", "prefixItems": parts, "minItems": size, "maxItems": size}
+
+
+class _Map(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return {str(key): self.of.plain(part, details=details) for key, part in value.items()}
+
+    def read(self, data: Json, path: str) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            raise wrong(path, "an object", data)
+        return {str(key): self.of.read(part, inside(path, str(key))) for key, part in data.items()}
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "object", "additionalProperties": self.of.schema(defs)}
+
+
+class _Numbers(Form):
+    """An array of numbers, with one axis or two."""
+
+    def __init__(self, axes: int = 1) -> None:
+        self.axes = axes
+        of: Form = _List(_Number())
+        self.lists = of if axes == 1 else _List(of)
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        values = np.asarray(value, np.float64)
+        finite = bool(np.isfinite(values).all())
+        return values.tolist() if finite else self.lists.plain(values, details=details)
+
+    def read(self, data: Json, path: str) -> FloatArray:
+        if self.axes == 1 and all(type(number) is float for number in a_list(data, path)):
+            return np.array(data, np.float64)
+        rows = self.lists.read(data, path)
+        if self.axes == 2 and len({len(row) for row in rows}) > 1:
+            raise error(path, "expected rows of one length")
+        return np.array(rows, np.float64) if rows else np.zeros((0,) * self.axes)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return self.lists.schema(defs)
+
+
+class _Places(Form):
+    """An array of whole numbers."""
+
+    lists = _List(_WHOLE)
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return value.tolist()
+
+    def read(self, data: Json, path: str) -> IntArray:
+        whole = self.lists.read(data, path)
+        try:
+            return np.array(whole, np.int64)
+        except OverflowError:
+            raise wrong(path, "whole numbers of less than 19 digits", max(whole, key=abs)) from None
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return self.lists.schema(defs)
+
+
+Positions = Annotated[IntArray, _Places]
+
+
+class _Free(Form):
+    """Whatever JSON can hold."""
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        if isinstance(value, np.ndarray | np.generic):
+            value = value.tolist()
+        if isinstance(value, float):
+            return _Number().plain(value, details=details)
+        if isinstance(value, Mapping):
+            return {str(key): self.plain(part, details=details) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(part, details=details) for part in value]
+        return value
+
+    def read(self, data: Json, path: str) -> Any:
+        if isinstance(data, str):
+            return _INFINITE.get(data, data)  # a threshold in the provenance, say
+        if isinstance(data, Mapping):
+            return {key: self.read(part, path) for key, part in data.items()}
+        if isinstance(data, list | tuple):
+            return [self.read(part, path) for part in data]
+        return data
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A field of a record."""
+
+    name: str
+    attribute: str
+    form: Form
+    required: bool
+    default: Callable[[], Any]
+    brief: bool
+    details: bool
+
+    def leaves_out(self, value: Any, *, details: bool) -> bool:
+        """Whether the value is not written."""
+        if self.details and not details:
+            return True
+        default = self.default() if self.brief else None
+        return self.brief and (value == default or (value != value and default != default))
+
+
+class _Record(Form):
+    """A dataclass, an object of its fields."""
+
+    def __init__(self, cls: Any) -> None:
+        self.cls = cls
+        #: Text that follows from the fields: written for whoever reads the file, and not read.
+        self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
+
+    @cached_property
+    def parts(self) -> dict[str, _Part]:
+        hints = _hints(self.cls)
+        parts = [
+            _Part(
+                f.metadata.get("as", f.name),
+                f.name,
+                form_of(hints[f.name]),
+                f.default is f.default_factory is MISSING,
+                functools.partial(_default, f),
+                bool(f.metadata.get("brief")),
+                bool(f.metadata.get("details")),
+            )
+            for f in fields(self.cls)
+            if not f.metadata.get("own")
+        ]
+        return {part.name: part for part in parts}
+
+    def plain(self, value: Any, *, details: bool) -> dict[str, Json]:
+        out = {}
+        for part in self.parts.values():
+            of_part = getattr(value, part.attribute)
+            if not part.leaves_out(of_part, details=details):
+                out[part.name] = part.form.plain(of_part, details=details)
+        return {**out, **{name: getattr(value, name) for name in self.derived}}
+
+    def read(self, data: Json, path: str) -> Any:
+        if not isinstance(data, Mapping):
+            raise wrong(path, "an object", data)
+        for name in self.derived:
+            _TEXT.read(data.get(name, ""), inside(path, name))
+        data = {name: value for name, value in data.items() if name not in self.derived}
+        for name in data:
+            if name not in self.parts:
+                from calipers.data.errors import did_you_mean
+
+                hint = did_you_mean(str(name), self.parts)
+                raise error(inside(path, str(name)), f"there is no such key; {hint}")
+        for part in self.parts.values():
+            if part.required and part.name not in data:
+                raise error(inside(path, part.name), "is missing")
+        made = self.cls(
+            **{
+                self.parts[name].attribute: self.parts[name].form.read(value, inside(path, name))
+                for name, value in data.items()
+            }
+        )
+        for name, problem in getattr(made, "inconsistencies", tuple)():
+            raise error(f"{path}.{name}" if path else name, problem)
+        return made
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        name = result_name(self.cls)
+        if name not in defs:
+            defs[name] = {}  # so that a class may hold others of its kind
+            defs[name] = self.described(defs)
+        return {"$ref": _REFERENCE + name}
+
+    def described(
+        self, defs: dict[str, Schema], head: Mapping[str, Schema] | None = None
+    ) -> Schema:
+        """The object, with what stands before its fields."""
+        doc = (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
+        return {
+            "description": re.sub(r":\w+:`~?\.?([^`]*)`|``", r"\1", doc),
+            "type": "object",
+            "properties": {
+                **(head or {}),
+                **{part.name: part.form.schema(defs) for part in self.parts.values()},
+                **{name: {"type": "string"} for name in self.derived},
+            },
+            "required": [part.name for part in self.parts.values() if part.required],
+            "additionalProperties": False,
+        }
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    """The types of the fields. Results that others hold need not have been imported."""
+    from calipers import results
+
+    words = set(re.findall(r"\w+", " ".join(str(f.type) for f in fields(cls))))
+    known = {name: getattr(results, name) for name in words.intersection(results.__all__)}
+    return typing.get_type_hints(cls, localns=known, include_extras=True)
+
+
+def _default(f: dataclasses.Field[Any]) -> Any:
+    return f.default_factory() if f.default_factory is not MISSING else f.default
+
+
+def form_of(hint: Any) -> Any:
+    """The form of a type."""
+    return _form_of(hint)
+
+
+@functools.cache
+def _form_of(hint: Any) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(*arguments)
+    if origin in (Union, types.UnionType):
+        (one,) = (a for a in arguments if a is not types.NoneType)
+        return _OrNone(form_of(one))
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return _Fixed(tuple(form_of(a) for a in arguments))
+    if origin in (tuple, Sequence):
+        return _List(form_of(arguments[0]))
+    if origin is Mapping:
+        return _Map(form_of(arguments[1]))
+    if origin is np.ndarray:
+        return _Numbers()
+    if dataclasses.is_dataclass(hint):
+        return _Record(hint)
+    form: Form = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Free()}[hint]
+    return form
+
+
+def _annotated(hint: Any, note: Any) -> Form:
+    if isinstance(note, Between):
+        return _Bounded(note, whole=hint is int)
+    if isinstance(note, OneOf):
+        return _words(note.words)
+    if isinstance(note, int):
+        return _Numbers(note)
+    form: Form = note()
+    return form

@@ -1,0 +1,432 @@
+"""Systems that tell three classes or more apart: by labels, scores or probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.data.two_classes import Labels
+from calipers.inference.spaces import Space
+from calipers.measures import parse
+from calipers.measures.averages import PAIRWISE
+from calipers.once import cached_property
+from calipers.readings.averages import as_of_all, of_scores, weights_of
+from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import Losses
+from calipers.readings.ranks import RankedClasses
+from calipers.readings.skill import ConstantAnswer, of_skill
+from calipers.statistics import (
+    ClassRanks,
+    ClassRows,
+    ConfusionMatrix,
+    FloatArray,
+    Moments,
+    ScoreTable,
+)
+from calipers.systems import base, binary
+from calipers.systems.base import NAN, Sample, best, named_classes
+from calipers.systems.micro_average import micro, pooled
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from calipers.data.classes import Classes
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
+    from calipers.measures import Measure
+
+#: So many probabilities of constant answers are looked at at a time.
+_AT_ONCE = 4_000_000
+
+_OF_CLASS = "a probability or a score for each class"
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What all systems share: the class of each row, its weight and cluster."""
+
+    classes: Classes
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.classes.names
+
+    @property
+    def truth(self) -> npt.NDArray[np.intp]:
+        """The class of each row, as a position among the names."""
+        return self.classes.codes
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """The weight of the rows of each class."""
+        return np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of each class."""
+        with np.errstate(invalid="ignore"):  # there may be no weight
+            return np.asarray(self.sizes / self.sizes.sum())
+
+    def constant_losses(self, measure: Measure) -> FloatArray:
+        """What a row of each class loses by the best constant answer, the shares of the classes."""
+        k = len(self.names)
+        step = max(1, _AT_ONCE // k)
+        parts = (
+            np.arange(begin, min(begin + step, k), dtype=np.float64) for begin in range(0, k, step)
+        )
+        return np.concatenate(
+            [measure.losses(own, np.tile(self.shares, (len(own), 1))) for own in parts]
+        )
+
+    def constant(self, measure: Measure) -> Moments | None:
+        """What the best constant answer loses; None without any weight."""
+        if not self.sizes.any():
+            return None
+        return Moments.from_rows(self.constant_losses(measure), self.sizes)
+
+    def against_rest(self, label: str) -> Labels:
+        """One class and all others."""
+        others = tuple(name for name in self.names if name != label)
+        return Labels((f"not {label}", label), self.truth == self.names.index(label), others)
+
+    def notes(self) -> list[str]:
+        """What a reader has to know before the numbers."""
+        absent = [name for name, share in zip(self.names, self.shares, strict=True) if share == 0]
+        if not absent:
+            return []
+        shown = ", ".join(absent[:5]) + (", …" if len(absent) > 5 else "")
+        kind = "class" if len(absent) == 1 else "the classes"
+        return [f"No row is of {kind} {shown}; averages leave out a class that nobody predicts."]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSystem(base.System):
+    """One system: what it says of the rows, and the statistics of both."""
+
+    name: str
+    problem: Problem
+    predicted: npt.NDArray[np.intp] | None = None
+    #: Scores or probabilities of every class.
+    rows: ClassRows | None = None
+    is_probability: bool = False
+    measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
+
+    own: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
+    needs: ClassVar = {
+        "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
+        "scores": ("score", _OF_CLASS),
+        "ranks": ("score", _OF_CLASS),
+        "distributions": ("", "a distribution over the classes as the truth of each row"),
+        "probabilities": ("is_probability", "a probability for each class"),
+    }
+
+    @property
+    def score(self) -> npt.NDArray[np.floating[Any]] | None:
+        """Scores or probabilities, a column a class."""
+        return None if self.rows is None else self.rows.table
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The class of each row, and what the classes are called."""
+        return self.problem.truth, {"classes": list(self.problem.names)}
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+        """A system of another name that says something else of the same rows."""
+        table, codes = said["score"], said["predicted"]
+        if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
+            raise ValueError("it predicts what is no class")
+        rows = None if table is None else ClassRows.of(self.problem.truth, table)
+        own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
+        return self._with(name=name, rows=rows, **own)
+
+    @property
+    def settings(self) -> Settings:  # type: ignore[override]
+        """How intervals are made."""
+        return self.problem.settings
+
+    @property
+    def weight(self) -> FloatArray | None:  # type: ignore[override]
+        """The weight of each row."""
+        return self.problem.weight
+
+    @property
+    def clusters(self) -> Clusters | None:  # type: ignore[override]
+        """What the rows come from."""
+        return self.problem.clusters
+
+    @property
+    def number(self) -> int:
+        """How many rows there are."""
+        return len(self.problem.truth)
+
+    def under(self, settings: Settings) -> ClassSystem:
+        """The system with these settings; itself, and what it has computed, where it has them."""
+        if settings == self.settings:
+            return self
+        return replace(self, problem=replace(self.problem, settings=settings))
+
+    def of_answers(
+        self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
+    ) -> ClassSystem:
+        """A system of another name that predicts classes of other rows."""
+        p = self.problem
+        problem = replace(p, classes=replace(p.classes, codes=truth), weight=None, clusters=None)
+        return replace(
+            self, name=name, problem=problem, predicted=predicted, rows=None,
+            is_probability=False, order=None,
+        )  # fmt: skip
+
+    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+        """Some of the rows; the classes stay."""
+        p = self.problem
+        problem = replace(
+            p,
+            classes=replace(p.classes, codes=p.truth[rows]),
+            weight=None if p.weight is None else p.weight[rows],
+            clusters=None if p.clusters is None else p.clusters.taken(rows),
+        )
+        return {
+            "problem": problem,
+            "predicted": None if self.predicted is None else self.predicted[rows],
+            "rows": None if self.rows is None else self.rows.taken(rows),
+            **self.cut_order(rows),
+        }
+
+    def check_one(self, measure: Measure) -> None:
+        """That data and classes serve a measure."""
+        d, names = measure.definition, self.problem.names
+        one = replace(measure.plain, label=names[0])
+        averaged = d.on is ConfusionMatrix or (d.on is ScoreTable and d.reads == "scores")
+        whole = measure.viewed or d.any_classes
+        if not whole and not averaged:
+            raise InputError(
+                f"{measure} is about two classes: ask for {one}, or name the positive one "
+                "(positive=…)"
+            )
+        super().check_one(measure)
+        if measure.average is not None and not averaged:
+            instead = measure.plain if d.any_classes else one
+            raise InputError(f"{measure}: there is no such average; ask for {instead}")
+        named_classes(measure, names)
+        if not whole:
+            raise InputError(
+                f"{measure} is about one class of {len(names)}: ask for {one}, for "
+                f"{replace(measure, average='macro')}, or say which class is positive "
+                "(positive=…)"
+            )
+
+    # --- What measures are formulas over ---------------------------------------------------------
+
+    def problem_of(self, measure: Measure) -> binary.System | None:
+        """The problem of two classes that a measure of one class is about, or one of the confidence
+        in the label that is given."""
+        d = measure.definition
+        if d.on is ConfusionMatrix:
+            return None
+        if measure.label is not None:
+            return self.against_rest(measure.label)
+        confident = d.on is ScoreTable and d.reads == "probabilities" and d.skill_of is None
+        return self.confidence if confident else None
+
+    def over(self, measure: Measure) -> Sample | None:
+        """Counts, places of the true classes, or losses."""
+        on = measure.definition.on
+        if on is ConfusionMatrix:
+            return self.counts
+        if on is ClassRanks:
+            return self.ranks
+        if on is ScoreTable:
+            return None
+        return Losses(self.losses(measure), self.weight, self.clusters, self.settings)
+
+    def composed(self, measure: Measure) -> Reading:
+        """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
+        if measure.definition.skill_of is not None:
+            p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
+            lost = p.constant_losses(loss)
+            constant = ConstantAnswer(p.truth, p.shares, lost, p.weight, p.clusters, self.settings)
+            return of_skill(measure, loss, self.losses(loss), constant)
+        if measure.average == "micro":
+            return micro(self, self._pooled(measure), measure)
+        if measure.average in PAIRWISE:
+            terms = [
+                (weight, self._of_pair(pair, measure)) for pair, weight in self._pairs(measure)
+            ]
+            return of_scores(measure, terms, self.number, self.settings, "one_class")
+        terms = [
+            (weight, self.against_rest(name).reading(measure.plain))
+            for name, weight in self._weights(measure).items()
+        ]
+        return of_scores(measure, terms, self.number, self.settings)
+
+    def _weights(self, measure: Measure) -> dict[str, float]:
+        return weights_of(measure, self.problem.names, self.problem.shares)
+
+    def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
+        """All pairs of classes that have rows, either way round, and what each counts for."""
+        sizes = self.problem.sizes * measure.picked(self.problem.names)
+        pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
+        weighted = measure.average == "weighted-ovo"
+        own = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
+        return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
+
+    def _one(self, pair: tuple[int, int], *, alone: bool) -> binary.System:
+        """The first class of a pair against the second, by the scores of the first: on their rows
+        ``alone``, or with the others as rows of no weight."""
+        assert self.score is not None
+        p, (own, other) = self.problem, pair
+        inside = (p.truth == own) | (p.truth == other)
+        weight = p.weight if alone else inside * (1.0 if p.weight is None else p.weight)
+        one = binary.System(
+            self.name,
+            Labels((p.names[other], p.names[own]), p.truth == own),
+            weight,
+            self.settings,
+            score=np.ascontiguousarray(self.score[:, own], np.float64),
+            clusters=p.clusters,
+        )
+        return one.taken(inside) if alone else one
+
+    def _of_pair(self, pair: tuple[int, int], measure: Measure) -> Reading:
+        p, plain = self.problem, measure.plain
+        return as_of_all(
+            self._one(pair, alone=True).reading(plain),
+            np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
+            self.number,
+            Space(p.weight, p.clusters),
+            lambda: self._one(pair, alone=False).scored.drawn_by_row.of(plain),
+        )
+
+    def _pooled(self, measure: Measure) -> binary.System:
+        """All classes of all rows as one problem of two classes."""
+        assert self.score is not None
+        picked = np.flatnonzero(measure.picked(self.problem.names))
+        return pooled(self, self.problem.truth[:, None] == picked, self.score[:, picked])
+
+    def losses(self, measure: Measure) -> FloatArray:
+        """The loss of each row."""
+        assert self.rows is not None
+        truth: Any = self.problem.truth  # losses take numbers of any kind
+        return measure.losses(truth, self.rows)
+
+    def constant(self, measure: Measure) -> float:
+        """What the best constant answer gets."""
+        d = measure.definition
+        if d.on is ConfusionMatrix:
+            if measure.label is None:
+                return best(measure, self.counts.constant)
+            return best(measure.plain, self.counts.matrix.of_class(measure.label).constant())
+        if self.problem_of(measure) is not None:
+            return super().constant(measure)
+        if d.on is ClassRanks:  # the constant answer lists the classes by frequency
+            shares = np.sort(self.problem.shares)[::-1]
+            place: Any = np.arange(len(shares))  # none of which has an equal
+            return float((shares * measure.losses(place, np.zeros_like(place))).sum())
+        if d.skill_of is not None:
+            return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
+        if d.on is ScoreTable:
+            if measure.average == "micro":
+                systems, weights = [self._pooled(measure)], [1.0]
+            elif measure.average in PAIRWISE:
+                pairs = self._pairs(measure)
+                systems = [self._one(pair, alone=True) for pair, _ in pairs]
+                weights = [weight for _, weight in pairs]
+            else:
+                weight_of = self._weights(measure)
+                systems = [self.against_rest(name) for name in weight_of]
+                weights = list(weight_of.values())
+            values = [float(measure.plain.apply(one.table.constant())) for one in systems]
+            if not values:
+                return NAN
+            return sum(w * value for w, value in zip(weights, values, strict=True))
+        moments = self.problem.constant(measure) or self.statistic(measure)
+        assert moments is not None
+        return float(measure.apply(moments))
+
+    @cached_property
+    def counts(self) -> ClassCounts:
+        """The confusion matrix, and how its rows are redrawn."""
+        assert self.predicted is not None
+        p = self.problem
+        together = tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
+        return ClassCounts.from_codes(
+            p.truth, self.predicted, p.names, self.settings, p.weight, p.clusters, together
+        )
+
+    @cached_property
+    def ranks(self) -> RankedClasses:
+        """The places of the true classes."""
+        assert self.score is not None
+        p = self.problem
+        return RankedClasses(p.truth, self.score, p.weight, p.clusters, self.settings)
+
+    def against_rest(self, label: str) -> binary.System:
+        """The scores of one class, as those of a problem of two."""
+        return self.once(label, lambda: self._against_rest(label))
+
+    def _against_rest(self, label: str) -> binary.System:
+        assert self.score is not None
+        problem = self.problem
+        score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
+        own = [m.plain for m in self.measures if m.average is not None or m.label == label]
+        return binary.System(
+            self.name,
+            problem.against_rest(label),
+            problem.weight,
+            self.settings,
+            score=score,
+            probability=score if self.is_probability else None,
+            clusters=problem.clusters,
+            measures=tuple(dict.fromkeys(own)),
+        )
+
+    @cached_property
+    def confidence(self) -> binary.System:
+        """Whether the most probable class is the true one, as a problem of two classes whose
+        probability is that of the label given: a measure of calibration of it is one of the
+        confidence (Guo and others 2017)."""
+        assert self.rows is not None
+        problem = self.problem
+        right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
+        return binary.System(
+            self.name,
+            Labels(("wrong", "right"), right),
+            problem.weight,
+            self.settings,
+            score=probability,
+            probability=probability,
+            clusters=problem.clusters,
+            measures=tuple(m for m in self.measures if m.definition.reads == "probabilities"),
+        )
+
+
+def top_label(
+    truth: npt.NDArray[np.integer],
+    probability: npt.NDArray[np.floating[Any]],
+    highest: npt.NDArray[np.integer] | None = None,
+) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+    """Whether the most probable class of each row is the true one, and its probability.
+
+    ``truth`` holds class numbers from 0, ``probability`` a column a class. With these two, every
+    measure of calibration becomes that of the confidence in the label that is given (Guo and others
+    2017). Of equally probable classes the first is the one given; ``highest`` says which, where
+    that is known.
+
+    >>> top_label(np.array([2, 0]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]]))
+    (array([ True, False]), array([0.6, 0.5]))
+    """
+    given = probability.argmax(axis=1) if highest is None else highest
+    own = probability[np.arange(len(truth)), given]
+    return given == truth, own.astype(np.float64, copy=False)

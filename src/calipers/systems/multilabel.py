@@ -1,0 +1,229 @@
+"""Systems that name the labels of rows that may have none, one or several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.data.two_classes import Labels
+from calipers.once import cached_property
+from calipers.readings.averages import of_scores, weights_of
+from calipers.readings.sets import LabelCounts, RowValues
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    LabelMatrices,
+    ScoreTable,
+)
+from calipers.systems import base, binary
+from calipers.systems.base import NAN, Sample
+from calipers.systems.micro_average import micro, pooled
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.data.labels import Sets
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+
+_SETS = "predicted labels, probabilities, or scores with a threshold"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSystem(base.System):
+    """One system: which labels each row has, shape (rows, labels), and what is said of them."""
+
+    name: str
+    labels: tuple[str, ...]
+    truth: Sets
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+    predicted: Sets | None = None
+    score: FloatArray | None = None
+    is_probability: bool = False
+    thresholds: float | dict[str, float] | None = None
+    measures: tuple[Measure, ...] = ()
+
+    columns: ClassVar = ("truth", "weight", "predicted", "score")
+    own: ClassVar = {
+        "predicted": bool, "score": float, "is_probability": None, "thresholds": None,
+    }  # fmt: skip
+    needs: ClassVar = {
+        "sets": ("predicted", _SETS),
+        "labels": ("predicted", _SETS),
+        "scores": ("score", "a score or a probability for each label"),
+        "probabilities": ("is_probability", "a probability for each label"),
+    }
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The labels of each row, and which there are."""
+        return self.truth, {"labels": list(self.labels)}
+
+    # --- What measures are formulas over ---------------------------------------------------------
+
+    def of_label(self, label: str) -> binary.System:
+        """One label, as a problem of two classes."""
+        return self.once(label, lambda: self._of_label(label))
+
+    def _of_label(self, label: str) -> binary.System:
+        place = self.labels.index(label)
+
+        def column(table: Any) -> Any:
+            return None if table is None else np.ascontiguousarray(table[:, place])
+
+        score = column(self.score)
+        return binary.System(
+            self.name,
+            Labels((f"not {label}", label), column(self.truth)),
+            self.weight,
+            self.settings,
+            predicted=column(self.predicted),
+            score=score,
+            probability=score if self.is_probability else None,
+            threshold=self.threshold_of(label),
+            clusters=self.clusters,
+            measures=tuple(dict.fromkeys(m.plain for m in self.measures if m.label == label)),
+        )
+
+    def threshold_of(self, label: str) -> float | None:
+        """At or above which score a row is said to have the label."""
+        if isinstance(self.thresholds, dict):
+            return self.thresholds[label]
+        return self.thresholds
+
+    def problem_of(self, measure: Measure) -> binary.System | None:
+        """The problem of two classes that a measure of one label is about."""
+        return None if measure.label is None else self.of_label(measure.label)
+
+    @cached_property
+    def counts(self) -> LabelCounts:
+        """The counts of each label, and how rows are redrawn."""
+        assert self.predicted is not None
+        return LabelCounts(
+            self.truth, self.predicted, self.labels, self.weight, self.clusters, self.settings
+        )
+
+    @property
+    def matrices(self) -> LabelMatrices:
+        """The counts of each label."""
+        return self.counts.matrices
+
+    def _pooled(self, measure: Measure) -> binary.System:
+        """All labels of all rows, or those asked for, as one problem of two classes."""
+        picked, score = measure.picked(self.labels), self.score
+        assert score is not None
+        return self.once(
+            ("pooled", measure.among),
+            lambda: pooled(self, self.truth[:, picked], score[:, picked]),
+        )
+
+    def values(self, measure: Measure) -> FloatArray:
+        """The value of each row; NaN where it has none."""
+        return self.once(measure, lambda: self._values(measure))
+
+    def _values(self, measure: Measure) -> FloatArray:
+        truth: Any = self.truth
+        if measure.definition.reads == "sets":
+            said: Any = self.predicted
+            return measure.losses(truth, said)
+        assert self.score is not None
+        if measure.definition.reads == "scores":
+            return measure.losses(truth, self.score)
+        picked = measure.picked(self.labels)
+        truth, score = self.truth[:, picked], self.score[:, picked]
+        losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
+        return np.asarray(losses.reshape(truth.shape).mean(axis=1))
+
+    def over(self, measure: Measure) -> Sample | None:
+        """The counts of each label, or a value per row."""
+        if measure.definition.on is ConfusionMatrix:
+            return self.counts
+        if measure.definition.on is ScoreTable:
+            return None
+        rows = self.weight, self.clusters, self.settings, measure.definition.range_of_two
+        return RowValues(self.values(measure), *rows)
+
+    def composed(self, measure: Measure) -> Reading:
+        """A measure of scores, averaged over labels."""
+        return self.once(("average", measure), lambda: self._average(measure))
+
+    def _average(self, measure: Measure) -> Reading:
+        """A measure of scores averaged over labels; the micro average is that of all rows and
+        labels taken together."""
+        if measure.average == "micro":
+            return micro(self, self._pooled(measure), measure)
+        terms = [
+            (weight, self.of_label(label).reading(measure.plain))
+            for label, weight in weights_of(measure, self.labels, self.shares).items()
+        ]
+        return of_scores(measure, terms, len(self.truth), self.settings)
+
+    # --- What the best constant answer gets ------------------------------------------------------
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of rows that have each label."""
+        return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
+
+    @cached_property
+    def usual_set(self) -> npt.NDArray[np.bool_]:
+        """The labels of the most frequent set of labels."""
+        return self._sets[0]
+
+    @property
+    def n_sets(self) -> int:
+        """How many different sets of labels rows have."""
+        return self._sets[1]
+
+    @cached_property
+    def _sets(self) -> tuple[npt.NDArray[np.bool_], int]:
+        """The most frequent set of labels, the first in their order of several, and their number;
+        as numbers, which are sorted faster than bytes are and in the same order."""
+        packed = np.packbits(self.truth, axis=1)
+        width = packed.shape[1]
+        if width > 8:
+            kinds = np.ascontiguousarray(packed).view(f"V{width}").ravel()
+            _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+            most = first[np.bincount(kind.ravel(), self.weight).argmax()]
+            return np.asarray(self.truth[most]), len(first)
+        whole = np.zeros((len(packed), 8), np.uint8)
+        whole[:, 8 - width :] = packed
+        codes = whole.view(">u8").ravel().astype(np.int64)
+        if width <= 2:
+            distinct, place = np.arange(1 << 8 * width), codes
+        else:
+            distinct, place = np.unique(codes.view(np.uint64), return_inverse=True)
+        most = int(np.bincount(place.ravel(), self.weight).argmax())
+        bits = np.unpackbits(np.array([distinct[most]], ">u8").view(np.uint8)[8 - width :])
+        number = int(np.count_nonzero(np.bincount(place.ravel())))
+        return bits[: self.truth.shape[1]].astype(bool), number
+
+    def constant(self, measure: Measure) -> float:
+        """Of the best constant answer, where it is known which one that is."""
+        d, p = measure.definition, self.shares[measure.picked(self.labels)]
+        if measure.label is not None:
+            return super().constant(measure)
+        if d.on is ScoreTable:
+            return self._constant_score(measure)
+        if d.default is not None:
+            return d.default(self.truth, self.weight)
+        if d.reads != "probabilities":
+            return NAN
+        both = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
+        of_true, of_false = (np.nan_to_num(losses, posinf=0.0) for losses in both)
+        return float((p * of_true + (1 - p) * of_false).mean())
+
+    def _constant_score(self, measure: Measure) -> float:
+        if measure.average == "micro":
+            return float(measure.plain.apply(self._pooled(measure).table.constant()))
+        weights = weights_of(measure, self.labels, self.shares)
+        values = [
+            weight * float(measure.plain.apply(self.of_label(label).table.constant()))
+            for label, weight in weights.items()
+        ]
+        return sum(values) if values else NAN

@@ -1,0 +1,358 @@
+"""What a page is told and what it tells, without a page."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import calipers as cal
+from calipers.campaign.records import Assessor, Conflict, Document, Event, Topic
+from calipers.campaign.sessions import (
+    BusyError,
+    Desks,
+    keep_settings,
+    new_token,
+    settings_of,
+    slug_of,
+)
+from calipers.campaign.workflow import Settings, structure_of
+from calipers.data.errors import InputError
+
+NONE = Settings(repeats=0)
+
+
+@pytest.fixture
+def pooled(campaign: cal.Campaign) -> cal.Campaign:
+    """Ten documents of topic 1 and five of topic 2, of which one was not drawn."""
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, '', '{}')")
+        for topic, many in (("1", 10), ("2", 5)):
+            connection.executemany(
+                "INSERT INTO pooled(topic, document, pool, position, priority, stratum, sampled) "
+                "VALUES (?, ?, 1, ?, 0.1234, 'top', ?)",
+                [(topic, f"{topic}d{i}", i, int(i < 9)) for i in range(many)],
+            )
+    campaign.add_documents([Document("1d0", b"a text <b>", title="A title")])
+    campaign.add_documents([Document("1d1", b"\x89PNG", media="image/png")])
+    return campaign
+
+
+def told(task: str, kind: str = "grade", grade: Any = 1, **more: Any) -> dict[str, Any]:
+    return {"id": str(uuid4()), "task": task, "kind": kind, "grade": grade, **more}
+
+
+def test_a_page_learns_nothing_that_would_sway(pooled: cal.Campaign) -> None:
+    pooled.record(Event("other", "bob", "1", "1d0", grade=3, note="bob was here"))
+    desks = Desks(pooled, ["ada"], Settings(repeats=0.5))
+    session = desks.session("ada")
+    tasks = desks.tasks("ada", session["queue"])
+    seen = json.dumps([session, tasks, desks.listed("ada")])
+    for secret in ("bob", "0.1234", "stratum", 'top"', "again", "position"):
+        assert secret not in seen
+    assert len(tasks) == len(session["queue"]) == 14 + 7
+    looks = {tuple(sorted(task)) for task in tasks}
+    assert len(looks) == 1  # a second time looks like a first one
+    assert all(task["current"] is None for task in tasks)
+
+
+def test_what_is_judged_is_recorded_with_what_was_seen(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    first, second = desks.session("ada")["queue"][:2]
+    answer = desks.record("ada", told(first, grade=2, seconds=1.5))
+    assert answer["queue"][0] == second
+    assert answer["progress"] == {"done": 1, "left": 13, "skipped": 0, "seconds": None}
+    assert answer["current"]["grade"] == 2
+    desks.record("ada", told(second, "note", None, note="hard"))
+    desks.record("ada", told(second, grade=0, seconds=2))
+    (one, two) = pooled.judgments("ada")
+    assert (one.grade, one.seconds, one.shown, one.again) == (2, 1.5, 1, False)
+    assert (two.grade, two.seconds, two.shown) == (0, 2, 2)
+    assert [event.note for event in pooled.events()] == [None, "hard", None]
+    assert desks.tasks("ada", [second])[0]["note"] == "hard"
+
+
+def test_telling_twice_records_once(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    event = told(desks.session("ada")["queue"][0])
+    one, two = desks.record("ada", event), desks.record("ada", event)
+    assert one == two
+    assert len(pooled.events()) == desks.recorded == 1
+
+
+def test_a_stale_window_is_told_what_stands(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    task = desks.session("ada")["queue"][0]
+    first = told(task, grade=2)
+    desks.record("ada", first)
+    with pytest.raises(Conflict) as caught:
+        desks.record("ada", told(task, grade=1))
+    stands = desks.standing("ada", task, caught.value)
+    assert stands is not None
+    assert (stands["id"], stands["grade"]) == (first["id"], 2)
+    desks.record("ada", told(task, grade=1, replaces=first["id"]))
+    assert [j.grade for j in pooled.judgments("ada")] == [1]
+
+
+def test_undo_names_what_it_takes_back(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    task = desks.session("ada")["queue"][0]
+    first = told(task, grade=2)
+    second = told(task, grade=1, replaces=first["id"])
+    for event in (first, second):
+        desks.record("ada", event)
+    assert [act["before"] and act["before"]["grade"] for act in desks.session("ada")["acts"]] == [
+        None,
+        2,
+    ]
+    answer = desks.record("ada", told(task, "undo", None, replaces=second["id"]))
+    assert answer["current"]["grade"] == 2
+    with pytest.raises(Conflict):
+        desks.record("ada", told(task, "undo", None, replaces=second["id"]))
+    answer = desks.record("ada", told(task, "undo", None, replaces=first["id"]))
+    assert answer["current"] is None
+    assert answer["queue"][0] == task
+    assert pooled.judgments("ada") == []
+    assert len(pooled.events()) == 4
+
+
+def test_second_times_are_kept_apart(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], Settings(repeats=0.3))
+    while queue := desks.ahead("ada")["queue"]:
+        desks.record("ada", told(queue[0], grade=len(queue) % 2))
+    assert len(pooled.judgments("ada", again=False)) == 14
+    assert len(pooled.judgments("ada", again=True)) == 5
+    shown = [judgment.shown for judgment in pooled.judgments("ada")]
+    assert shown == list(range(1, 20))
+
+
+def test_keys_are_good_after_a_restart(pooled: cal.Campaign) -> None:
+    queue = Desks(pooled, ["ada"], NONE).session("ada")["queue"]
+    again = Desks(pooled, ["ada", "bob"], NONE)
+    assert again.session("ada")["queue"] == queue
+    again.record("ada", told(queue[0]))
+    with pytest.raises(InputError, match="none of this assessor"):
+        again.record("bob", told(queue[0]))
+
+
+def test_what_another_process_wrote_is_seen(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    before = desks.session("ada")["queue"]
+    with cal.Campaign.open(pooled.path) as other, other.write() as connection:
+        other.record(Event("an import", "ada", "1", "1d0", kind="import", grade=3))
+        connection.execute(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES ('2', 'new', 1, 9)"
+        )
+    answer = desks.session("ada")
+    assert answer["progress"]["done"] == 1
+    assert len(answer["queue"]) == len(before)  # one less and one more
+    assert set(answer["queue"]) != set(before)
+
+
+def test_only_topics_that_are_assigned(pooled: cal.Campaign) -> None:
+    assert len(Desks(pooled, ["ada"], NONE).session("ada")["topics"]) == 2
+    with pooled.write() as connection:
+        connection.execute("INSERT INTO assignments VALUES ('ada', '2')")
+    desks = Desks(pooled, ["ada", "bob"], NONE)
+    assert [topic["topic"] for topic in desks.session("ada")["topics"]] == ["2"]
+    assert len(desks.session("ada")["queue"]) == 5
+    assert desks.session("bob")["queue"] == []
+
+
+def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], Settings(mode="preferences", repeats=0))
+    queue = desks.session("ada")["queue"]
+    (task,) = desks.tasks("ada", queue[:1])
+    left, right = (document["document"] for document in task["documents"])
+    desks.record("ada", told(queue[0], "preference", 1))
+    desks.record("ada", told(queue[1], "skip", None))
+    desks.record("ada", told(queue[2], "note", None, note="alike"))
+    (made,) = pooled.preferences("ada")
+    assert (made.document, made.other, made.grade) == (left, right, 1)
+    lines = desks.listed("ada")
+    assert [len(lines[part]) for part in ("aside", "judged")] == [1, 1]
+    turned = ".".join(reversed(queue[0].split(".")))
+    assert desks.tasks("ada", [turned])[0]["current"]["grade"] == -1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "adjudication"}, "kind 'adjudication', expected one of"),
+        ({"kind": "import"}, "kind 'import'"),
+        ({"kind": "preference"}, "preference: not of one document"),
+        ({"id": "short"}, "expected a UUID"),
+        ({"id": 7}, "expected a UUID"),
+        ({"task": "0123456789abcdef"}, "none of this assessor"),
+        ({"task": None}, "none of this assessor"),
+        ({"task": ["a"]}, "none of this assessor"),
+        ({"task": "a.b.c"}, "none of this assessor"),
+        ({"grade": 9}, "grade 9, expected 0, 1, 2, 3"),
+        ({"grade": True}, "expected a whole number"),
+        ({"grade": 1.0}, "expected a whole number"),
+        ({"grade": None}, "expected a whole number"),
+        ({"seconds": "1"}, "expected a number"),
+        ({"seconds": -1.0}, "seconds -1.0"),
+        ({"seconds": float("nan")}, "seconds nan"),
+        ({"replaces": "no such event id"}, "which is no event"),
+        ({"replaces": 1}, "which is no event"),
+        ({"kind": "note", "note": 7}, "note 7, expected a text"),
+        ({"kind": "undo"}, "which event"),
+    ],
+)
+def test_what_cannot_be_recorded(pooled: cal.Campaign, change: dict[str, Any], said: str) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    task = desks.session("ada")["queue"][0]
+    with pytest.raises(InputError, match=said) as caught:
+        desks.record("ada", told(task) | change)
+    assert not isinstance(caught.value, Conflict)
+    assert pooled.events() == []
+
+
+def test_a_file_that_cannot_be_written_now_is_no_fault_of_the_page(
+    pooled: cal.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    task = desks.session("ada")["queue"][0]
+    pooled.read("PRAGMA busy_timeout = 1")
+    other = sqlite3.connect(pooled.path)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(desks, "_refresh", lambda: None)
+    with pytest.raises(BusyError, match="another process"):
+        desks.record("ada", told(task))
+    other.close()
+    desks.record("ada", told(task))
+
+
+def test_what_a_topic_on_structure_asks_for() -> None:
+    for details, told in (
+        ({}, []),
+        ({"parts": [{"te": "article"}, {"cw": "oil", "ce": "bdy/sec"}, {"cw": "-gas"}, {"ce": "yr"}]},
+         ["article", "oil in bdy/sec", "-gas", "yr"]),
+        # (Details may be anything that came with a topic.)
+        ({"parts": "oil"}, []), ({"parts": ["oil", 3, {}, {"cw": 7}]}, ["7"]),
+    ):  # fmt: skip
+        assert structure_of(Topic("1", kind="CAS", details=details)) == told
+
+
+def test_documents_are_sent_with_what_they_are(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    tasks = {
+        task["documents"][0]["document"]: task
+        for task in desks.tasks("ada", desks.session("ada")["queue"])
+    }
+    assert tasks["1d0"]["documents"] == [
+        {"document": "1d0", "media": "text/plain", "title": "A title", "text": "a text <b>"}
+    ]
+    assert tasks["1d1"]["documents"][0]["text"] is None
+    assert tasks["1d2"]["documents"][0]["media"] is None
+    assert "1d9" not in tasks  # not drawn
+    assert desks.image("ada", tasks["1d1"]["task"], 0) == ("image/png", b"\x89PNG")
+    for key, which in ((tasks["1d0"]["task"], 0), (tasks["1d1"]["task"], 1)):
+        assert desks.image("ada", key, which) is None
+
+
+def test_long_documents_come_one_by_one(campaign: cal.Campaign) -> None:
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, '', '{}')")
+        for i in range(3):
+            campaign.add_documents([Document(f"d{i}", b"x" * 700_000)])
+            connection.execute(
+                "INSERT INTO pooled(topic, document, pool, position) VALUES ('1', ?, 1, ?)",
+                (f"d{i}", i),
+            )
+    desks = Desks(campaign, ["ada"], NONE)
+    keys = desks.session("ada")["queue"]
+    assert [task["task"] for task in desks.tasks("ada", keys)] == keys[:1]
+
+
+def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign) -> None:
+    """By move-to-front, with what Cormack's rule makes of these runs and judgments."""
+    runs = {"a": "d1 d2 d3 d4 d5 d6", "b": "d2 d7 d1 d8 d3 d9", "c": "d10 d2 d11 d7 d12 d4"}
+    for run, ranking in runs.items():
+        scores = {document: -float(i) for i, document in enumerate(ranking.split())}
+        campaign.add_run(run, {"1": scores}, "p")
+    relevant = {"d2", "d7", "d11", "d4", "d9"}
+    with campaign.write() as connection:
+        connection.execute(
+            "INSERT INTO pools VALUES (1, '', ?)",
+            (json.dumps({"method": "depth", "depth": 6, "order": "move-to-front"}),),
+        )
+        connection.executemany(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES ('1', ?, 1, ?)",
+            [(f"d{i}", i) for i in range(1, 13)],
+        )
+    judged = []
+    while True:  # as after a restart each time
+        desks = Desks(campaign, ["ada"], NONE)
+        queue = desks.ahead("ada")["queue"]
+        assert len(queue) == 12 - len(judged)
+        if not queue:
+            break
+        judged.append(desks.tasks("ada", queue[:1])[0]["documents"][0]["document"])
+        desks.record("ada", told(queue[0], grade=int(judged[-1] in relevant)))
+    assert " ".join(judged) == "d1 d2 d7 d8 d10 d11 d12 d3 d9 d4 d5 d6"
+    assert "in the order that judgments make" in desks.summary()
+    assert "random" in Desks(campaign, ["ada"], Settings(mode="preferences")).summary()
+
+
+# -------------------------------------------------------------------------------------------- links
+
+
+def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
+    token = new_token(pooled, "ada")
+    assert len(token) >= 43  # 256 bits
+    kept = pooled.assessors()["ada"].token_hash
+    assert kept is not None
+    assert token not in kept
+    desks = Desks(pooled, ["ada", "bob"], NONE)
+    assert desks.link_is_good("ada", token)
+    for slug, wrong in (
+        ("bob", token),
+        ("ada", ""),
+        ("ada", kept),
+        ("ada", token[:-1]),
+        ("x", token),
+    ):
+        assert not desks.link_is_good(slug, wrong)
+
+
+def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
+    desks = Desks(pooled, ["ada"], NONE)
+    first, second = new_token(pooled, "ada"), new_token(pooled, "ada")
+    desks = Desks(pooled, ["ada"], NONE)
+    assert desks.link_is_good("ada", first)
+    assert desks.link_is_good("ada", second)
+    third = new_token(pooled, "ada", alone=True)
+    desks = Desks(pooled, ["ada"], NONE)
+    assert [desks.link_is_good("ada", token) for token in (first, second, third)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("ada", True), ("Ada-1_b", True), ("Ada Lovelace", False), ("../x", False), ("é", False)],
+)
+def test_names_in_addresses(name: str, plain: bool) -> None:
+    assert (slug_of(name) == name) == plain
+    assert slug_of(name).isascii()
+    assert "/" not in slug_of(name)
+
+
+def test_how_documents_are_shown_is_kept(pooled: cal.Campaign) -> None:
+    assert settings_of(pooled) == Settings()
+    keep_settings(pooled, Settings(mode="preferences", least=2, seed=7))
+    assert settings_of(pooled) == Settings(mode="preferences", least=2, seed=7)
+
+
+@pytest.mark.parametrize(("name", "said"), [("nobody", "not of this campaign"), ("gpt", "program")])
+def test_who_does_not_judge_here(pooled: cal.Campaign, name: str, said: str) -> None:
+    pooled.add_assessor(Assessor("gpt", kind="program"))
+    with pytest.raises(InputError, match=said):
+        Desks(pooled, [name], NONE)

@@ -1,0 +1,265 @@
+"""What an assessor sees next: orders, second times, skips, undoing, what is left."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import count
+from statistics import median
+from typing import Any
+
+import pytest
+
+from calipers.campaign.records import Logged, Topic
+from calipers.campaign.workflow import (
+    Desk,
+    Grading,
+    Plan,
+    Settings,
+    Task,
+    gap_of,
+    in_order,
+    planted,
+    task_of,
+    terms_of,
+)
+from calipers.data.errors import InputError
+
+POOL = {"t1": [f"d{i}" for i in range(60)], "t2": [f"e{i}" for i in range(25)], "t3": ["f0", "f1"]}
+NONE = Settings(repeats=0)
+
+
+class Assessor:
+    """Somebody at a desk, and what they did."""
+
+    def __init__(self, plan: Plan, topics: Sequence[str] = tuple(POOL)) -> None:
+        self.desk, self._numbers = Desk(topics, plan), count(1)
+
+    def does(self, kind: str, task: Task, grade: int | None = None, **more: Any) -> Logged:
+        number = next(self._numbers)
+        event = Logged(
+            event=number, id=f"id{number}", time="", assessor="ann", topic=task.topic,
+            document=task.document, other=task.other, kind=kind, grade=grade, note=None,
+            seconds=more.get("seconds"), shown=self.desk.shown(task), again=task.again,
+            replaces=more.get("replaces"),
+        )  # fmt: skip
+        self.desk.apply(event)
+        return event
+
+    def next(self) -> Task:
+        return self.desk.upcoming(1)[0]
+
+    def all(self, grade: Callable[[Task], int] = lambda _: 1) -> list[Task]:
+        """Everything, as it comes."""
+        made = []
+        while self.desk.upcoming(1):
+            made.append(self.next())
+            self.does("grade", made[-1], grade(made[-1]))
+        return made
+
+
+def test_each_assessor_has_an_order_of_their_own() -> None:
+    ann, ben = (in_order(POOL["t1"], "t1", name, NONE) for name in ("ann", "ben"))
+    assert sorted(ann) == sorted(ben) == sorted(POOL["t1"])
+    assert ann != ben != POOL["t1"] != ann
+    assert ann == in_order(POOL["t1"][::-1], "t1", "ann", NONE)
+    assert ann != in_order(POOL["t1"], "t1", "ann", Settings(seed=1))
+    assert in_order(POOL["t1"], "t1", "ann", Settings(order="pool")) == POOL["t1"]
+
+
+def test_a_document_that_joins_moves_no_other() -> None:
+    whole = in_order(POOL["t1"], "t1", "ann", NONE)
+    few = in_order(POOL["t1"][::3], "t1", "ann", NONE)
+    assert few == [document for document in whole if document in few]
+
+
+def test_random_orders_are_fair() -> None:
+    """Of three documents, each comes first for a third of the assessors."""
+    firsts = [in_order(["a", "b", "c"], "t", f"assessor {i}", NONE)[0] for i in range(3000)]
+    for document in "abc":  # 1000 ± 4 standard deviations of 25.8
+        assert 897 < firsts.count(document) < 1103
+
+
+def test_all_is_judged_once_topic_by_topic() -> None:
+    tasks = Assessor(Grading(POOL, "ann", NONE)).all()
+    assert [task.topic for task in tasks] == ["t1"] * 60 + ["t2"] * 25 + ["t3"] * 2
+    assert {(task.topic, task.document) for task in tasks} == {
+        (topic, document) for topic, of in POOL.items() for document in of
+    }
+    assert not any(task.again for task in tasks)
+
+
+@pytest.mark.parametrize("gap", [1, 5, 10])
+def test_second_times_come_late_and_look_like_first_ones(gap: int) -> None:
+    settings = Settings(repeats=0.2, gap=gap)
+    tasks = Assessor(Grading(POOL, "ann", settings)).all()
+    again = [task for task in tasks if task.again]
+    assert len(again) == 18  # a fifth of 87, rounded up
+    assert set(again) == planted(
+        {t: in_order(of, t, "ann", settings) for t, of in POOL.items()}, "ann", settings
+    )
+    for task in again:
+        first = tasks.index(task._replace(again=False))
+        assert tasks.index(task) - first > gap_of(len(POOL[task.topic]), settings)
+    assert len(set(tasks)) == len(tasks) == 87 + 18
+    assert again != [task for task in Assessor(Grading(POOL, "ben", settings)).all() if task.again]
+
+
+def test_what_is_foretold_is_what_comes() -> None:
+    plan = Grading(POOL, "ann", Settings(repeats=0.3))
+    assessor = Assessor(plan)
+    foretold = assessor.desk.upcoming(1000)
+    assert assessor.desk.progress().left == len(foretold)
+    assert Assessor(plan).all() == foretold
+    for done in range(20):
+        assert assessor.desk.upcoming(1000) == foretold[done:]
+        assert assessor.desk.progress()[:3] == (done, len(foretold) - done, 0)
+        assessor.does("grade", assessor.next(), 0)
+
+
+def test_where_one_is_follows_from_the_events_alone() -> None:
+    """As after a crash: the same events give the same desk, whatever was asked in between."""
+    dice, plan = random.Random(3), Grading(POOL, "ann", Settings(repeats=0.3))
+    assessor, events = Assessor(plan), list[Logged]()
+    for _ in range(150):
+        acts, task = assessor.desk.acts(1), (assessor.desk.upcoming(1) or [None])[0]
+        roll = dice.random()
+        if acts and (task is None or roll < 0.2):
+            undone = acts[0]
+            events.append(assessor.does("undo", task_of(undone), replaces=undone.event))
+        elif task is not None:
+            kind = "skip" if roll < 0.3 else "grade"
+            events.append(assessor.does(kind, task, None if kind == "skip" else 1))
+    other = Desk(POOL, plan, events)
+    assert other.upcoming(1000) == assessor.desk.upcoming(1000)
+    assert other.skipped() == assessor.desk.skipped()
+    assert other.progress() == assessor.desk.progress()
+
+
+def test_skips_wait_on_their_list() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    first = assessor.next()
+    assessor.does("skip", first)
+    assert assessor.next() != first
+    assert assessor.desk.skipped() == [first]
+    assert assessor.desk.progress()[:3] == (0, 86, 1)
+    assert first not in assessor.all()
+    assert assessor.desk.progress()[:3] == (86, 0, 1)
+    assessor.does("grade", first, 2)
+    assert assessor.desk.skipped() == []
+    assert assessor.desk.progress()[:3] == (87, 0, 0)
+
+
+def test_a_skipped_document_does_not_come_a_second_time_before_its_first() -> None:
+    plan = Grading(POOL, "ann", Settings(repeats=0.5))
+    assessor = Assessor(plan)
+    second = next(task for task in assessor.desk.upcoming(1000) if task.again)
+    first = second._replace(again=False)
+    while assessor.next() != first:
+        assessor.does("grade", assessor.next(), 1)
+    assessor.does("skip", first)
+    assessor.does("skip", other := assessor.next())
+    assert second not in assessor.all()
+    assessor.does("grade", first, 1)
+    assert assessor.desk.upcoming(1) == []  # at once, a second time would say nothing
+    assessor.does("grade", other, 1)
+    assert second in assessor.desk.upcoming(2)
+
+
+def test_undo_brings_back_what_stood_before() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    task = assessor.next()
+    one = assessor.does("grade", task, 1)
+    two = assessor.does("grade", task, 2, replaces=one.event)
+    assert assessor.desk.past.current(task) == two
+    assert assessor.desk.shown(task) == one.shown == 1
+    assessor.does("undo", task, replaces=two.event)
+    assert assessor.desk.past.current(task) == one
+    assert assessor.desk.acts(9) == [one]
+    assessor.does("undo", task, replaces=one.event)
+    assert assessor.desk.past.current(task) is None
+    assert assessor.next() == task
+    skip = assessor.does("skip", task)
+    assessor.does("undo", task, replaces=skip.event)
+    assert assessor.next() == task
+    assert assessor.desk.acts(9) == []
+
+
+def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    task = assessor.next()
+    event = assessor.does("import", task, 3)
+    assert assessor.next() != task
+    assert assessor.desk.progress().done == 1
+    assert assessor.desk.acts(9) == []
+    assessor.does("undo", task, replaces=event.event)  # by whoever imported it
+    assert assessor.next() == task
+
+
+def test_a_chosen_topic_comes_first_then_those_behind_it() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    topics = [task.topic for task in assessor.desk.upcoming(1000, "t2")]
+    assert topics == ["t2"] * 25 + ["t3"] * 2 + ["t1"] * 60
+
+
+def test_the_time_left_is_the_median_time_of_what_is_left() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    times = [4.0, 900.0, 6.0, 5.0]
+    for i, seconds in enumerate(times):
+        known = assessor.desk.progress().seconds
+        assert (known is None) == (i < 3)
+        assessor.does("grade", assessor.next(), 1, seconds=seconds)
+    assert assessor.desk.progress().seconds == median(times) * (87 - 4)
+
+
+def test_notes_stand_for_both_times_apart() -> None:
+    assessor = Assessor(Grading(POOL, "ann", NONE))
+    task = assessor.next()
+    note = assessor.does("note", task)._replace(note="blurred")
+    assessor.desk.past.notes[task] = [note]
+    assert assessor.desk.past.note(task) == "blurred"
+    assert assessor.desk.past.note(task._replace(again=True)) == ""
+    assert assessor.next() == task
+    assert assessor.desk.acts(9) == []
+
+
+def test_a_method_that_learns_says_what_comes_next() -> None:
+    """After a relevant document its neighbours by number; the topic ends after 20."""
+
+    def adaptive(topic: str, grades: Any, aside: frozenset[str]) -> list[str]:
+        near = {int(d[1:]) + step for d, grade in grades.items() if grade for step in (-1, 1)}
+        known = sorted(POOL[topic], key=lambda d: int(d[1:]) not in near)
+        return [d for d in known if d not in grades and d not in aside][: 20 - len(grades)]
+
+    plan = Grading(POOL, "ann", NONE, adaptive)
+    assessor = Assessor(plan, ["t1"])
+    assert assessor.next().document == "d0"
+    assessor.does("grade", Task("t1", "d30"), 1)
+    assert [task.document for task in assessor.desk.upcoming(3)] == ["d29", "d31", "d0"]
+    assessor.does("skip", Task("t1", "d29"))
+    assert assessor.next().document == "d31"
+    assert len(assessor.all()) == 19
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"mode": "stars"}, {"order": "alphabet"}, {"repeats": 1.5}, {"repeats": -0.1}, {"gap": 0}],
+)
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("title", "keywords", "found"),
+    [
+        ("The cost of chips", "", ["cost", "chips"]),
+        ("chips -potato", "low-cost", ["chips", "low", "cost"]),
+        ("Étude de cas", "naïve, ÉTUDE", ["étude", "de", "cas", "naïve"]),
+        ("検索 C", "", ["検索"]),
+        ("<b>(a+)+$</b>", "", []),
+        ("", "", []),
+    ],
+)
+def test_which_words_are_marked(title: str, keywords: str, found: list[str]) -> None:
+    assert terms_of(Topic("1", title=title, keywords=keywords)) == found
