@@ -21,7 +21,7 @@ from worlds.world import Trial, World
 
 from calipers.engines.passes import Passes
 from calipers.evaluate.compare import system_pairs
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
 from calipers.inference import policy, questions
 from calipers.inference.intervals import Interval
 from calipers.inference.questions import Question

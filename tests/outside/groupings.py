@@ -13,7 +13,7 @@ from calipers.cli.tasks import command_of
 from calipers.data.classes import classes
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Batch
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.source import open_source
 from calipers.evaluation.task import Column, Task

@@ -103,7 +103,7 @@ def test_a_finding(plug: Plug) -> None:
         ev.to_html().replace("<bdi>", "").replace("</bdi>", "").split()
     )
     with pytest.raises(NameTakenError, match="findings of the kind 'a-large-error' already"):
-        rule("a-large-error", "warning")(lambda s: iter(()))
+        rule("a-large-error", "warning", cost="rows")(lambda s: iter(()))
 
 
 POLICY = """

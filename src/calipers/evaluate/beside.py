@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from calipers.data.counts import About
 from calipers.data.errors import InputError
 from calipers.evaluate.evaluator import evaluate_systems
-from calipers.evaluate.problem import Problem
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
+from calipers.evaluate.sample import Problem
 from calipers.evaluation.options import Options
 from calipers.results import Evaluation
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import said_of_classes
 from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problem import Problem
 from calipers.evaluate.problems.two_classes import TwoClasses
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct, in_batches
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
 from calipers.evaluation.options import MeasureNames, Options
@@ -243,23 +243,30 @@ def classification(
     labels = said.labels(found, positive) if labels is None else labels
     if labels is None:
         check_classes(found, table.batch.frequencies.number)
-    scores = given["score"], given["probability"]
+    problem = _of_rows(found, given, positive, labels, threshold, undefined, ordered=ordered)
+    return evaluate_rows(problem, table, options)
+
+
+def _of_rows(
+    truth: Coded,
+    given: Mapping[str, Any],
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Threshold,
+    undefined: str,
+    *,
+    ordered: bool,
+) -> Problem:
+    """The problem that columns in memory are of."""
+    predicted, scores = given["predicted"], (given["score"], given["probability"])
     two = labels is not None and names_two(labels, positive, *scores, threshold)
-    if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
-        return evaluate_rows(
-            TwoClasses.of(found, positive, labels, threshold, undefined, given["predicted"]),
-            table,
-            options,
-        )
+    if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
+        return TwoClasses.of(truth, positive, labels, threshold, undefined, predicted)
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
     from calipers.evaluate.problems.classes import SeveralClasses
 
-    return evaluate_rows(
-        SeveralClasses.of(found, given["predicted"], *scores, labels, undefined, ordered=ordered),
-        table,
-        options,
-    )
+    return SeveralClasses.of(truth, predicted, *scores, labels, undefined, ordered=ordered)
 
 
 def _of_stream(

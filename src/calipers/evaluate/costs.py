@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, provenance
-from calipers.evaluate.slices import sliced
 from calipers.measures import TASKS, Measure, parse
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Evaluation, Front, FrontRow
@@ -61,7 +60,7 @@ def with_costs(
         estimates=tuple(source.estimates()),
         comparison=compared,
         definitions=glossary(chosen),
-        slices=sliced(replace(source, measures=source.directed), compared),
+        slices=replace(source, measures=source.directed).slices(compared),
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,
     )

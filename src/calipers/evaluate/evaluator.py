@@ -12,15 +12,15 @@ from calipers.data.errors import InputError
 from calipers.evaluate.cuts import cuts
 from calipers.evaluate.kept import at_thresholds, earlier, with_baseline
 from calipers.evaluate.matrices import Matrices, split, with_matrix
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
+from calipers.evaluate.subjects import of_systems
 from calipers.results import Evaluation
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Table
-    from calipers.evaluate.problem import Problem
-    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.sample import Problem, Sample
     from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.measures import Measure
@@ -141,6 +141,8 @@ def evaluated(
     elif len(sample.systems) > 1:
         missed = ["Systems are not compared: that takes a second look at the input."]
     slices = sample.slices(comparison)
+    told = (estimates, comparison, slices)
+    findings = problem.findings(sample, told)
     conventions = {
         **problem.conventions(sample),
         **earlier(baseline, against),
@@ -165,7 +167,7 @@ def evaluated(
             *missed,
         ),
         slices=slices,
-        findings=problem.findings(sample, (estimates, comparison, slices)),
+        findings=of_systems(sample, told) if findings is None else findings,
         provenance=provenance(
             problem.task, settings, conventions, options.inputs if inputs is None else inputs
         ),

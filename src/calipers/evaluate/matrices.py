@@ -12,7 +12,7 @@ import numpy as np
 from calipers.data.counts import Repeats
 from calipers.data.errors import FileError
 from calipers.evaluate.kept import MATRICES, Recalled
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
 from calipers.inference.two_samples import INDEPENDENT, independent
 from calipers.results import Kept
 

@@ -12,10 +12,10 @@ from calipers.data.streams import budget
 from calipers.engines.work import Bounded
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.evaluator import evaluate_stream
-from calipers.evaluate.problem import Problem
 from calipers.evaluate.problems.classes import SeveralClasses
 from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.problems.two_classes import TwoClasses
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.states import Added, State, added
 from calipers.evaluate.stream_columns import Columns
 from calipers.evaluate.stream_memory import Within

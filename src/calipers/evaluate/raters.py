@@ -17,7 +17,7 @@ from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, class_order_notes
 from calipers.evaluate.subjects import of_raters
 from calipers.evaluation.options import MeasureNames, Options
@@ -32,8 +32,7 @@ from calipers.results.estimate import ALL_RATERS
 from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
-    from calipers.evaluate.sample import Sample
-    from calipers.evaluate.subjects import Told
+    from calipers.evaluate.sample import Sample, Told
     from calipers.results import Finding
 
 SCALES = PARAMETERS["scale"].choices

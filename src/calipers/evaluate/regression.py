@@ -15,10 +15,10 @@ from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
 from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problem import Problem
 from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.problems.outputs import SeveralOutputs
 from calipers.evaluate.problems.quantiles import PredictedQuantiles
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.stream_columns import Columns, allowed, in_batches
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation

@@ -1,36 +1,139 @@
-"""The systems of an evaluation on the same rows, and all that is asked of them.
+"""What is asked of an evaluation: its problem, and its systems on the same rows.
 
-A number and how it varies is known in one of two ways: from the rows (:class:`Rows`), or from what
-batches of rows add up to (:class:`~calipers.evaluate.sums.Sums`). Everything around it, such as
-estimates, differences, findings and slices, is asked of a :class:`Sample`.
+A :class:`Problem` says how systems are made of rows and what an evaluation has beside their
+estimates. A number and how it varies is known in one of two ways: from the rows
+(:class:`~calipers.evaluate.rows.Rows`), or from what batches of rows add up to
+(:class:`~calipers.evaluate.sums.Sums`). Everything around it, such as estimates, differences,
+findings and slices, is asked of a :class:`Sample`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-import numpy as np
-
-from calipers.data.columns import Ids
+from calipers.data.errors import InputError
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.kept import of_rows
-from calipers.evaluate.problem import Problem
-from calipers.evaluate.slices import sliced, untold
-from calipers.inference.limits import FEW_DEGREES
-from calipers.progress import over
+from calipers.evaluate.shared import choose_measures
+from calipers.evaluate.slices import untold
+from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
+    from calipers.evaluate.batch import Batch
     from calipers.evaluate.states import State
+    from calipers.evaluate.stream_columns import Columns
+    from calipers.evaluation.options import Options
     from calipers.inference.reading import Reading
-    from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Comparison, Estimate, Kept, Slices
+    from calipers.results import Comparison, Estimate, Finding, Kept, Slices
     from calipers.statistics import FloatArray
+
+#: What was computed: estimates, the comparison, the slices.
+Told: TypeAlias = "tuple[Sequence[Estimate], Comparison | None, Slices | None]"
+
+
+class Problem:
+    """A kind of problem, on all rows or batch by batch.
+
+    A problem is a frozen dataclass: its fields are what has to be known of all rows before systems
+    are made of any of them, such as which classes there are. It says how systems are made of rows
+    (:meth:`systems`), and what an evaluation has beside their estimates. What it says of streams,
+    :meth:`template` and all below it, is for problems whose rows may come in batches; it travels to
+    the processes that have them.
+    """
+
+    #: The task that it is of.
+    task: str = ""
+    #: What files of sums call it; nothing where rows do not come in batches.
+    kind: ClassVar[str] = ""
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Any]:
+        """The systems by name on some rows, every column checked."""
+        raise NotImplementedError
+
+    def statistic(self, system: Any, kind: type) -> Any:
+        """A statistic of this kind of the answers of a system; None where it has none."""
+        return None
+
+    # --- Measures --------------------------------------------------------------------------------
+
+    #: Whether somebody named the classes, so that one without rows is one of them.
+    stated: bool = False
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """The measures that are shown where none are named."""
+        raise NotImplementedError
+
+    def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
+        """The measures that are asked for."""
+        default = self.default_measures(systems)
+        return choose_measures(
+            options.measures, default, self.task, undefined=options.undefined, stated=self.stated
+        )
+
+    def prepared(
+        self, systems: Mapping[str, Any], measures: Sequence[Measure]
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """The systems as these measures take them, and what a reader has to know of that."""
+        return dict(systems), ()
+
+    # --- What an evaluation has beside estimates -------------------------------------------------
+
+    def leading(self, sample: Sample) -> Sequence[Estimate]:
+        """Estimates that come before all others."""
+        return ()
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """What makes the numbers reproducible."""
+        return {}
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """What a reader has to know."""
+        return ()
+
+    def slice_notes(self, sample: Sample) -> Sequence[str]:
+        """What a reader has to know of slices."""
+        return ()
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...] | None:
+        """What there is to say of the data and of the systems; None where nothing is known of them
+        but their numbers."""
+        return None
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Curves, tables and other parts of an evaluation that have something of every system."""
+        return {}
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Any]:
+        """Systems on no rows in particular, which say what is known without any; of classes of
+        these ``sizes`` what a constant answer gets, too."""
+        raise InputError(f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory")
+
+    def check_stream(self, systems: Mapping[str, Any], measures: Sequence[Measure]) -> None:
+        """That the measures can be had of rows in batches."""
+        for system in systems.values():
+            system.check(measures)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> Any:
+        """What is added up of all batches besides, whatever the measures."""
+        return 0
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the best constant answer gets, by what was added up."""
+        return NAN
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What a file of sums has to say of how systems were made, in plain values."""
+        return {}
 
 
 class Sample(ABC):
@@ -163,149 +266,3 @@ class Sample(ABC):
     def slice_notes(self, slices: Slices | None, comparison: Comparison | None) -> Sequence[str]:
         """What a reader has to know of the slices."""
         return () if slices is None else untold(slices, comparison)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows(Sample):
-    """Systems on rows in memory."""
-
-    by_name: Mapping[str, Any]
-    measures: Sequence[Measure]
-    settings: Settings
-    problem: Problem = field(default_factory=Problem)
-    #: The ids of the rows; () where they are told by their places, None of those that only counts
-    #: are known of.
-    ids: Ids | None = ()
-    cuts: Sequence[Cut] = ()
-    #: How the rows were cut.
-    how: Sequence[str] = ()
-    #: What a row is called.
-    named: Callable[[int], str] = str
-    _serial: list[Looked] = field(default_factory=list)
-
-    @property
-    def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The systems on the rows."""
-        return self.by_name
-
-    @property
-    def template(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """The systems themselves."""
-        return self.by_name
-
-    @property
-    def first(self) -> Any:
-        """One of the systems: what is known of rows is the same of all."""
-        return next(iter(self.by_name.values()))
-
-    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
-        """A number and how it varies, from the rows."""
-        own = self.by_name[system]
-        made: Reading = (own if settings is None else own.under(settings)).reading(measure)
-        return made
-
-    def statistic(self, system: str, kind: type) -> Any:
-        """A statistic of this kind of the answers of a system, as the system has it."""
-        return self.problem.statistic(self.by_name[system], kind)
-
-    def constant(self, system: str, measure: Measure) -> float:
-        """What the best constant answer gets on these rows."""
-        return float(self.by_name[system].constant(measure))
-
-    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
-        """What an estimate has beside its interval."""
-        found: Mapping[str, Any] = self.by_name[system].beside(measure)
-        return found
-
-    def estimates(self) -> Iterator[Estimate]:
-        """All measures of all systems."""
-        asked = [(name, measure) for name in self.by_name for measure in self.measures]
-        for name, measure in over(asked, "measuring"):
-            reading = self.reading(name, measure)
-            if reading.order is not None:
-                from calipers.inference import serial
-
-                self._serial.append(serial.Looked.at(name, str(measure), reading))
-            yield self.estimate(name, measure, reading)
-
-    def differences(
-        self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
-        """The first system of each pair minus the second on every measure that has a direction."""
-        under = {name: system.under(settings) for name, system in self.by_name.items()}
-        for pair in pairs:
-            for measure in self.directed:
-                first, second = (under[name].reading(measure) for name in pair)
-                yield pair, measure, first - second
-
-    # --- The rows --------------------------------------------------------------------------------
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows weigh differently."""
-        return self.first.weight is not None
-
-    @property
-    def clusters(self) -> int | None:
-        """How many clusters rows come in."""
-        of = self.first.clusters
-        return None if of is None else of.number
-
-    def conventions(self) -> dict[str, Any]:
-        """What provenance says of the rows."""
-        order, clusters = self.first.order, self.clusters
-        return {
-            "weighted": self.weighted,
-            **({} if clusters is None else {"clusters": clusters}),
-            **({} if order is None else {"times": order.size}),
-        }
-
-    def row_notes(self) -> Sequence[str]:
-        """What a reader has to know of clusters, of serial dependence, and of how rows are cut."""
-        clusters = self.first.clusters
-        found = () if clusters is None else clusters.notes(FEW_DEGREES)
-        if not self._serial:
-            return (*found, *self.how)
-        from calipers.inference import serial
-
-        return (*found, *serial.notes(self._serial), *self.how)
-
-    def to_keep(self) -> Kept | None:
-        """What comparisons with later systems need."""
-        return None if self.ids is None else of_rows(self.by_name, self.ids)
-
-    def values_of(self, measure: Measure) -> FloatArray | None:
-        """The value of each row and system, shape (rows, systems), where there are such and rows
-        are independent and weigh alike."""
-        systems = list(self.by_name.values())
-        if any(s.clusters is not None or s.weight is not None for s in systems):
-            return None
-        columns = [s.per_row(measure) for s in systems]
-        if any(column is None for column in columns):
-            return None
-        table = np.column_stack([column for column in columns if column is not None])
-        order = systems[0].order
-        if order is not None:
-            from calipers.inference import serial
-
-            apart = table - table.mean(axis=1, keepdims=True)
-            if any(serial.of_rows(order, x - x.mean()) for x in apart.T):
-                return None
-        return np.asarray(table[~np.isnan(table).any(axis=1)])
-
-    # --- Slices ----------------------------------------------------------------------------------
-
-    def slices(self, comparison: Comparison | None) -> Slices | None:
-        """Every measure of every system on every slice, and the pairs of the comparison within
-        each."""
-        return sliced(self, comparison)
-
-    def taken(self, rows: Any) -> Rows:
-        """The systems on some of the rows."""
-        return replace(self, by_name={n: s.taken(rows) for n, s in self.by_name.items()})
-
-    def parts(self) -> Iterator[tuple[Cut, str, Rows]]:
-        """Each slice."""
-        for cut in self.cuts:
-            for name, rows in zip(cut.names, cut.rows, strict=True):
-                yield cut, name, self.taken(rows)

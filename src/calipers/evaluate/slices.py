@@ -21,10 +21,10 @@ from calipers.report.verdict import most
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
-    from calipers.evaluate.sample import Rows
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.results import Comparison
+    from calipers.systems.base import System
 
 #: How a slice is called that is compared with the rest, and the other way round.
 REST = "the rest"
@@ -70,24 +70,17 @@ class Halves(Protocol):
 # ------------------------------------------------------------------------------------- evaluation
 
 
-def sliced(sample: Rows, comparison: Comparison | None) -> Slices | None:
-    """Every measure of every system on every slice, and the pairs of the comparison within each;
-    None where nothing is cut."""
-    made, systems, measures = sample.cuts, sample.by_name.values(), sample.measures
-    if not made:
-        return None
-    asked = sum(len(cut.names) for cut in made)
+def sliced(
+    systems: Sequence[System], measures: Sequence[Measure], cuts: Sequence[Cut], settings: Settings
+) -> Slices:
+    """Every measure of every system on every slice of their rows, each against the rest."""
+    asked = sum(len(cut.names) for cut in cuts)
     all_parts = over(
-        (Parts(system, cut, measures, questions=asked) for cut in made for system in systems),
+        (Parts(system, cut, measures, questions=asked) for cut in cuts for system in systems),
         "slicing",
-        len(made) * len(systems),
+        len(cuts) * len(systems),
     )
-    slices = slices_of(all_parts, measures, sample.settings)
-    if comparison is None:
-        return slices
-    from calipers.evaluate.within import compared_within
-
-    return replace(slices, differences=compared_within(sample, comparison))
+    return slices_of(all_parts, measures, settings)
 
 
 def slices_of(

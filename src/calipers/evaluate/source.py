@@ -17,7 +17,7 @@ from calipers.evaluate.stream_columns import Columns, allowed, distinct, in_batc
 from calipers.evaluation.options import Options
 
 if TYPE_CHECKING:
-    from calipers.evaluate.problem import Problem
+    from calipers.evaluate.sample import Problem
     from calipers.results import Evaluation
 
 #: What rows may have beside what is true of them and what systems say, by role.

@@ -19,7 +19,7 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import check_option, system_pairs
 from calipers.evaluate.families import adjusted_p
 from calipers.evaluate.folds import Folds
-from calipers.evaluate.sample import Rows
+from calipers.evaluate.rows import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits
 from calipers.inference.multiplicity import ADJUSTMENTS

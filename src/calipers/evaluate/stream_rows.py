@@ -21,7 +21,7 @@ from calipers.results.estimate import UNNAMED
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.evaluate.problem import Problem
+    from calipers.evaluate.sample import Problem
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray

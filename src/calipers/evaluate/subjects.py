@@ -45,14 +45,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.data.trec import Run
-    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.topics import TopicScores
     from calipers.inference.reading import Reading
     from calipers.measures import Measure
-    from calipers.results import Comparison, Estimate, Finding, Slices
+    from calipers.results import Estimate, Finding
 
-    #: What was computed.
-    Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
 
 #: Of more rows, the first are looked at for what neighbours have in common.
 MOST_NEIGHBOURS = 20_000

@@ -30,7 +30,7 @@ from calipers.statistics import ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
-    from calipers.evaluate.problem import Problem
+    from calipers.evaluate.sample import Problem
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure

@@ -17,7 +17,7 @@ from calipers.data.classes import Classes, check_predicted, classes, coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.confusions import confusion
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import agreed, class_order_notes, column_name, named_systems
 from calipers.evaluate.subjects import of_classes
 from calipers.once import kept
@@ -29,9 +29,8 @@ from calipers.systems.multiclass import Problem as ClassProblem
 if TYPE_CHECKING:
     from calipers.data.classes import Coded
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
-    from calipers.evaluate.subjects import Told
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure

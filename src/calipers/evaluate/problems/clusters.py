@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.curves.planned import ClusterCurves
 from calipers.evaluate.clusters import by_cluster, by_point
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.subjects import of_clusters
 
 if TYPE_CHECKING:
-    from calipers.evaluate.sample import Sample
-    from calipers.evaluate.subjects import Told
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluation.options import Options
     from calipers.measures import Measure
     from calipers.results import Finding

@@ -25,7 +25,7 @@ from calipers.data.labels import (
 )
 from calipers.evaluate.arguments import finite
 from calipers.evaluate.by_class import by_label
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import agreed, check_undefined, column_name, named_systems, names_of
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
@@ -38,8 +38,7 @@ from calipers.systems.multilabel import LabelSystem
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
-    from calipers.evaluate.subjects import Told
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding

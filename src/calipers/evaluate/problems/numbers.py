@@ -11,7 +11,7 @@ import numpy as np
 from calipers.curves.planned import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.engines.base import Partial
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.subjects import of_numbers
 from calipers.measures.regression import squared, weighted_mean
@@ -23,10 +23,9 @@ from calipers.systems.regression import Predictions
 if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
     from calipers.evaluate.stream_rows import Read
-    from calipers.evaluate.subjects import Told
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure

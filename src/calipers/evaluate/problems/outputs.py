@@ -10,7 +10,7 @@ from calipers.curves.planned import ResidualCurves
 from calipers.data.class_columns import columns_of_classes, is_table
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, output_names
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import column_name, named_systems, names_of
 from calipers.evaluate.subjects import of_outputs
 from calipers.measures import TASKS, Measure, parse
@@ -19,8 +19,7 @@ from calipers.systems.base import named_classes
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
-    from calipers.evaluate.subjects import Told
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding

@@ -10,7 +10,7 @@ from calipers.curves.planned import QuantileCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import column_name, named_systems
 from calipers.evaluate.subjects import of_quantiles
 from calipers.results.estimate import UNNAMED
@@ -18,8 +18,7 @@ from calipers.statistics.quantiles import coverages
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
-    from calipers.evaluate.subjects import Told
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding

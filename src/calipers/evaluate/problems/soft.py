@@ -12,7 +12,7 @@ from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, name_of
 from calipers.data.errors import InputError
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
 from calipers.results.estimate import UNNAMED
 from calipers.systems.soft_labels import Distributions

@@ -16,7 +16,7 @@ from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.problem import Problem
+from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import agreed, by_default, column_name, named_systems
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.subjects import of_two_classes
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from calipers.curves.scored import Scored
     from calipers.data.classes import Coded
     from calipers.evaluate.batch import Batch
-    from calipers.evaluate.sample import Sample
+    from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
-    from calipers.evaluate.subjects import Told
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
