@@ -88,16 +88,6 @@ def test_a_stream_has_the_intervals_of_memory(classes: int):
             assert getattr(one, at) == pytest.approx(getattr(other, at), rel=1e-9)
 
 
-def test_equal_values_are_put_together_wherever_they_are():
-    # The first rows lack two of the values, and one is not there by its neighbour's place.
-    x = np.concatenate([np.tile([0.1, 0.3], 5_000), [0.2, 0.7, 0.7, 0.0]])
-    w = np.linspace(1, 2, len(x))
-    means, _, sizes = dirichlet._put_together(x, w)
-    assert means == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.7])
-    own = w[x == 0.7]
-    assert sizes[4] == pytest.approx(own.sum() ** 2 / np.square(own).sum())
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 def test_differences_by_cells_are_those_by_rows(classes: int, monkeypatch: pytest.MonkeyPatch):
     truth, first, second, weight = _rows()

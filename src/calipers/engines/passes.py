@@ -118,7 +118,7 @@ class Passes:
                     statistic.mean,
                     statistic.effective_size,
                     lambda: None if (of := moved()) is None else (1 / rate) * of,
-                    weighted=passed.weight.uneven or self.unit != 1,
+                    weighted=passed.weight.uneven,
                 )
                 made = replace(made, units=units, units_make_value=is_mean(formula))
         elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
@@ -134,7 +134,7 @@ class Passes:
             error = _of_one_pass if known else None
         of_rows = own.definition.hits is not None and not own.viewed
         of_rows &= isinstance(statistic, ConfusionMatrix)
-        alike = not (passed.clustered or passed.weight.uneven) and self.unit == 1
+        alike = not (passed.clustered or passed.weight.uneven)
         return replace(
             made,
             influence=moved,

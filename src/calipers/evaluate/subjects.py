@@ -90,13 +90,8 @@ def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         truth = _positive(next(iter(rows.values())))
         said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
         wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
-        data = (*data, Outputs(truth, said, wrong, _may_repeat(sample)))
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
     return _of(sample, has, data, told)
-
-
-def _may_repeat(sample: Sample) -> bool:
-    """Whether rows may be alike by right: those of a cluster, or where one counts for several."""
-    return sample.clusters is not None or getattr(sample, "ids", ()) is None
 
 
 def _positive(system: Any) -> Any:
@@ -137,7 +132,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
         wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
         assert truth is not None
-        data = (*data, Outputs(truth, said, wrong, _may_repeat(sample)))
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
     return _of(sample, has, data, told)
 
 
@@ -180,7 +175,9 @@ def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     wrong = {
         n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
     }
-    return _of(sample, has, (labels, Outputs(s.truth, columns, wrong, _may_repeat(sample))), told)
+    return _of(
+        sample, has, (labels, Outputs(s.truth, columns, wrong, sample.clusters is not None)), told
+    )
 
 
 def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -195,7 +192,7 @@ def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
     one = next(iter(rows.values()))
     wrong = {n: s.predicted != one.truth for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    outputs = Outputs(one.truth, said, wrong, _may_repeat(sample))
+    outputs = Outputs(one.truth, said, wrong, sample.clusters is not None)
     return _of(sample, has, (outputs,), told)
 
 
@@ -215,7 +212,7 @@ def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Find
     one = next(iter(rows.values()))
     wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    whole = Outputs(one.truth, said, wrong, _may_repeat(sample))
+    whole = Outputs(one.truth, said, wrong, sample.clusters is not None)
     return _of(sample, dict.fromkeys(rows, ()), (whole,), told, each)
 
 

@@ -146,6 +146,8 @@ def _table(block: Table, console: Console, *, first: bool) -> None:
 
 def _plain(columns: Sequence[Column], console: Console, *, first: bool) -> None:
     """A table without a rule; names of rows line up at the left."""
+    if not columns:
+        return
     head, rows = [column.name for column in columns], zip(*(c.cells for c in columns), strict=True)
     if columns[0].kind is NUMBER:
         right = max(map(len, (head[0], *columns[0].cells)))
