@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -243,8 +244,11 @@ def classification(
     labels = said.labels(found, positive) if labels is None else labels
     if labels is None:
         check_classes(found, table.batch.frequencies.number)
-    problem = _of_rows(found, given, positive, labels, threshold, undefined, ordered=ordered)
-    return evaluate_rows(problem, table, options)
+    problem, coded_columns = _of_rows(
+        found, table.batch.columns, positive, labels, threshold, undefined, ordered=ordered
+    )
+    batch = replace(table.batch, columns=coded_columns)
+    return evaluate_rows(problem, replace(table, batch=batch), options)
 
 
 def _of_rows(
@@ -256,17 +260,20 @@ def _of_rows(
     undefined: str,
     *,
     ordered: bool,
-) -> Problem:
-    """The problem that columns in memory are of."""
+) -> tuple[Problem, Mapping[str, Any]]:
+    """The problem that columns in memory are of; and the columns, labels encoded where that has
+    been done."""
     predicted, scores = given["predicted"], (given["score"], given["probability"])
     two = labels is not None and names_two(labels, positive, *scores, threshold)
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
-        return TwoClasses.of(truth, positive, labels, threshold, undefined, predicted)
+        return TwoClasses.of(truth, positive, labels, threshold, undefined, predicted), given
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluate.problems.classes import SeveralClasses
+    from calipers.evaluate.problems.classes import SeveralClasses, coded_systems
 
-    return SeveralClasses.of(truth, predicted, *scores, labels, undefined, ordered=ordered)
+    called = None if predicted is None else coded_systems(predicted)
+    problem = SeveralClasses.of(truth, called, *scores, labels, undefined, ordered=ordered)
+    return problem, {**given, "predicted": called}
 
 
 def _of_stream(

@@ -25,12 +25,6 @@ from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 OF_CLASS = ("precision", "recall", "F1")
 
 
-def confusions(systems: Mapping[str, Any], settings: Settings) -> tuple[AnyConfusion, ...]:
-    """The matrices of the systems that predict labels."""
-    there = {name: s for name, s in systems.items() if s.predicted is not None}
-    return tuple(confusion(name, s.counts.matrix, settings) for name, s in there.items())
-
-
 def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyConfusion:
     """The matrix of one system. The share that each cell has of its true class gets Wilson's
     interval, of Kish's effective number of rows where rows have weights."""

@@ -16,11 +16,9 @@ from calipers.data.class_columns import check_columns, class_table, columns_of_c
 from calipers.data.classes import Classes, check_predicted, classes, coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
-from calipers.evaluate.confusions import confusion
-from calipers.evaluate.sample import Problem
+from calipers.evaluate.problems.classification import ClassificationProblem
 from calipers.evaluate.shared import agreed, class_order_notes, column_name, named_systems
 from calipers.evaluate.subjects import of_classes
-from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows, ConfusionMatrix
 from calipers.systems.multiclass import ClassSystem
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
-    from calipers.measures import Measure
     from calipers.results import Finding
     from calipers.statistics import FloatArray
 
@@ -46,14 +43,13 @@ MANY_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralClasses(Problem):
+class SeveralClasses(ClassificationProblem):
     """How well systems tell K classes apart.
 
     ``ordered`` says whether somebody put the classes in order, ``stated`` whether the caller named
     them.
     """
 
-    task = "classification"
     kind: ClassVar[str] = "several classes"
 
     names: tuple[str, ...]
@@ -139,14 +135,7 @@ class SeveralClasses(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Confusion matrices; of rows in memory tables of the classes, and curves of scores."""
-        matrices = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
-        found: dict[str, Any] = {
-            "confusions": tuple(
-                confusion(name, matrix, sample.settings)
-                for name, matrix in matrices.items()
-                if matrix is not None
-            )
-        }
+        found: dict[str, Any] = {"confusions": self.confusions(sample)}
         if sample.rows:
             from calipers.evaluate.by_class import class_tables
 
@@ -176,16 +165,6 @@ class SeveralClasses(Problem):
     def summary(systems: Mapping[str, ClassSystem]) -> FloatArray:
         """The weight of the rows of each class."""
         return next(iter(systems.values())).problem.sizes
-
-    def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the best constant answer gets, which depends on how frequent classes are."""
-        passes = sample.passes
-
-        def made() -> dict[str, ClassSystem]:
-            return self.template(sample.columns, sample.settings, passes.passed.beside)
-
-        found: float = kept(passes, "constant", made)[system].constant(measure)
-        return found
 
     @property
     def plan(self) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from calipers.data.classes import coded, place_of, positions
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
-from calipers.evaluate.confusions import confusion
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.sample import Problem
+from calipers.evaluate.problems.classification import ClassificationProblem
 from calipers.evaluate.shared import agreed, by_default, column_name, named_systems
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.subjects import of_two_classes
@@ -27,7 +26,6 @@ from calipers.evaluate.two_systems import (
     without_threshold,
 )
 from calipers.evaluate.usual import left_out, usual_measures
-from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import System
@@ -49,14 +47,13 @@ MOST_DRAWN = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class TwoClasses(Problem):
+class TwoClasses(ClassificationProblem):
     """How well systems tell a positive class from a negative one.
 
     ``names`` are the negative class and the positive one, and ``positive`` says of every class that
     there is whether it is that one: several may make up the negative one.
     """
 
-    task = "classification"
     kind: ClassVar[str] = "two classes"
 
     names: tuple[str, str]
@@ -177,13 +174,8 @@ class TwoClasses(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Confusion matrices, and curves of scores."""
-        matrices = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return {
-            "confusions": tuple(
-                confusion(name, replace(matrix, labels=self.names), sample.settings)
-                for name, matrix in matrices.items()
-                if matrix is not None
-            ),
+            "confusions": self.confusions(sample),
             "curves": self._curves(sample) if options.curves else (),
         }
 
@@ -267,16 +259,6 @@ class TwoClasses(Problem):
         """The weight of the negatives and of the positives."""
         one = next(iter(systems.values()))
         return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
-
-    def constant(self, sample: Any, system: str, measure: Measure) -> float:
-        """What the best constant answer gets, which depends on how frequent classes are."""
-        passes = sample.passes
-
-        def made() -> dict[str, System]:
-            return self.template(sample.columns, sample.settings, passes.passed.beside)
-
-        found: float = kept(passes, "constant", made)[system].constant(measure)
-        return found
 
     @property
     def plan(self) -> dict[str, Any]:
