@@ -20,9 +20,6 @@ SHOW = ("measures", "report", "cli", "ir_measures.py")
 #: Functions through which a result shows or compares itself, and a measure is called.
 DOORS = {"results": ("report", "evaluate"), "measures": ("evaluate",)}
 
-#: The most lines of a verb beside its signature and its docstring.
-MOST_OF_A_VERB = 60
-
 
 @functools.cache
 def trees() -> dict[Path, ast.Module]:
@@ -167,25 +164,3 @@ def test_no_modules_import_each_other() -> None:
 def test_what_is_a_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
-
-
-# ------------------------------------------------------------------------------------------ length
-
-
-def body(function: ast.FunctionDef) -> int:
-    """The lines of a function beside its signature and its docstring."""
-    first = function.body[1 if ast.get_docstring(function) is not None else 0]
-    assert function.end_lineno is not None
-    return function.end_lineno - first.lineno + 1
-
-
-def test_verbs_are_short() -> None:
-    found = {
-        f"{place(path)}:{node.name}": body(node)
-        for path, tree in trees().items()
-        if path.relative_to(PACKAGE).parts[0] in ("evaluate", "cli")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and len(node.body) > 1
-    }
-    assert {"evaluate/classification.py:classification", "cli/plan.py:_assumed"} <= set(found)
-    assert {name: lines for name, lines in found.items() if lines > MOST_OF_A_VERB} == {}

@@ -308,7 +308,13 @@ def primary(task: str, engine: str, base: Any) -> None:
 
 def compare(task: str, engine: str, base: Any) -> None:
     assert base.comparison is not None
-    assert run(task, engine, compare=False).comparison is None
+    alone = run(task, engine, compare=False)
+    assert alone.comparison is None
+    found = [[(d.value, d.low, d.p) for d in of] for of in (alone.compare(), base.comparison)]
+    np.testing.assert_array_equal(*found)
+    assert values(alone) == pytest.approx(values(base), nan_ok=True)
+    with pytest.raises(cal.InputError, match=r"baseline= .* compare=False"):
+        run(task, engine, compare=False, baseline="a")
 
 
 def curves(task: str, engine: str, base: Any) -> None:
@@ -399,7 +405,7 @@ def test_what_the_table_says_is_true(task: str, option: str, engine: str) -> Non
 @pytest.mark.parametrize("task", TASKS)
 def test_a_verb_takes_what_is_declared(task: str) -> None:
     declared = TASKS[task]
-    own = {*declared.python_only, *([f"per_{declared.per_unit}"] * declared.per_unit_asked)}
+    own = {argument.name for argument in declared.python_only}
     assert set(inspect.signature(verb(task)).parameters) == {*declared.takes, *own}
 
 
@@ -435,7 +441,7 @@ def test_what_is_refused_says_why(task: str, option: str) -> None:
     with pytest.raises(TypeError) as error:
         run(task, "memory", **{option: None})
     assert str(error.value) == f"{task}() has no {option}={why}"
-    if option in ("data", "curves", "compare"):  # which no command has
+    if option in ("data", "curves"):  # which no command has
         return
     flag = {"cluster": "--cluster-by", "slices": "--slice"}.get(option, f"--{option}")
     files = ["q", "r"] if task == "retrieval" else ["t"]

@@ -15,7 +15,7 @@ import click
 from calipers.cli.columns import Columns
 from calipers.cli.common import Output
 from calipers.cli.files import DASH, asked
-from calipers.cli.options import Option, choice, stacked, switch, text, texts
+from calipers.cli.options import Option, choice, stacked, text, texts
 from calipers.cli.output import is_page, print_below, print_tables
 from calipers.cli.streams import States
 from calipers.cli.tables import read
@@ -53,7 +53,7 @@ KINDS = ("score", "probability", "predicted")
 class ClassificationCommand(TaskCommand):
     """The command of classes."""
 
-    shown = ("no_compare", "confusion", "cutoffs", "orientation")
+    shown = ("confusion", "cutoffs", "orientation")
     look = ("confusion", "orientation")
 
     def more_options(self) -> Option:
@@ -92,7 +92,6 @@ class ClassificationCommand(TaskCommand):
                 "so, as predicted\\truth, or where this is given without --truth; a column of "
                 "text before that of the classes names systems.",
             ),
-            switch("--no-compare", "Evaluate several systems side by side without comparing them."),
             click.option(
                 "--confusion",
                 type=click.Choice(["counts", *NORMALISED]),
@@ -124,7 +123,6 @@ class ClassificationCommand(TaskCommand):
         one; with the table of cut-offs that was asked for."""
         own = {name: options.pop(name) for name in ("costs", "prevalence", "cutoffs", "cells")}
         prevalence, cutoffs, measures = own["prevalence"], own["cutoffs"], options["measures"]
-        options["compare"] = not options.pop("no_compare")
         self.parse(options)
         if options["truth"] is None and not own["cells"]:
             if options["threshold"] or own["costs"] is not None:

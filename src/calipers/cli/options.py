@@ -88,7 +88,10 @@ def of_column(column: Column) -> Option:
 
 
 def of_argument(argument: Argument) -> Option:
-    """The option that says an argument which is declared."""
+    """The option that says an argument which is declared; of a switch that is on unless said, the
+    one that turns it off."""
+    if argument.kind == "switch" and argument.default:
+        return switch(argument.option, argument.help)
     told: dict[str, Any] = {"help": argument.help, **_of(argument.metavar)}
     default = argument.choices[0] if argument.choices else argument.default
     if default is not None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: The shared options in the order of the help: before those of engines, and after them.
 _FIRST, _LAST = (
     ("slice_bins", "cost"),
-    ("measures", "baseline", "primary", "level", "interval", "resamples", "seed"),
+    ("measures", "baseline", "compare", "primary", "level", "interval", "resamples", "seed"),
 )
 
 
@@ -132,7 +132,7 @@ class TaskCommand(Command):
         which is given the evaluation."""
         task = self.task
         of_output = {str(p.name) for p in parameters(output_options)}
-        of_output |= {"slices", "save_state", "merge", *self.shown, *without}
+        of_output |= {"slices", "save_state", "merge", "no_compare", *self.shown, *without}
         of_output |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
         of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.shown}
         left_out = [p for p in self.params if p.name in of_output]
@@ -154,6 +154,8 @@ class TaskCommand(Command):
         if below:
             no_tables_below(f"--{task.below}", output.kind, output.path)
         self.check(options, output)
+        if "compare" in task.options:
+            options["compare"] = not options.pop("no_compare")
         look = {name: options.pop(name) for name in self.look}
         evaluation = self.evaluation(options, output)
         self.finish(evaluation, output, below=below, **look)

@@ -35,13 +35,10 @@ def classification(
     predicted: Any = None,
     y: Any = None,
     *,
-    confusion: Any = None,
-    rows: str | None = None,
     score: Any = None,
     probability: Any = None,
-    positive: Any = None,
-    labels: Sequence[Any] | None = None,
-    threshold: Threshold = None,
+    confusion: Any = None,
+    rows: str | None = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -52,10 +49,13 @@ def classification(
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
+    labels: Sequence[Any] | None = None,
+    positive: Any = None,
+    threshold: Threshold = None,
     measures: MeasureNames | None = None,
     undefined: str = "nan",
-    baseline: Baseline = None,
     primary: str | None = None,
+    baseline: Baseline = None,
     compare: bool = True,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
@@ -66,125 +66,149 @@ def classification(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How well systems tell classes apart, two or more.
+    """Evaluate predictions of classes, two or more.
 
     Parameters
     ----------
-    truth
-        The class of each row: one column of labels. With more than two, and no class named
-        positive, all classes are evaluated: each against the rest, and averages over them. Or a
-        distribution over the classes for each row, such as the shares of its annotators: a column
-        for each class, as probabilities, whose cross-entropy, divergence and Brier score are taken.
-    predicted
-        Predicted labels; a column, or a dict from system names to columns.
-    y
+    truth : array-like of shape (n,) or (n, n_classes), optional
+        True class of each row. With more than two, and none named ``positive``, all classes are
+        evaluated: each against all others, and averages over them. Or a distribution over the
+        classes for each row, such as the proportions of its annotators, in the forms of
+        ``probability``, of which cross-entropy, divergence and Brier score are taken.
+    predicted : array-like of shape (n,), or dict of such, optional
+        Predicted class of each row; of several systems a dict from their names to columns.
+    y : array-like of shape (n,), optional
         ``classification(model, X, y)`` evaluates a fitted model, or a dict of models by name, on
-        features and the truth: whatever has ``predict_proba``, ``decision_function`` or
-        ``predict``, asked in this order, and ``classes_``, as the estimators of scikit-learn have.
-    confusion
-        In place of rows a confusion matrix: an array in the order of ``labels`` (without them
-        0, 1, …), a data frame or a dict of columns by class, a matrix of another evaluation, or the
-        path of a table or of a result. Rows are called as the index of a pandas frame, a column of
-        text, or ``truth`` says (or ``predicted``, of predicted classes), else as the columns, in
-        their order. As ``{"old": matrix}`` under the name of its system. Several systems are
-        evaluated side by side, ``{"old": …, "new": …}``, or those of a table whose first column has
-        their names, and compared as independent samples, as matrices do not say on which rows one
-        is right and the other wrong.
-    rows
+        features and the truth: whatever has ``classes_``, and ``predict_proba``,
+        ``decision_function`` or ``predict``, asked in this order, as estimators of scikit-learn
+        have.
+    score : array-like of shape (n,) or (n, n_classes), or dict of such, optional
+        Scores, higher for the positive class; of several systems a dict from their names to
+        columns. Measures of counts need a ``threshold`` as well; the accuracy alone is that of the
+        best one without, and a note says so. Of several classes a column for each, in the forms of
+        ``probability``.
+    probability : array-like of shape (n,) or (n, n_classes), or dict of such, optional
+        Probabilities of the positive class; of several systems a dict from their names to columns.
+        They serve as scores too, and the threshold is 0.5 unless another is given. Or a column for
+        each class: a dict or a data frame, matched by name, or an array of shape (n, n_classes) in
+        the order of the classes; or a dict from systems to such. Rows have to sum to 1 within 1e-6.
+    confusion : array-like of shape (n_classes, n_classes), path, or dict of such, optional
+        In place of rows a confusion matrix: an array in the order of ``labels`` (without them 0, 1,
+        …), a data frame or a dict of columns by class, a matrix of another evaluation, or the path
+        of a table or of a result. Rows are called as the index of a pandas frame, a column of text,
+        or ``truth`` says (or ``predicted``, of predicted classes), else as the columns, in their
+        order. Several systems are ``{"old": …, "new": …}``, or those of a table whose first column
+        has their names; they are compared as independent samples, as matrices do not say on which
+        rows one is right and the other wrong.
+    rows : {'truth', 'predicted'}, optional
         What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn's ``confusion_matrix``,
         or ``"predicted"``, as many textbooks print them. It may be left out where the matrix says
         it, as a header ``"predicted\\truth"``, the names of the axes of a cross table, or ``truth``
         do, and where rows and columns are the same either way.
-    score
-        Scores, higher for the positive class; a column or a dict of columns. Measures of counts
-        need a ``threshold`` besides; the accuracy alone is that of the best one without, and a note
-        says so. With several classes, a column for each, as probabilities.
-    probability
-        Probabilities of the positive class; a column or a dict of columns. They serve as scores
-        too, and the threshold is 0.5 unless another is given. Or a column for each class: a dict or
-        a data frame, matched by name, or an array of shape (rows, K) in the order of the classes;
-        or a dict from systems to those. Rows have to sum to 1 within 1e-6.
-    positive
-        Which class is the positive one, against all others. It has to be named unless the labels
-        are 0 and 1, −1 and 1, or False and True. Where all rows are of one class, what needs both
-        has no value, and a note says so.
-    labels
-        The classes in the order wanted, those without a row included, all of which are evaluated.
-        Two of them, beside ``positive``, a ``threshold`` or scores in one column, only say which
-        two classes there are: a problem of a positive class and a negative one.
-    threshold
-        A score at or above it is predicted positive; one number, or one for each system. Or a rule
-        by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
-        :func:`calipers.operating_point`); what that flatters is then estimated out of bag.
-    weight
-        Weight of each row. Only the proportions of weights matter: equal weights are none, and
-        weights times a number give the same result. A weight is 0, or from 1e-60 to 1e60 and no
-        less than 1e-12 of the largest: beyond that, sums and their products would overflow or lose
-        the row. Intervals take the rows that are there for the sample: of rows that stand for
-        several, give the ``count``.
-    count
-        How many rows each row stands for, a whole number: a row of count 20 is the same as that row
-        20 times, in every value, interval and test. A row of count 0 is none, but keeps its class.
-        With a weight besides, each of them has that weight.
-    cluster
-        What the rows come from (users, patients, sites), where several come from one. Intervals and
-        tests then take the clusters for what is independent: the bootstrap draws whole clusters.
-    time
-        The time of each row: numbers, dates, or text in the form of ISO 8601. Rows may stand in any
-        order. Where neighbours in time are found to err alike, the intervals and tests of these
-        numbers and differences are the wider of the usual ones and those of a HAC standard error;
-        a note says so. Rows of the same time are added up, as those of a panel; with ``cluster``
-        the usual ones allow for whatever rows of one cluster have in common, at all times.
-    slices
-        A dict of columns to cut the rows by. Every measure is computed on each slice and compared
-        with the rest of the rows; ``"age*site": (age, site)`` crosses two columns. A column of more
-        than ten distinct numbers is cut at its quartiles; a number that more than half of the rows
-        have is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``,
-        a list of names will do.
-    slice_bins
-        Where to cut columns of numbers instead, by name: ``{"age": [40, 65]}``.
-    cost
-        What systems cost, by the name of the cost: a column (latencies, tokens), or one number (a
+    weight : array-like of shape (n,), optional
+        Weight of each row. Only the proportions of weights matter: equal weights, or weights times
+        a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
+        of the largest: beyond that, sums and their products would overflow or lose the row.
+        Intervals take the rows that are there as the sample: for rows that stand for several, use
+        ``count``.
+    count : array-like of shape (n,), optional
+        Number of rows that each row stands for, an integer: a row of count 20 is the same as that
+        row 20 times, in every value, interval and test. A row of count 0 is left out; where rows
+        have classes, its class stays known. With ``weight`` as well, each of these rows has that
+        weight.
+    cluster : array-like of shape (n,), optional
+        Cluster of each row (user, patient, site), where several rows come from one. Intervals and
+        tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
+        bootstrap draws whole clusters.
+    time : array-like of shape (n,), optional
+        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
+        errors of neighbours in time are found to be correlated, the intervals and tests of these
+        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
+        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
+        usual ones allow for whatever rows of one cluster have in common, at all times.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
         are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
-    data
-        A table (data frame, dict of columns, or path), of which all of the above may be given by
-        the names of columns.
-    id
-        A column of ids in ``data``. A system may then be a data frame or path of its own with a
-        column of this name, whose rows are put in the order of ``data``.
-    missing
-        ``"error"``, or ``"drop"`` to leave out rows with a missing value, or without their id in
-        one of the tables; a note tells how many and why.
-    measures
-        Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them. Among them,
-        ``"default"`` stands for those that are shown if none is named.
-    undefined
-        What stands where a measure of labels has no value, such as precision where nothing is
-        predicted positive: ``"nan"``, or by agreement ``"zero"`` or ``"one"``, as scikit-learn's
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    id : str, optional
+        Name of a column of ids in ``data``. A system may then be a data frame or path of its own
+        that has this column, whose rows are put in the order of ``data``.
+    missing : {'error', 'drop'}, default='error'
+        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
+        without their id in one of the tables, and a note tells how many and why.
+    labels : list, optional
+        The classes in the order wanted, those without a row included, all of which are evaluated.
+        Two of them, with ``positive``, a ``threshold`` or scores in one column, only say which two
+        classes there are: a problem of a positive class and a negative one.
+    positive : label, optional
+        The positive class, against all others. It has to be named unless the classes are 0 and 1,
+        −1 and 1, or False and True. Where all rows are of one class, what needs both is undefined,
+        and a note says so.
+    threshold : float, str or Rule, or dict of such, optional
+        A score at or above it is predicted positive; one number, or one for each system. Or a rule
+        by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`); the optimism of choosing it there is then estimated out
+        of bag.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
+        Value of a measure of labels that is undefined, such as precision where nothing is predicted
+        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
         ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
         that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
-        such as MCC it is 0 or nothing. A value by agreement has no interval.
-    curves
+        such as MCC it is 0 or nothing. A value by convention has no interval.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    curves : bool, default=True
         Whether the evaluation has curves, each of which is computed when it is first looked at.
-    compare
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` does it
-        later, too.
-    inputs
-        Where the columns came from, for the provenance.
-    engine
-        ``"memory"`` has all rows in memory, ``"stream"`` reads ``data`` in batches and keeps what
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
         the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless
-        given, a file whose columns would not fit into the memory is streamed. ``"spark"`` and
-        ``"dask"`` have Spark or Dask read paths; their data frames as ``data`` need no word.
-    memory
-        What may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of Spark
-        and Dask 1 GB in each process.
-    baseline, primary, interval, level, resamples, seed
-        See :func:`calipers.compare` and the documentation on inference.
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
-    Columns are NumPy arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    Returns
+    -------
+    Evaluation
+        Every measure with its interval and what the best constant prediction scores, the paired
+        comparison of several systems, confusion matrices, curves, slices and findings. Of several
+        classes a table has each against all others.
 
     Raises
     ------

@@ -42,24 +42,25 @@ def clustering(
     labels: Any,
     truth: Any = None,
     *,
-    metric: str = "euclidean",
     distances: Any = None,
+    per_point: bool = False,
+    recluster: Any = None,
+    reclusterings: int = 100,
     count: Any = None,
-    noise: str = "cluster",
     slices: Any = None,
     slice_bins: Bins | None = None,
-    sample: int | None = None,
     cost: Any = None,
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
+    metric: str = "euclidean",
+    noise: str = "cluster",
+    sample: int | None = None,
     measures: MeasureNames | None = None,
-    baseline: Baseline = None,
     primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
     curves: bool = True,
-    per_point: bool = False,
-    recluster: Any = None,
-    reclusterings: int = 100,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -68,30 +69,111 @@ def clustering(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How well points are put into clusters.
+    """Evaluate clusterings of points, against known classes or by how the points lie.
 
-    ``labels`` is the cluster of each point, or a dict from the names of several clusterings of the
-    same points to theirs. ``features`` are the points, an array or a data frame with a column for
-    each feature, or None; ``truth`` the class of each point, where it is known. Points are apart by
-    the ``metric``, "euclidean", "sqeuclidean", "manhattan" or "cosine", or by ``distances``, a
-    square matrix that may be mapped from a file; it is never copied. (Centres and sums of squares
-    are Euclidean.) A cluster called −1 is noise: ``noise="cluster"`` counts it as any other, as
-    scikit-learn does, ``noise="drop"`` leaves out the points that are so in any of the clusterings.
-    ``slices`` cut measures against the truth. There are no ``weight`` and no ``cluster``: pairs of
-    points have no weights, and of points that come in groups nothing here knows how much a group
-    moves; ``count`` takes frequencies. Silhouettes are those of all points, or of ``sample`` of
-    them, each by its distances to all: above 100,000 points of 5,000 unless said. ``silhouette[c]``
-    is the mean of the cluster called c; ``per_point`` keeps each in ``per_unit``. ``recluster`` is
-    how a clustering was made, a function from points to their clusters or an estimator with
-    ``fit_predict``, or a dict of such by system: it is made again ``reclusterings`` times of points
-    drawn anew, and the table of clusters and a note say how well each is found again. ``curves``
-    says whether silhouettes and points are drawn. Columns may be named of ``data``, a data frame or
-    the path of a table, with ``"x_*"`` for all features that begin so; one that is too large for
-    ``memory``, or that an ``engine`` has ("stream", "spark", "dask"), is looked at in batches, for
-    measures against the truth and of centres. The remaining options are those of
-    :func:`calipers.classification`, ``id`` and ``missing`` among them. Intervals are about all
-    points like these, put into clusters by the same rule. What all points in one cluster get stands
-    beside each value.
+    Intervals are about all points like these, put into clusters by the same rule. What all points
+    in one cluster get is the default of each measure. There are no ``weight`` and no ``cluster``:
+    pairs of points have no weights, and of points that come in groups nothing tells how much a
+    group moves a clustering; ``count`` takes frequencies.
+
+    Parameters
+    ----------
+    features : array-like of shape (n, n_features), or None
+        The points: an array or a data frame with a column for each feature, or None. With ``data``,
+        ``"x_*"`` stands for all columns that begin so.
+    labels : array-like of shape (n,), or dict of such
+        Cluster of each point; of several clusterings of the same points a dict from their names to
+        columns.
+    truth : array-like of shape (n,), optional
+        True class of each point, where it is known.
+    distances : array-like of shape (n, n), optional
+        Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
+        be mapped from a file; it is never copied.
+    per_point : bool, default=False
+        Whether ``per_unit`` has the silhouette of every point.
+    recluster : callable or estimator, or dict of such, optional
+        How a clustering was made, a function from points to their clusters or an estimator with
+        ``fit_predict``, or a dict of such by system: it is made again of resampled points, and the
+        table of clusters and a note report how well each is found again.
+    reclusterings : int, default=100
+        How often a clustering is made again.
+    count : array-like of shape (n,), optional
+        Number of rows that each row stands for, an integer: a row of count 20 is the same as that
+        row 20 times, in every value, interval and test. A row of count 0 is left out; where rows
+        have classes, its class stays known. With ``weight`` as well, each of these rows has that
+        weight.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do. They are for measures against ``truth``.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    id : str, optional
+        Name of a column of ids in ``data``. A system may then be a data frame or path of its own
+        that has this column, whose rows are put in the order of ``data``.
+    missing : {'error', 'drop'}, default='error'
+        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
+        without their id in one of the tables, and a note tells how many and why.
+    metric : {'euclidean', 'sqeuclidean', 'manhattan', 'cosine'}, default='euclidean'
+        Distance between points, for silhouettes. Centres and sums of squares are Euclidean.
+    noise : {'cluster', 'drop'}, default='cluster'
+        What points of a cluster called −1 are: ``"cluster"`` counts it as any other, as
+        scikit-learn does, ``"drop"`` leaves out the points that are so in any of the clusterings.
+    sample : int, optional
+        Number of points whose silhouettes are taken, each by its distances to all points. All of
+        them unless given, above 100,000 points 5,000.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named. ``silhouette[c]`` is the mean of the cluster called c.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word. In batches there are measures
+        against the truth and of centres.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
+
+    Returns
+    -------
+    Evaluation
+        Every measure with its interval, the paired comparison of several clusterings, tables of
+        their clusters, curves of silhouettes and points, and findings.
 
     Raises
     ------

@@ -225,6 +225,7 @@ def ranking_elsewhere(
     *,
     rel: int,
     zero: bool,
+    compare: bool,
 ) -> Evaluation:
     """How well systems order the documents of each group, of rows that lie elsewhere."""
     if missing not in MISSING:
@@ -264,7 +265,7 @@ def ranking_elsewhere(
         "ranking",
         {**conventions, "engine": rows.kind},
         [Origin("table", path) for path in rows.files] or [Origin("table", rows.name)],
-        comparison=comparison_if_several(source, baseline, settings, primary),
+        comparison=comparison_if_several(source, baseline, settings, primary, compare=compare),
         notes=(*found.missing.notes, *notes_of(none, len(source.topics), rel, zero=zero), *how),
         slices=sliced_topics(source, made),
         cut_by=made,

@@ -58,66 +58,112 @@ def ranking(
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
-    measures: MeasureNames | None = None,
     rel: int = 1,
     dcg: str = "exp-log2",
     ties: str = "average",
+    measures: MeasureNames | None = None,
     undefined: str = "nan",
-    baseline: Baseline = None,
     primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
     curves: bool = True,
-    engine: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How well systems order the documents of each group, as of learning to rank.
+    """Evaluate scores that order the rows of each group, as of learning to rank.
 
-    Groups (queries, say) are the units: means are over them, and so are intervals and tests.
+    Groups (queries, say) are the units: means are over them, and so are intervals and tests. The
+    default of a measure is what equal scores for all rows get: every order of a group is then
+    equally likely.
 
     Parameters
     ----------
-    group
-        The group of each row: a column of names or numbers.
-    truth
-        The grade of each row: 0, 1, 2 and so on, higher where it should stand further up.
-    score
-        What a system orders the rows of a group by, higher first; or a dict from system names to
-        such columns.
-    weight
-        A column with one value for each group: what the group counts for in means and in all that
-        follows from them. 0 leaves it out.
-    slices, slice_bins
-        As in :func:`calipers.classification`, of columns with one value for each group.
-    cost
-        As in :func:`calipers.classification`, of columns with one value for each group.
-    data, id, missing
-        As in :func:`calipers.classification`; ``data`` may be a data frame of Spark or of Dask.
-    measures
-        Measures of :func:`calipers.retrieval`. A row is a document that is both judged and
-        retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
-    rel
-        The lowest grade that counts as relevant, for measures that do not state their own.
-    dcg
+    group : array-like of shape (n,)
+        Group of each row (query, user): a column of names or numbers. Groups are the units: means
+        are over them, and so are intervals and tests.
+    truth : array-like of shape (n,)
+        Grade of each row: 0, 1, 2 and so on, higher where it should be ranked higher.
+    score : array-like of shape (n,), or dict of such
+        Scores by which a system orders the rows of a group, higher first; of several systems a dict
+        from their names to columns.
+    weight : array-like of shape (n,), optional
+        Weight of each group in means and in all that follows from them: a column with one value for
+        each group. Only the proportions matter; a group of weight 0 is left out.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do. A column has one value for each group.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``. A
+        column has one value for each group.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    id : str, optional
+        Name of a column of ids in ``data``. A system may then be a data frame or path of its own
+        that has this column, whose rows are put in the order of ``data``.
+    missing : {'error', 'drop'}, default='error'
+        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
+        without their id in one of the tables, and a note tells how many and why.
+    rel : int, default=1
+        Lowest grade that counts as relevant, for measures that do not state their own.
+    dcg : {'exp-log2', 'log2', 'log-base'}, default='exp-log2'
         Gain and discount of DCG and nDCG that do not state their own: ``"exp-log2"`` is the gain
-        2^grade − 1, ``"log2"`` the grade itself.
-    ties
+        2^grade − 1, the others the grade itself.
+    ties : {'average', 'best', 'worst'}, default='average'
         ``"average"``: the mean over all orders of rows of equal score, exactly. ``"best"`` and
         ``"worst"``: that of the best and of the worst order. The order of the rows says nothing.
-    undefined
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named. They are those of :func:`calipers.retrieval`, where a row is a
+        document that is both judged and retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
+    undefined : {'nan', 'zero'}, default='nan'
         ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
         counted. ``"zero"``: it scores 0.
-    engine
-        ``"spark"`` or ``"dask"`` have the rows that ``data`` says, a data frame or paths, where
-        they lie: each group is measured there. Costs, curves, findings and systems of another day
-        take all rows in memory.
-    baseline, primary, curves, interval, level, resamples, seed, inputs
-        As in :func:`calipers.classification`.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'spark', 'dask'}, optional
+        ``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` read them where
+        they lie, and evaluate each topic or group there. ``data`` is a data frame of theirs, or
+        paths. Costs, curves, findings and systems of an earlier evaluation take all rows in memory.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
-    The default of a measure is what equal scores for all rows get: every order of a group is then
-    equally likely.
+    Returns
+    -------
+    Evaluation
+        Means over groups with their intervals, the paired comparison of several systems, curves,
+        slices and findings. The values on every group are in ``per_unit``.
 
     Raises
     ------
@@ -148,7 +194,8 @@ def ranking(
         how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
         return ranking_elsewhere(
             data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
-            full_name(primary, asked), missing, slice_bins, rel=rel, zero=zero)  # fmt: skip
+            full_name(primary, asked), missing, slice_bins, rel=rel, zero=zero,
+            compare=compare)  # fmt: skip
     found = gather(
         {
             "group": group,
@@ -182,7 +229,9 @@ def ranking(
         "ranking",
         {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
         inputs,
-        comparison=comparison_if_several(source, against, settings, full_name(primary, asked)),
+        comparison=comparison_if_several(
+            source, against, settings, full_name(primary, asked), compare=compare
+        ),
         notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),

@@ -54,41 +54,73 @@ def agreement(
     item: str | None = None,
     rater: str | None = None,
     rating: str | None = None,
-    scale: str = "nominal",
-    order: Sequence[Any] | None = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    scale: str = "nominal",
+    order: Sequence[Any] | None = None,
     measures: MeasureNames | None = None,
-    baseline: Baseline = None,
     primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How far raters agree about the same items, beyond what chance would make of it.
+    """Measure inter-rater agreement on the same items, beyond chance.
 
     Parameters
     ----------
-    ratings
-        A data frame, a dict of columns, or a file: a column a rater and a row an item, where a
-        rating may be missing; or, where ``rater`` is given, a row a rating.
-    item, rater, rating
-        Names of columns: of the items, which is no rater; of a table with a row a rating also of
-        who rated, and of the ratings.
-    raters
+    ratings : data frame, dict of columns, or path
+        Table of ratings: a column for each rater and a row for each item, where a rating may be
+        missing; or, where ``rater`` is given, a row for each rating.
+    raters : list, or dict of list, optional
         Which columns are raters, or which names in the column ``rater``, where these are not all; a
         dict from names to lists of raters compares these, item by item.
-    scale
-        What α takes for how far two ratings are apart: ``"nominal"``, ``"ordinal"`` or
-        ``"interval"``.
-    order
+    item : str, optional
+        Name of the column of the items, which is no rater.
+    rater : str, optional
+        Of a table with one row for each rating: name of the column of raters.
+    rating : str, optional
+        Of such a table: name of the column of ratings.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do. The names are of columns of ``ratings`` that say more of each item.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
+        Scale of the ratings, by which α takes two of them to be apart.
+    order : list, optional
         The categories in their order, where that is not the order of numbers or letters.
-    slices
-        Names of columns of ``ratings`` that say more of each item, to cut the items by.
-    measures, baseline, primary, interval, level, resamples, seed, slice_bins
-        See :func:`calipers.classification`.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------

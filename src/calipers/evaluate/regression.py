@@ -43,8 +43,9 @@ def regression(
     id: str | None = None,  # noqa: A002
     missing: str = "error",
     measures: MeasureNames | None = None,
-    baseline: Baseline = None,
     primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -54,23 +55,114 @@ def regression(
     memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How near predicted numbers come to the truth.
+    """Evaluate predicted numbers, or predicted quantiles, against the truth.
 
-    ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns; ``curves`` says whether residuals are drawn. Of several outputs
-    both are tables, with a column for each: arrays of shape (rows, outputs), whose columns
-    ``outputs`` names, or dicts or data frames, which are matched by name. A measure is then taken
-    of each output (``"RMSE[price]"``), or averaged (``"macro-R2"``, ``"variance-weighted-R2"``).
-    ``regression(model, X, y)`` evaluates a fitted model, or a dict of models by name: whatever has
-    ``predict``.
+    The default of each loss is what the best constant prediction loses: the mean of the truth under
+    squared error, its median under absolute error.
 
-    Where systems predict quantiles, ``quantiles`` takes the place of ``predicted``: a dict or data
-    frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
-    system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
-    The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
-    ``cluster``, ``time``, ``slices``, ``cost``, ``data``, ``id``, ``missing``, ``engine`` and
-    ``memory`` among them. The default of each loss is what the best constant prediction loses: the
-    mean of the truth under squared error, its median under absolute error.
+    Parameters
+    ----------
+    truth : array-like of shape (n,) or (n, n_outputs)
+        True values, numbers of at most 1e45 in size. Of several outputs a column for each: an array
+        of shape (n, n_outputs), whose columns ``outputs`` names, or a dict or data frame, matched
+        by name. A measure is then taken of each output (``"RMSE[price]"``), or averaged
+        (``"macro-R2"``, ``"variance-weighted-R2"``).
+    predicted : array-like of shape (n,) or (n, n_outputs), or dict of such, optional
+        Predicted values, in the forms of ``truth``; of several systems a dict from their names to
+        such.
+    y : array-like of shape (n,) or (n, n_outputs), optional
+        ``regression(model, X, y)`` evaluates a fitted model, or a dict of models by name, on
+        features and the truth: whatever has ``predict``, as estimators of scikit-learn have.
+    quantiles : dict of array-like of shape (n,), or dict of such, optional
+        Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
+        level, such as ``{0.05: …, 0.5: …, 0.95: …}``; of several systems a dict from their names to
+        such. The interval that is to cover 0.9 of the rows lies between the levels 0.05 and 0.95.
+    outputs : list, optional
+        Names of the outputs, in the order of the columns of ``truth``.
+    weight : array-like of shape (n,), optional
+        Weight of each row. Only the proportions of weights matter: equal weights, or weights times
+        a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
+        of the largest: beyond that, sums and their products would overflow or lose the row.
+        Intervals take the rows that are there as the sample: for rows that stand for several, use
+        ``count``.
+    count : array-like of shape (n,), optional
+        Number of rows that each row stands for, an integer: a row of count 20 is the same as that
+        row 20 times, in every value, interval and test. A row of count 0 is left out; where rows
+        have classes, its class stays known. With ``weight`` as well, each of these rows has that
+        weight.
+    cluster : array-like of shape (n,), optional
+        Cluster of each row (user, patient, site), where several rows come from one. Intervals and
+        tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
+        bootstrap draws whole clusters.
+    time : array-like of shape (n,), optional
+        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
+        errors of neighbours in time are found to be correlated, the intervals and tests of these
+        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
+        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
+        usual ones allow for whatever rows of one cluster have in common, at all times.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    id : str, optional
+        Name of a column of ids in ``data``. A system may then be a data frame or path of its own
+        that has this column, whose rows are put in the order of ``data``.
+    missing : {'error', 'drop'}, default='error'
+        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
+        without their id in one of the tables, and a note tells how many and why.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
+
+    Returns
+    -------
+    Evaluation
+        Every measure with its interval, the paired comparison of several systems, curves of
+        residuals, slices and findings.
 
     Raises
     ------

@@ -41,7 +41,7 @@ from calipers.results import Curve, Evaluation
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
-    from calipers.evaluate.cuts import Cut
+    from calipers.evaluate.cuts import Bins, Cut
     from calipers.evaluate.incomplete import Unknown
     from calipers.results import Slices
 
@@ -51,109 +51,139 @@ def retrieval(
     qrels: TrecSource,
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource,
     *,
-    measures: MeasureNames | None = None,
+    weight: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    cost: Any = None,
     rel: int = 1,
     collection: int | None = None,
     topics: str = "qrels",
     topic_curves: str | Sequence[str] = (),
     topic_table: Any = None,
-    weight: Any = None,
-    slices: Any = None,
-    slice_bins: Mapping[str, Sequence[float]] | None = None,
-    cost: Any = None,
-    undefined: str = "nan",
     float32: bool = False,
     ties: str = "id",
     judged_only: bool = False,
     incomplete: bool = False,
     unfound: str | int = "open",
     max_grade: int | None = None,
-    baseline: Baseline = None,
+    measures: MeasureNames | None = None,
+    undefined: str = "nan",
     primary: str | None = None,
-    engine: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
 ) -> Evaluation:
-    """How well runs retrieve what the judgments call relevant.
+    """Evaluate runs against relevance judgments.
 
     Parameters
     ----------
-    qrels
-        A file: TREC text (plain, .gz, .zst), ``"-"`` for the standard input, JSON
-        ``{topic: {document: grade}}``, or a table with the columns ``topic``, ``doc`` and ``grade``
-        (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a data frame
-        or a dict of such columns, or rows with ``query_id``, ``doc_id`` and ``relevance`` (those of
-        ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of ir_datasets whose files are
-        already there. It may be a data frame of Spark or of Dask, and so may runs.
-    runs
+    qrels : path, dict, data frame, or rows
+        Relevance judgments. A file: TREC text (plain, .gz, .zst), ``"-"`` for the standard input,
+        JSON ``{topic: {document: grade}}``, or a table with the columns ``topic``, ``doc`` and
+        ``grade`` (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a
+        data frame or a dict of such columns, or rows with ``query_id``, ``doc_id`` and
+        ``relevance`` (those of ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of
+        ir_datasets whose files are already there. It may be a data frame of Spark or of Dask, and
+        so may runs.
+    runs : path, dict, data frame, or rows; list of path; or dict of such
         One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run is what judgments are, with scores for grades. Several are read at once. Ranks from 1 on
-        do for scores (``qid pid rank``, as of MS MARCO). Topics and documents alone, or a dict from
-        topics to lists or sets of ids, are answers without an order, for measures of sets.
-    measures
-        Names such as ``"nDCG@10"``; ``calipers measures`` lists them. ``"official"`` stands for
-        what trec_eval prints unasked, ``"all_trec"`` for all that it can, ``"set"`` for the
-        measures of retrieved sets, as means over topics and pooled, ``"diversity"`` for those of
-        subtopics.
-    rel
-        The lowest grade that counts as relevant, for measures that do not state their own.
-    collection
-        Number of documents in the collection, for fall-out and what else counts the documents that
-        were not retrieved.
-    topics
-        ``"qrels"``: every judged topic, one that a run leaves out scoring 0. ``"both"``: the topics
-        that the judgments and every run share.
-    topic_curves
+        run takes the forms of ``qrels``, with scores for grades. Several are read at once. Ranks
+        from 1 on do for scores (``qid pid rank``, as of MS MARCO). Topics and documents alone, or a
+        dict from topics to lists or sets of ids, are answers without an order, for measures of
+        sets.
+    weight : str or dict of float, optional
+        Weight of each topic in means and in all that follows from them: the name of a column of
+        ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
+        the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
+    slices : list of str, or dict of dict, optional
+        Names of columns of ``topic_table`` that define slices, or a dict from names to dicts
+        ``{topic: value}``: every mean on each slice, and its difference from the other topics, in
+        ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a value is in
+        the slice ``"missing"``.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of dict, path, str or float, optional
+        Costs of the runs, by the name of the cost, such as
+        ``{"latency (ms)": {"bm25": …, "dense": …}}``: of each run a dict ``{topic: number}``, a
+        file (a topic and its cost a line, or a table with a column ``topic``), the name of a column
+        of ``topic_table``; or one number for the run, such as the size of its index. A file given
+        for all runs is a table with a column for each. They are evaluated in ``evaluation.costs``,
+        and set against quality in ``evaluation.fronts``.
+    rel : int, default=1
+        Lowest grade that counts as relevant, for measures that do not state their own.
+    collection : int, optional
+        Number of documents in the collection, for fall-out and other measures that count the
+        documents which were not retrieved.
+    topics : {'qrels', 'both'}, default='qrels'
+        ``"qrels"``: every judged topic, where one that a run leaves out scores 0. ``"both"``: the
+        topics that the judgments and every run share.
+    topic_curves : list of str, or 'all', optional
         Topics that get curves of their own in the report and in ``evaluation.curves``: precision
         and recall, raw and interpolated, and ROC where ``collection`` is given; ``"all"`` for each
         that has a relevant document.
-    topic_table
+    topic_table : data frame, dict of columns, or path, optional
         What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
-        of columns, with a row a topic and a column ``topic``, ``qid`` or ``query_id``.
-    weight
-        What topics count for in means and in all that follows from them: the name of a column of
-        ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
-        the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
-    slices
-        Names of columns of ``topic_table`` to cut the topics by, or a dict from names to dicts
-        ``{topic: value}``: every mean on each part, and its difference to the other topics, in
-        ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a value is in
-        the slice ``missing``.
-    slice_bins
-        Where to cut columns of numbers, rather than at their quartiles.
-    cost
-        What runs cost, by the name of the cost, such as ``{"latency (ms)": {"bm25": …, "dense":
-        …}}``: of each run a dict ``{topic: number}``, a file (a topic and its cost a line, or a
-        table with a column ``topic``), the name of a column of ``topic_table``; or one number for
-        the run, such as the size of its index. A file given for all runs is a table with a column
-        for each. They are evaluated in ``evaluation.costs``, and set against quality in
-        ``evaluation.fronts``.
-    undefined
-        ``"nan"``: a topic without a value (no relevant document, say) is left out of the mean and
-        counted. ``"zero"``: it scores 0, as trec_eval averages.
-    float32
-        Round scores to 32 bits first, as trec_eval up to 9 does.
-    ties
+        of columns, with one row for each topic and a column ``topic``, ``qid`` or ``query_id``.
+    float32 : bool, default=False
+        Whether scores are rounded to 32 bits first, as trec_eval up to 9 does.
+    ties : {'id', 'average', 'best', 'worst'}, default='id'
         ``"id"``: equal scores by descending id. ``"average"``, ``"best"``, ``"worst"``: the
         expected, the best or the worst value over all orders of tied documents, exactly.
-    judged_only
-        Take unjudged documents out of the rankings first (condensed lists).
-    incomplete
-        Also tell between which values judging every document could move each number, whatever the
-        grades of the unjudged ones turn out to be: ``possible_low`` and ``possible_high`` of an
-        estimate. Exact for most measures, a proven bound for some, and none for others.
-    unfound
-        How many documents of a topic that a run does not retrieve may turn out relevant without
-        being judged so far. The default is ``"open"``, any number; ``collection`` bounds it.
-    max_grade
-        The highest grade that an unjudged document may get; by default that of the judgments.
-    engine
-        ``"spark"`` or ``"dask"`` read the paths of judgments and runs, as tables (Parquet, CSV,
-        JSON Lines) or as TREC text, and judge each topic where they have it.
-    baseline, primary, interval, level, resamples, seed
-        See :func:`calipers.compare` and the documentation on inference.
+    judged_only : bool, default=False
+        Whether unjudged documents are taken out of the rankings first (condensed lists).
+    incomplete : bool, default=False
+        Whether to report as well between which values judging every document could move each
+        number, whatever the grades of the unjudged ones turn out to be: ``possible_low`` and
+        ``possible_high`` of an estimate. Exact for most measures, a proven bound for some, and none
+        for others.
+    unfound : int or 'open', default='open'
+        With ``incomplete``: how many documents of a topic that a run does not retrieve may turn out
+        relevant without being judged so far. ``"open"`` is any number; ``collection`` bounds it.
+    max_grade : int, optional
+        With ``incomplete``: the highest grade that an unjudged document may get; by default that of
+        the judgments.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named. ``"official"`` stands for what trec_eval prints unasked,
+        ``"all_trec"`` for all that it can, ``"set"`` for the measures of retrieved sets, as means
+        over topics and pooled, ``"diversity"`` for those of subtopics.
+    undefined : {'nan', 'zero'}, default='nan'
+        ``"nan"``: a topic without a value (no relevant document, say) is left out of the mean and
+        counted. ``"zero"``: it scores 0, as trec_eval averages.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'spark', 'dask'}, optional
+        ``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` read them where
+        they lie, and evaluate each topic or group there. The paths of judgments and runs are read
+        as tables (Parquet, CSV, JSON Lines) or as TREC text.
+
+    Returns
+    -------
+    Evaluation
+        Means over topics with their intervals, the paired comparison of several runs, curves, and
+        findings. The values on every topic are in ``per_unit``.
 
     Raises
     ------
@@ -221,7 +251,9 @@ def retrieval(
             *([] if table is None else [table.origin]),
             *of_costs,
         ],
-        comparison=comparison_if_several(source, against, settings, full_name(primary, parameters)),
+        comparison=comparison_if_several(
+            source, against, settings, full_name(primary, parameters), compare=compare
+        ),
         curves=()
         if sets
         else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),

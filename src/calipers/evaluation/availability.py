@@ -71,12 +71,10 @@ ROW_REASONS: Mapping[str, str] = {
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
 NOT_YET: Mapping[str, tuple[str, ...]] = {
-    "retrieval": ("count", "cluster", "time", "compare"),
-    "ranking": ("count", "cluster", "time", "compare"),
-    "multilabel": ("time", "compare", "memory"),
-    "regression": ("compare",),
-    "clustering": ("compare",),
-    "agreement": ("data", "weight", "count", "cluster", "time", "cost", "compare", "memory"),
+    "retrieval": ("count", "cluster", "time"),
+    "ranking": ("count", "cluster", "time"),
+    "multilabel": ("time", "memory"),
+    "agreement": ("data", "weight", "count", "cluster", "time", "cost", "memory"),
 }
 NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("stream", "spark", "dask"),

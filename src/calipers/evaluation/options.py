@@ -23,21 +23,60 @@ class Options:
 
     Attributes
     ----------
-    measures, undefined, primary
-        What is measured, what stands where there is no value, and what decides.
-    baseline, compare
-        What systems are compared with, and whether they are.
-    interval, level, resamples, seed
-        How uncertainty is estimated: see :attr:`settings`.
-    slice_bins
-        Where numbers that rows are cut by are cut.
-    missing, id, cost, inputs
-        What is done about missing values, which column names rows, what systems cost, and where
-        columns came from.
-    engine, memory
-        Who reads the rows, and how much memory that may take.
-    curves
-        Whether the evaluation has curves.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
+        Value of a measure of labels that is undefined, such as precision where nothing is predicted
+        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
+        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
+        such as MCC it is 0 or nothing. A value by convention has no interval.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    missing : {'error', 'drop'}, default='error'
+        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
+        without their id in one of the tables, and a note tells how many and why.
+    id : str, optional
+        Name of a column of ids in ``data``. A system may then be a data frame or path of its own
+        that has this column, whose rows are put in the order of ``data``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
     """
 
     measures: MeasureNames | None = None

@@ -1,7 +1,8 @@
 """A task as data: which columns, arguments and options it takes, and what they are called.
 
 Commands, the checks of ``calipers.toml``, ``plan``, ``compare``, completion and pages read it, so
-it holds texts and numbers only, and imports nothing.
+it holds texts and numbers only, and imports nothing. ``tools/signatures.py`` writes the signatures
+of the verbs and the parameters of their docstrings of it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ class Column:
     apart: bool = False
     #: Whether it is a file of its own, an argument of the command, rather than a column of TABLE.
     file: bool = False
+    #: What the docstring of the verb says of it, if that is more than the help.
+    description: str = ""
+    #: Its type as that docstring has it, with the shape, and as it is annotated.
+    type: str = "array-like of shape (n,)"
+    annotation: str = "Any"
 
     @property
     def option(self) -> str:
@@ -57,7 +63,8 @@ class Argument:
     """Anything else that a verb is told, as a command takes it."""
 
     name: str
-    help: str
+    #: What a command says of it; "" where no command has it.
+    help: str = ""
     default: Any = None
     #: The option, where that is not the name; with a short one before it, if there is such.
     flag: str = ""
@@ -76,6 +83,14 @@ class Argument:
     #: Whether it says something of what is shown, not of the numbers: ``plan`` and ``compare`` take
     #: no such.
     shown: bool = False
+    #: What the docstring of the verb says of it, if that is more than the help.
+    description: str = ""
+    #: Its type as that docstring has it, and as it is annotated, where the kind and the choices do
+    #: not say it.
+    type: str = ""
+    annotation: str = ""
+    #: The default of the verb, where a command has none: text, so that ``()`` is one too.
+    unless: str = ""
 
     @property
     def option(self) -> str:
@@ -83,7 +98,7 @@ class Argument:
         return f"--{self.flag.split('--')[-1] or self.name.replace('_', '-')}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """What one verb evaluates."""
 
@@ -112,7 +127,12 @@ class Task:
     below: str = ""
     below_help: str = ""
     #: What only Python takes (models in the place of columns, matrices).
-    python_only: tuple[str, ...] = ()
+    python_only: tuple[Argument, ...] = ()
+    #: The parameters that the verb takes by their place, and of these the ones that it needs.
+    positional: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    #: What the docstring says of an option that tasks share, behind what it says in all verbs.
+    more: Mapping[str, str] = field(default_factory=dict)
     #: The command's own class, where it does more than is declared: module and name.
     command: str = ""
     #: Whether its rows may come from several test splits.
