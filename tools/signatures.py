@@ -1,6 +1,6 @@
-"""Writes the signatures of the verbs of tasks, and the parameters in their docstrings, of what is
-declared of the tasks: ``python tools/signatures.py``; with ``--check`` it shows what it would
-change, and fails if that is anything.
+"""Writes the signatures of verbs, and the parameters in their docstrings, of what is declared of
+them: ``python tools/signatures.py``; with ``--check`` it shows what it would change, and fails if
+that is anything.
 
 A verb keeps by hand its return type, its body, and of its docstring all but ``Parameters``. The
 attributes of ``Options`` are described by the same texts.
@@ -9,6 +9,7 @@ attributes of ``Options`` are described by the same texts.
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import re
 import sys
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calipers.evaluation.task import Argument, Column, Task
+from calipers.evaluation.task import Argument, Column, Function, Task
 from calipers.evaluation.tasks import (
     COLUMN_ORDER,
     DATA,
@@ -27,9 +28,11 @@ from calipers.evaluation.tasks import (
     OPTIONS,
     TASKS,
 )
+from calipers.learning.parameters import FUNCTIONS
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-TASKS_FILE = "evaluation/tasks.py"
+#: Where verbs of tasks are declared, and the others.
+TASKS_FILE, FUNCTIONS_FILE = "evaluation/tasks.py", "learning/parameters.py"
 WIDTH = 100
 INDENT = " " * 4
 
@@ -87,6 +90,13 @@ def wrapped(text: str, indent: str) -> list[str]:
     return [f"{indent}{line.replace(_HELD, ' ')}" for line in lines]
 
 
+def parameter(of: Column | Argument, *, needed: bool = False, more: str = "") -> Parameter:
+    """The parameter by which something is given."""
+    if isinstance(of, Column):
+        return of_column(of, needed=needed, more=more)
+    return of_argument(of, needed=needed, more=more)
+
+
 def of_column(column: Column, *, needed: bool, more: str = "") -> Parameter:
     """The parameter that a column is given by."""
     return Parameter(
@@ -110,18 +120,20 @@ def of_argument(argument: Argument, *, needed: bool = False, more: str = "") -> 
         kind = f"{{{', '.join(map(repr, argument.choices))}}}"
     return Parameter(
         argument.name,
-        argument.annotation or (plain if default is not None else f"{plain} | None"),
+        argument.annotation or (plain if needed or default is not None else f"{plain} | None"),
         None if needed else said,
         kind,
         f"{argument.description or argument.help} {more}".strip(),
     )
 
 
-def parameters(task: Task) -> tuple[list[Parameter], list[Parameter]]:
-    """What the verb of a task takes by place, and by name, each in the order that all verbs have:
-    data columns, the task's own before those of all tasks; the table; and the options, the task's
-    own before those of all tasks."""
-    more = task.more
+Given = Mapping[str, Column | Argument]
+
+
+def of_task(task: Task) -> tuple[Given, list[str]]:
+    """What the verb of a task takes, and the order, which all verbs have: data columns, the task's
+    own before those of all tasks; the table; and the options, the task's own before those of all
+    tasks."""
     given: dict[str, Column | Argument] = {DATA.name: DATA} if task.table == DATA.name else {}
     given |= {name: OPTIONS[name] for name in task.options if name != "states"}
     if len(task.engines) > 1:
@@ -129,16 +141,6 @@ def parameters(task: Task) -> tuple[list[Parameter], list[Parameter]]:
     own: dict[str, Column | Argument] = {column.role: column for column in task.columns}
     own |= {argument.name: argument for argument in (*task.python_only, *task.arguments)}
     given |= own
-    for kind, names in (("more", more), ("positional", task.positional), ("needed", task.needed)):
-        odd = [name for name in names if name not in given]
-        if odd:
-            raise UndeclaredError(f"{task.name}: {kind} names {odd[0]!r}, which is not declared")
-    made = {
-        name: of_column(of, needed=name in task.needed, more=more.get(name, ""))
-        if isinstance(of, Column)
-        else of_argument(of, needed=name in task.needed, more=more.get(name, ""))
-        for name, of in given.items()
-    }
     ordered = {*COLUMN_ORDER, *OPTION_ORDER}
     inputs = [*(c.role for c in task.columns), *(a.name for a in task.python_only)]
     order = [
@@ -150,8 +152,26 @@ def parameters(task: Task) -> tuple[list[Parameter], list[Parameter]]:
     left = [name for name in given if name not in order]
     if left:
         raise UndeclaredError(f"{task.name}: {left[0]!r} has no place in the order of parameters")
-    by_name = [made[name] for name in order if name not in task.positional]
-    return [made[name] for name in task.positional], by_name
+    return given, order
+
+
+def parameters(of: Task | Function) -> tuple[list[Parameter], list[Parameter]]:
+    """What a verb takes by place, and by name, each in order."""
+    if isinstance(of, Task):
+        given, order = of_task(of)
+    else:
+        given = {argument.name: argument for argument in of.arguments}
+        order = list(given)
+    for kind, names in (("more", of.more), ("positional", of.positional), ("needed", of.needed)):
+        odd = [name for name in names if name not in given]
+        if odd:
+            raise UndeclaredError(f"{of.name}: {kind} names {odd[0]!r}, which is not declared")
+    made = {
+        name: parameter(one, needed=name in of.needed, more=of.more.get(name, ""))
+        for name, one in given.items()
+    }
+    by_name = [made[name] for name in order if name not in of.positional]
+    return [made[name] for name in of.positional], by_name
 
 
 # --- What stands in a module ----------------------------------------------------------------------
@@ -209,7 +229,12 @@ def _docstring(node: ast.FunctionDef | ast.ClassDef, where: str) -> tuple[int, i
 
 
 def with_verb(
-    source: str, name: str, by_place: list[Parameter], by_name: list[Parameter], where: str
+    source: str,
+    name: str,
+    by_place: list[Parameter],
+    by_name: list[Parameter],
+    where: str,
+    declared_in: str = TASKS_FILE,
 ) -> str:
     """The source of a module with the signature of a verb, and its parameters described."""
     tree, lines = ast.parse(source), source.split("\n")
@@ -223,10 +248,10 @@ def with_verb(
     undeclared = [a for a in there if a not in {p.name for p in declared}]
     if undeclared:
         raise UndeclaredError(
-            f"{where}: {name}() takes {', '.join(undeclared)}, which {TASKS_FILE} does not declare "
-            f"for this task: as a Column, an Argument, one of its options, or python_only"
+            f"{where}: {name}() takes {', '.join(undeclared)}, which {declared_in} does not "
+            f"declare of it: as a Column, an Argument, one of its options, or python_only"
         )
-    bound = _bound(tree) | {"int", "float", "str", "bool", "None"}
+    bound = _bound(tree) | {*dir(builtins)}
     for parameter in declared:
         named = {n.id for n in ast.walk(ast.parse(parameter.annotation)) if isinstance(n, ast.Name)}
         if lacking := sorted(named - bound):
@@ -272,11 +297,19 @@ def with_options(source: str, where: str) -> str:
 
 def written() -> Iterator[tuple[Path, str, str]]:
     """Each module that is written: its path, what it holds, and what it is to hold."""
-    for task in TASKS.values():
-        module, _, name = task.verb.partition(":")
+    by_module: dict[str, list[Task | Function]] = {}
+    declared: list[Task | Function] = [*TASKS.values(), *FUNCTIONS]
+    for one in declared:
+        by_module.setdefault(one.verb.partition(":")[0], []).append(one)
+    for module, of in by_module.items():
         path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
-        source, where = path.read_text("utf-8"), str(path.relative_to(SOURCE.parent))
-        yield path, source, with_verb(source, name, *parameters(task), where)
+        made = source = path.read_text("utf-8")
+        for one in of:
+            declared_in = TASKS_FILE if isinstance(one, Task) else FUNCTIONS_FILE
+            where = path.relative_to(SOURCE.parent).as_posix()
+            name = one.verb.rpartition(":")[2]
+            made = with_verb(made, name, *parameters(one), where, declared_in)
+        yield path, source, made
     path = SOURCE / "calipers" / "evaluation" / "options.py"
     source = path.read_text("utf-8")
     yield path, source, with_options(source, str(path.relative_to(SOURCE.parent)))
@@ -285,15 +318,16 @@ def written() -> Iterator[tuple[Path, str, str]]:
 def main(arguments: Sequence[str]) -> int:
     """Write the modules, or with ``--check`` show what would be written."""
     try:
-        changed = [(path, *of) for path, *of in written() if of[0] != of[1]]
+        changed = [(path, source, made) for path, source, made in written() if source != made]
     except UndeclaredError as error:
         print(error, file=sys.stderr)
         return 2
     for path, source, made in changed:
         name = path.relative_to(SOURCE.parent).as_posix()
         if "--check" in arguments:
-            lines = (text.splitlines(keepends=True) for text in (source, made))
-            sys.stdout.writelines(difflib.unified_diff(*lines, name, f"{name}, as declared"))
+            before, after = source.splitlines(keepends=True), made.splitlines(keepends=True)
+            how = difflib.unified_diff(before, after, name, f"{name}, as declared")
+            sys.stdout.writelines(how)
         else:
             path.write_text(made, "utf-8")
             print(name)

@@ -15,7 +15,9 @@ import pytest
 from calipers.evaluation.availability import OPTIONS as ORDER
 from calipers.evaluation.options import Options
 from calipers.evaluation.tasks import TASKS, WEIGHT
+from calipers.learning.parameters import FUNCTIONS
 
+DECLARATIONS = {**TASKS, **{function.name: function for function in FUNCTIONS}}
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = runpy.run_path(str(ROOT / "tools" / "signatures.py"), run_name="signatures")
 SOURCE = '''"""A module."""
@@ -40,8 +42,8 @@ def regression(truth: Any, predicted: Any, {more}) -> Evaluation:
 '''
 
 
-def verb(task: str) -> Any:
-    module, name = TASKS[task].verb.split(":")
+def verb(declared: str) -> Any:
+    module, name = DECLARATIONS[declared].verb.split(":")
     return getattr(import_module(module), name)
 
 
@@ -73,10 +75,10 @@ def test_sources_are_as_declared(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_help_explains_every_parameter(task: str) -> None:
-    found = entries(verb(task).__doc__, "Parameters")
-    taken = inspect.signature(verb(task)).parameters
+@pytest.mark.parametrize("declared", DECLARATIONS)
+def test_help_explains_every_parameter(declared: str) -> None:
+    found = entries(verb(declared).__doc__, "Parameters")
+    taken = inspect.signature(verb(declared)).parameters
     assert list(found) == list(taken)
     for name, (kind, text) in found.items():
         assert text.endswith("."), name
@@ -91,13 +93,15 @@ def test_help_explains_every_parameter(task: str) -> None:
             assert kind.endswith(f", default={default!r}")
 
 
-def test_parameters_have_one_order() -> None:
+@pytest.mark.parametrize("of", [TASKS, [function.name for function in FUNCTIONS]], ids=len)
+def test_parameters_have_one_order(of: Any) -> None:
     """Of those that several verbs take by name."""
     named = [
-        [n for n, p in inspect.signature(verb(t)).parameters.items() if p.kind == p.KEYWORD_ONLY]
-        for t in TASKS
+        [n for n, p in inspect.signature(verb(one)).parameters.items() if p.kind == p.KEYWORD_ONLY]
+        for one in of
     ]
-    shared = {name for name in {*ORDER, "engine", "inputs"} if sum(name in of for of in named) > 1}
+    own = {*ORDER, "engine", "inputs"} if of is TASKS else set().union(*named)
+    shared = {name for name in own if sum(name in taken for taken in named) > 1}
     before = {(a, b) for of in named for i, b in enumerate(of) for a in of[:i]}
     assert not {(a, b) for a, b in before if {a, b} <= shared and (b, a) in before}
 
@@ -148,8 +152,8 @@ def test_a_parameter_that_is_not_declared_is_refused() -> None:
     with pytest.raises(TOOL["UndeclaredError"]) as error:
         written(source)
     assert str(error.value) == (
-        "here.py: regression() takes level, which evaluation/tasks.py does not declare for this "
-        "task: as a Column, an Argument, one of its options, or python_only"
+        "here.py: regression() takes level, which evaluation/tasks.py does not declare of it: "
+        "as a Column, an Argument, one of its options, or python_only"
     )
 
 

@@ -156,6 +156,24 @@ class Task:
         return frozenset(columns | told | engine | ({self.table} if self.table else set()))
 
 
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A public function that is no verb of a task, by its parameters in their order."""
+
+    #: Where it is: module and name.
+    verb: str
+    arguments: tuple[Argument, ...]
+    #: As of a task.
+    positional: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.verb.rpartition(":")[2]
+
+
 @dataclass(frozen=True)
 class Hole:
     """An option that a task does not take, or not from every engine, and why not."""

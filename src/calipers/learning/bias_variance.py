@@ -73,33 +73,47 @@ def bias_variance(
 
     Parameters
     ----------
-    estimator
-        A regressor or a classifier of scikit-learn, or a pipeline.
-    X, y
-        Rows, where there is no ``generate``.
-    generate
-        A function that takes a NumPy generator and returns a training set (X, y) of the same size
-        each time.
-    test
+    estimator : estimator
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
+        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+    X : array-like of shape (n, n_features), optional
+        Features of the rows. Left out, with ``y``, where there is ``generate``.
+    y : array-like of shape (n,), optional
+        Class or number of each row that is to be predicted.
+    generate : callable, optional
+        In place of rows a function that takes a NumPy generator and returns a training set (X, y)
+        of the same size each time.
+    test : tuple of array-like, optional
         (X, y) of the rows tested on; of rows without it, a third that are drawn.
-    bootstrap
+    bootstrap : bool, default=False
         Whether training sets are drawn from the rows with replacement.
-    training_sets
-        How many: 200 that are generated or bootstrapped, 10 disjoint ones unless given.
-    parameter, values
-        As for :func:`calipers.validation_curve`; without them the estimator as it is. All values
-        are trained on the same training sets.
-    noise
-        The variance of y about its expected value. Unless given, bias² and noise stand together.
-    exact
+    training_sets : int, optional
+        Number of training sets: 200 that are generated or bootstrapped, 10 disjoint ones unless
+        given.
+    parameter : str, optional
+        Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
+        ``"polynomial__degree"``. Without it the estimator is taken as it is.
+    values : list, optional
+        Values of the parameter, the simplest model first. All are trained on the same training
+        sets.
+    noise : float, optional
+        Variance of y about its expected value. Unless given, bias² and noise are reported together.
+    exact : bool, default=False
         Whether the y of ``test`` is its expected value, without noise, as a function gives it.
-    sampled
-        Whether the rows tested are a sample of more; False for a grid, say. Intervals are wider
-        for it.
-    level, resamples, seed, n_jobs, inputs
-        Level of the intervals (of squared loss Student's by the jackknife over training sets, of
-        0–1 loss by the bootstrap over them), replicates of these, seed of everything drawn; see
-        :func:`calipers.cross_validate`.
+    sampled : bool, default=True
+        Whether the rows tested are a sample of more; False for a grid, say. Intervals are wider for
+        it.
+    level : float, default=0.95
+        Level of the intervals. Those of squared loss are Student's by the jackknife over training
+        sets, those of 0–1 loss are by the bootstrap over them.
+    resamples : int, default=1000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling. It decides everything that is drawn.
+    n_jobs : int, default=1
+        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------

@@ -90,10 +90,10 @@ def cross_validate(
     train: float | None = None,
     data: Any = None,
     task: str | None = None,
-    measures: MeasureNames | None = None,
     positive: Any = None,
     threshold: float | str | None = None,
     inner: int | None = None,
+    measures: MeasureNames | None = None,
     undefined: str = "nan",
     baseline: str | None = None,
     curves: bool = True,
@@ -113,65 +113,101 @@ def cross_validate(
 
     Parameters
     ----------
-    estimator, X, y
-        An estimator of scikit-learn, or a dict of them by name, which are compared on the same
-        folds; its features and what it is to predict. Clones are fitted; what is given stays as it
-        is. ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
-    folds
-        How many folds, ten unless given (as many as rows is leave-one-out); or a splitter of
-        scikit-learn; or pairs of the places of rows trained and tested on. One split will do, such
-        as that of a PredefinedSplit of one fold: its intervals are those of the rows tested.
-    repeats
-        How often the rows are divided anew, where ``folds`` is a number; once unless given.
-    part
+    estimator : estimator, optional
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
+        ``random_state`` is drawn from ``seed`` where an estimator leaves it open. Or a dict of
+        estimators by name, which are compared on the same folds.
+    X : array-like of shape (n, n_features), optional
+        Features of the rows.
+    y : array-like of shape (n,), optional
+        Class or number of each row that is to be predicted.
+    folds : int, splitter, or iterable of (train, test), optional
+        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
+        of the indices of rows to train and to test on. One split will do, such as that of a
+        PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
+    repeats : int, optional
+        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
         In place of folds one division of the rows into those to train on, to choose on and to test
         on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
-        each row; or the places of rows, by these names or in this order (of two arrays those to
+        each row; or the indices of rows, by these names or in this order (of two arrays those to
         train on and to validate on). Models are trained on the training rows alone.
-    on
-        Of such a division, which rows models are measured on: ``"test"`` or ``"validation"``; the
-        test rows unless given, where there are any.
-    stratify
-        Whether folds have classes in equal shares; of a regression, tenths of the truth. Of classes
-        they do unless told otherwise.
-    group
-        What the rows come from (users, patients): rows of a group stay on one side.
-    time
-        When each row is from, or True where rows stand in the order of time: each fold is then
-        predicted by a model trained on what came before. With groups, of other groups.
-    weight
-        Weights of rows: in every measure, and in the fit of an estimator that takes them.
-    truth, predicted, score, probability, fold, repetition, train
-        In place of estimators, predictions made elsewhere, as :func:`calipers.classification` and
-        :func:`calipers.regression` take them, with the fold of each row; with its repetition, where
-        rows stand there once for each. A model is taken to be trained on the other folds, or on
-        ``train`` rows. Takes no scikit-learn.
-    data
-        A table, of which all columns may be given by their names.
-    task
-        ``"classification"`` or ``"regression"``, where neither estimators nor columns tell.
-    measures, positive, undefined, baseline, curves
-        See :func:`calipers.classification`.
-    threshold
+    on : {'test', 'validation'}, optional
+        Of one division, the rows that models are measured on; the test rows unless given, where
+        there are any.
+    stratify : bool, optional
+        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
+        classes they do unless told otherwise.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), where several rows come from one: rows of a group stay on
+        one side.
+    time : array-like of shape (n,), or bool, optional
+        Time of each row, or True where rows are in the order of time: each fold is then predicted
+        by a model trained on what came before. With groups, of other groups.
+    weight : array-like of shape (n,), optional
+        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+    truth : array-like of shape (n,), optional
+        True class or number of each row, where predictions are given in place of estimators. That
+        takes no scikit-learn.
+    predicted : array-like of shape (n,), or dict of such, optional
+        Predictions made elsewhere, as :func:`calipers.classification` and
+        :func:`calipers.regression` take them.
+    score : array-like of shape (n,), or dict of such, optional
+        Scores made elsewhere, as :func:`calipers.classification` takes them.
+    probability : array-like of shape (n,) or (n, n_classes), or dict of such, optional
+        Probabilities made elsewhere, as :func:`calipers.classification` takes them.
+    fold : array-like of shape (n,), optional
+        Fold of each row of such predictions. A model is taken to be trained on the other folds.
+    repetition : array-like of shape (n,), optional
+        Repetition of each row, where rows are there once for each.
+    train : float, optional
+        Number of rows that a model of such predictions was trained on, if not all other folds.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    task : {'classification', 'regression'}, optional
+        What the models do, where neither estimators nor columns tell.
+    positive : label, optional
+        The positive class, against all others. It has to be named unless the classes are 0 and 1,
+        −1 and 1, or False and True.
+    threshold : float or str, optional
         A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
         a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
-        within these; of predictions made elsewhere on those of the other folds; and of one division
-        on its validation rows. ``thresholds`` tell what that gains over the labels that the model
-        predicts itself: where the threshold was chosen, and on the rows measured.
-    inner
-        How many folds within the rows trained on choose a threshold; 5 unless given.
-    interval
+        within these; and of one division on its validation rows. ``thresholds`` tell what that
+        gains over the labels that the model predicts itself. Of predictions made elsewhere it is
+        chosen on those of the other folds.
+    inner : int, optional
+        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
+        Value of a measure of labels that is undefined, such as precision where nothing is predicted
+        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
+        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
+        such as MCC it is 0 or nothing. A value by convention has no interval.
+    baseline : str, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : {'corrected', 'nested', 'none'}, default='corrected'
         ``"corrected"``, Nadeau and Bengio's t over folds: with mean ē and standard deviation s of J
         folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of freedom. ``"nested"``, the nested
         cross-validation of Bates, Hastie and Tibshirani, for means of a loss per row: it fits each
-        pair of folds as well, and takes ten repeats or more to be steady. Or ``"none"``.
-    level, resamples, seed
-        Level of the intervals; replicates of those behind findings; the seed of folds and fits.
-    n_jobs
-        How many fits at a time, -1 for all processors. The numbers are the same for all.
-    inputs
-        Where columns came from, for the provenance.
+        pair of folds as well, and takes ten repeats or more to be steady.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates. They are behind findings.
+    seed : int, default=0
+        Seed of resampling. It decides folds and fits, too.
+    n_jobs : int, default=1
+        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------

@@ -34,7 +34,6 @@ def validation_curve(
     *,
     parameter: str,
     values: Sequence[Any],
-    measure: str | Measure | None = None,
     folds: Any = None,
     repeats: int | None = None,
     part: Any = None,
@@ -45,6 +44,7 @@ def validation_curve(
     positive: Any = None,
     threshold: float | str | None = None,
     inner: int | None = None,
+    measure: str | Measure | None = None,
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -70,26 +70,64 @@ def validation_curve(
 
     Parameters
     ----------
-    estimator, X, y
-        An estimator of scikit-learn, or a pipeline, its features and the truth.
-    parameter, values
-        The name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
-        ``"polynomial__degree"``, and its values: the simplest model first.
-    measure
+    estimator : estimator
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
+        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+    X : array-like of shape (n, n_features)
+        Features of the rows.
+    y : array-like of shape (n,)
+        Class or number of each row that is to be predicted.
+    parameter : str
+        Name of the parameter as ``set_params`` takes it, such as ``"max_depth"`` or
+        ``"polynomial__degree"``.
+    values : list
+        Values of the parameter, the simplest model first.
+    folds : int, splitter, or iterable of (train, test), optional
+        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
+        of the indices of rows to train and to test on. One split will do, such as that of a
+        PredefinedSplit of one fold: its intervals are those of the rows tested. 10 unless given.
+        Few folds leave differences uncertain; more repeats make them less so.
+    repeats : int, optional
+        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+        In place of folds one division of the rows into those to train on, to choose on and to test
+        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
+        each row; or the indices of rows, by these names or in this order (of two arrays those to
+        train on and to validate on). Models are trained on the training rows alone. Values are
+        compared on the validation rows, which there have to be.
+    stratify : bool, optional
+        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
+        classes they do unless told otherwise.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), where several rows come from one: rows of a group stay on
+        one side.
+    time : array-like of shape (n,), or bool, optional
+        Time of each row, or True where rows are in the order of time: each fold is then predicted
+        by a model trained on what came before. With groups, of other groups.
+    weight : array-like of shape (n,), optional
+        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+    positive : label, optional
+        The positive class, against all others. It has to be named unless the classes are 0 and 1,
+        −1 and 1, or False and True.
+    threshold : float or str, optional
+        A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
+        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        within these; and of one division on its validation rows. ``thresholds`` tell what that
+        gains over the labels that the model predicts itself. They tell it at the ``chosen`` value.
+    inner : int, optional
+        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+    measure : str or Measure, optional
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
         value is better than another; the error rate or the MSE if none is named.
-    folds, repeats, stratify, group, time, weight
-        See :func:`calipers.cross_validate`. Ten folds, once, unless given. Few folds leave
-        differences uncertain; more repeats make them less so.
-    part
-        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Values are
-        compared on the validation rows, which there have to be.
-    threshold, inner
-        A threshold for labels, or a rule by which each model's is chosen on folds within the rows
-        that it is trained on: see :func:`calipers.cross_validate`. ``thresholds`` tell what that
-        gains at the ``chosen`` value.
-    positive, level, seed, n_jobs, inputs
-        See :func:`calipers.cross_validate`.
+    level : float, default=0.95
+        Level of the intervals.
+    seed : int, default=0
+        Seed of resampling. It decides folds and fits, too.
+    n_jobs : int, default=1
+        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------
@@ -194,7 +232,6 @@ def learning_curve(
     *,
     sizes: Sequence[float] | None = None,
     more: int | None = None,
-    measure: str | Measure | None = None,
     folds: Any = None,
     repeats: int | None = None,
     part: Any = None,
@@ -205,6 +242,7 @@ def learning_curve(
     positive: Any = None,
     threshold: float | str | None = None,
     inner: int | None = None,
+    measure: str | Measure | None = None,
     level: float = 0.95,
     resamples: int = 300,
     seed: int = 0,
@@ -227,28 +265,69 @@ def learning_curve(
 
     Parameters
     ----------
-    estimator, X, y, measure, positive
-        See :func:`calipers.validation_curve`.
-    sizes
-        Numbers of rows, or shares of the training part, ascending; six of even ratio from an eighth
-        on unless given.
-    more
-        The number of rows asked about, at most twice the largest of the sizes, which it is unless
-        given.
-    folds, repeats, stratify, group, time, weight
-        See :func:`calipers.cross_validate`. Five folds, five times, unless given. Of classes every
-        subset has about the shares that the training part has; forward in time it is the latest
-        rows.
-    part
-        In place of folds one division of the rows: see :func:`calipers.cross_validate`. Subsets are
-        of the training rows; errors are measured on the validation rows, or where there are none on
+    estimator : estimator
+        Estimator of scikit-learn, or a pipeline. Clones are fitted; what is given stays as it is.
+        ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+    X : array-like of shape (n, n_features)
+        Features of the rows.
+    y : array-like of shape (n,)
+        Class or number of each row that is to be predicted.
+    sizes : list of int or float, optional
+        Numbers of rows, or proportions of the training part, ascending; six of even ratio from an
+        eighth on unless given.
+    more : int, optional
+        Number of rows that is asked about, at most twice the largest of the sizes, which it is
+        unless given.
+    folds : int, splitter, or iterable of (train, test), optional
+        Number of folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
+        of the indices of rows to train and to test on. One split will do, such as that of a
+        PredefinedSplit of one fold: its intervals are those of the rows tested. 5 unless given.
+    repeats : int, optional
+        How often the rows are divided anew, where ``folds`` is a number. Five times unless given.
+        Of classes every subset has about the proportions of the training part; forward in time it
+        is the latest rows.
+    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+        In place of folds one division of the rows into those to train on, to choose on and to test
+        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
+        each row; or the indices of rows, by these names or in this order (of two arrays those to
+        train on and to validate on). Models are trained on the training rows alone. Subsets are of
+        the training rows; errors are measured on the validation rows, or where there are none on
         the test rows, with intervals of these. What more rows would bring takes several splits.
-    threshold, inner
-        See :func:`calipers.validation_curve`; ``thresholds`` tell what that gains at the largest
-        size.
-    level, resamples, seed, n_jobs, inputs
-        Level of the intervals and of the band, draws behind that, the seed of splits, subsets and
-        fits; see :func:`calipers.cross_validate`.
+    stratify : bool, optional
+        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
+        classes they do unless told otherwise.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), where several rows come from one: rows of a group stay on
+        one side.
+    time : array-like of shape (n,), or bool, optional
+        Time of each row, or True where rows are in the order of time: each fold is then predicted
+        by a model trained on what came before. With groups, of other groups.
+    weight : array-like of shape (n,), optional
+        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+    positive : label, optional
+        The positive class, against all others. It has to be named unless the classes are 0 and 1,
+        −1 and 1, or False and True.
+    threshold : float or str, optional
+        A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
+        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        within these; and of one division on its validation rows. ``thresholds`` tell what that
+        gains over the labels that the model predicts itself. They tell it at the largest size.
+    inner : int, optional
+        Number of folds within the rows trained on that choose a threshold; 5 unless given.
+    measure : str or Measure, optional
+        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
+        value is better than another; the error rate or the MSE if none is named.
+    level : float, default=0.95
+        Level of the intervals. The band has it, too.
+    resamples : int, default=300
+        Number of draws behind the band of what more rows would bring.
+    seed : int, default=0
+        Seed of resampling. It decides splits, subsets and fits, too.
+    n_jobs : int, default=1
+        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------

@@ -31,9 +31,7 @@ def select(
     X: Any,
     y: Any,
     *,
-    measure: str | Measure | None = None,
     folds: Any = None,
-    inner: int | None = None,
     repeats: int | None = None,
     part: Any = None,
     stratify: bool | None = None,
@@ -42,6 +40,8 @@ def select(
     weight: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
+    inner: int | None = None,
+    measure: str | Measure | None = None,
     level: float = 0.95,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -64,26 +64,60 @@ def select(
 
     Parameters
     ----------
-    candidates
-        A dict of two or more estimators of scikit-learn by name: other models, or one with other
-        parameters.
-    X, y, measure, repeats, stratify, group, time, weight, positive
-        See :func:`calipers.validation_curve`.
-    folds
-        How many outer folds, ten unless given; or a splitter of scikit-learn, or pairs of the
-        places of rows trained and measured on. (What is one division there, as a PredefinedSplit
-        of one fold, tells the rows that the choice is measured on, not those that it is made on.)
-    inner
-        How many folds within the rows trained on, 5 unless given; they are stratified, grouped or
-        forward in time as the outer ones are. They also choose thresholds.
-    part
-        In place of folds one division of the rows, with test rows: see
-        :func:`calipers.cross_validate`.
-    threshold
-        See :func:`calipers.validation_curve`: a threshold is then part of each candidate.
-        ``thresholds`` tell what that gains in the one chosen.
-    level, seed, n_jobs, inputs
-        See :func:`calipers.cross_validate`. There are ``folds`` · (``inner`` + 1) fits a candidate.
+    candidates : dict of estimator
+        Two or more estimators of scikit-learn by name: other models, or one with other parameters.
+    X : array-like of shape (n, n_features)
+        Features of the rows.
+    y : array-like of shape (n,)
+        Class or number of each row that is to be predicted.
+    folds : int, splitter, or iterable of (train, test), optional
+        Number of outer folds, 10 unless given; or a splitter of scikit-learn, or pairs of the
+        indices of rows to train and to measure on. What is one division there, as a PredefinedSplit
+        of one fold, tells the rows that the choice is measured on, not those that it is made on.
+    repeats : int, optional
+        How often the rows are divided anew, where ``folds`` is a number. Once unless given.
+    part : Split, array-like of shape (n,), or dict or sequence of indices, optional
+        In place of folds one division of the rows into those to train on, to choose on and to test
+        on: what :func:`calipers.split` made; a column that says "train", "validation" or "test" of
+        each row; or the indices of rows, by these names or in this order (of two arrays those to
+        train on and to validate on). Models are trained on the training rows alone. It has to have
+        test rows.
+    stratify : bool, optional
+        Whether folds have classes in equal proportions; of a regression, tenths of the truth. Of
+        classes they do unless told otherwise.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), where several rows come from one: rows of a group stay on
+        one side.
+    time : array-like of shape (n,), or bool, optional
+        Time of each row, or True where rows are in the order of time: each fold is then predicted
+        by a model trained on what came before. With groups, of other groups.
+    weight : array-like of shape (n,), optional
+        Weight of each row: in every measure, and in the fit of an estimator that takes weights.
+    positive : label, optional
+        The positive class, against all others. It has to be named unless the classes are 0 and 1,
+        −1 and 1, or False and True.
+    threshold : float or str, optional
+        A number, or a rule that chooses one, such as ``"accuracy"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`). A rule never sees the rows that are measured. It chooses
+        a threshold for each fold on predictions of the rows trained on, made by ``inner`` folds
+        within these; and of one division on its validation rows. ``thresholds`` tell what that
+        gains over the labels that the model predicts itself. It is part of each candidate; they
+        tell it of the one chosen.
+    inner : int, optional
+        Number of folds within the rows trained on, 5 unless given; they are stratified, grouped or
+        forward in time as the outer ones are. They also choose thresholds. There are ``folds`` ·
+        (``inner`` + 1) fits of each candidate.
+    measure : str or Measure, optional
+        Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
+        value is better than another; the error rate or the MSE if none is named.
+    level : float, default=0.95
+        Level of the intervals.
+    seed : int, default=0
+        Seed of resampling. It decides folds and fits, too.
+    n_jobs : int, default=1
+        Number of fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------

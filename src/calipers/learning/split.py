@@ -74,24 +74,24 @@ def split(
 
     Parameters
     ----------
-    rows
-        How many rows there are, or anything that has as many: features, a target, a table, of which
+    rows : int, array-like, or data frame
+        Number of rows, or anything that has as many: features, a target, a table, of which
         ``stratify``, ``group`` and ``time`` may then name columns.
-    test
-        The share of all rows to test on; 0.2 to 0.3 is usual.
-    validation
-        The share, *of the rows that are not tested on*, to choose on.
-    stratify
-        The classes of the rows, which all parts are to have in equal shares; or numbers, which are
+    test : float, default=0.25
+        Proportion of all rows to test on; 0.2 to 0.3 is usual.
+    validation : float, default=0.0
+        Proportion, *of the rows that are not tested on*, to choose on.
+    stratify : array-like of shape (n,), optional
+        Classes of the rows, which all parts are to have in equal proportions; or numbers, which are
         spread over the parts by their tenths.
-    group
-        What the rows come from (users, patients): rows of a group stay in one part. Shares are then
-        as near as whole groups allow.
-    time
-        When each row is from: the latest are tested on, those before them validated on. Rows of
-        the same time stay in one part.
-    seed
-        Decides the draw.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), where several rows come from one: rows of a group stay in
+        one part. Proportions are then as near as whole groups allow.
+    time : array-like of shape (n,), optional
+        Time of each row: the latest are tested on, those before them validated on. Rows of the same
+        time stay in one part.
+    seed : int, default=0
+        Seed of the draw.
 
     Returns
     -------

@@ -84,23 +84,27 @@ def check_split(
 
     Parameters
     ----------
-    parts
-        What :func:`calipers.split` made; or the places of rows trained and tested on, or of all
+    parts : Split, array-like of shape (n,), or dict or sequence of indices
+        What :func:`calipers.split` made; or the indices of rows trained and tested on, or of all
         three parts, in this order or by name; or a column that says "train", "validation" or "test"
         of each row.
-    X, y
-        Features (a table, or an array of rows and columns) and what is to be predicted; without
-        ``y`` nothing is scored, and what needs scores is left out.
-    group, time
-        What the rows come from, and when; a row's place on either side is checked against them.
-    estimator
-        The model whose scores are told: by default a random forest of scikit-learn, of more than
-        10,000 rows gradient-boosted trees.
-    task
-        ``"classification"`` or ``"regression"``, where the target does not tell: text, and whole
-        numbers of at most 20 values, are classes.
-    seed
-        Decides the fits.
+    X : array-like of shape (n, n_features)
+        Features of the rows.
+    y : array-like of shape (n,), optional
+        Class or number of each row that is to be predicted. Without it nothing is scored, and what
+        needs scores is left out.
+    group : array-like of shape (n,), optional
+        Group of each row (user, patient), against which the two sides are checked.
+    time : array-like of shape (n,), optional
+        Time of each row, against which the two sides are checked.
+    estimator : estimator, optional
+        Model whose scores are told: by default a random forest of scikit-learn, of more than 10,000
+        rows gradient-boosted trees.
+    task : {'classification', 'regression'}, optional
+        What the model does, where the target does not tell: text, and whole numbers of at most 20
+        values, are classes.
+    seed : int, default=0
+        Seed of the fits.
 
     Returns
     -------

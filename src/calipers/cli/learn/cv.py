@@ -17,10 +17,21 @@ from calipers.cli.learn.shared import (
     threshold_of,
     tuned_options,
 )
-from calipers.cli.options import SHARE, choice, number, preset, stacked, switch, text, texts
+from calipers.cli.options import (
+    SHARE,
+    choice,
+    number,
+    of_argument,
+    preset,
+    stacked,
+    switch,
+    text,
+    texts,
+)
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
+from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +49,8 @@ _fitted_options = stacked(
     ),
     text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
     divided_options(10, 1),
-    text("--group", "COL", "Column of what rows come from: a group stays on one side."),
-    text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
+    of_argument(GROUP),
+    of_argument(TIME),
     switch("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
     preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
 )
@@ -64,13 +75,13 @@ _said_options = stacked(
 @text("--truth", "COL", "Column of what is to be predicted.", required=True)
 @_fitted_options
 @_said_options
-@text("--weight", "COL", "Column of weights.")
+@of_argument(WEIGHT)
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression"]),
     help="What it is, where neither estimators nor columns tell.",
 )
-@text("--positive", "CLASS", "The positive class, unless the labels tell.")
+@of_argument(POSITIVE)
 @tuned_options
 @texts("-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names)
 @text("--baseline", "NAME", "Compare with this estimator, not every pair.")

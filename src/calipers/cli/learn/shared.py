@@ -13,7 +13,7 @@ import click
 
 from calipers.cli.completion import measure_names
 from calipers.cli.files import OutFile
-from calipers.cli.options import SHARE, Option, preset, stacked, switch, text
+from calipers.cli.options import SHARE, Option, of_argument, preset, stacked, switch, text
 from calipers.cli.output import (
     DATA,
     format_and_file,
@@ -25,6 +25,15 @@ from calipers.cli.output import (
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
+from calipers.learning.parameters import (
+    GROUP,
+    INNER,
+    PART,
+    POSITIVE,
+    THRESHOLD,
+    TIME,
+    WEIGHT,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,24 +61,15 @@ def divided_options(folds: int, repeats: int) -> Option:
         text("--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)),
         text("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
              type=click.IntRange(1)),
-        text("--part", "COL", "In place of folds: column that says train, validation or test of "
-             "each row."),
+        of_argument(PART),
     )  # fmt: skip
 
 
-tuned_options = stacked(
-    text("--threshold", "X|RULE", "Scores at or above it are positive. Or a rule, such as accuracy "
-         "or 'specificity>=0.9', that chooses it on rows which are not measured."),
-    text("--inner", "N", "How many folds within the rows trained on choose a threshold; 5 unless "
-         "given.", type=click.IntRange(2)),
-)  # fmt: skip
+tuned_options = stacked(of_argument(THRESHOLD), of_argument(INNER))
 
 #: What else is known of rows, and what is measured.
 split_options = stacked(
-    text("--group", "COL", "Column of what rows come from: a group stays on one side."),
-    text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
-    text("--weight", "COL", "Column of weights."),
-    text("--positive", "CLASS", "The positive class, unless the labels tell."),
+    *map(of_argument, (GROUP, TIME, WEIGHT, POSITIVE)),
     text("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
          shell_complete=measure_names),
 )  # fmt: skip
