@@ -69,7 +69,7 @@ class Parameter:
         """Its line of the signature."""
         default = "" if self.default is None else f" = {self.default}"
         # A parameter may be called as a function of Python where the field calls it so.
-        shadows = "  # noqa: A002" if self.name == "id" else ""
+        shadows = "  # noqa: A002" if hasattr(builtins, self.name) else ""
         return f"{INDENT}{self.name}: {self.annotation}{default},{shadows}"
 
     def lines(self, indent: str = INDENT) -> list[str]:
@@ -138,15 +138,14 @@ def of_task(task: Task) -> tuple[Given, list[str]]:
     given |= {name: OPTIONS[name] for name in task.options if name != "states"}
     if len(task.engines) > 1:
         given["engine"] = ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
-    own: dict[str, Column | Argument] = {column.role: column for column in task.columns}
-    own |= {argument.name: argument for argument in (*task.python_only, *task.arguments)}
+    own = {one.name: one for one in (*task.columns, *task.python_only, *task.arguments)}
     given |= own
-    ordered = {*COLUMN_ORDER, *OPTION_ORDER}
-    inputs = [*(c.role for c in task.columns), *(a.name for a in task.python_only)]
+    shared = {*COLUMN_ORDER, *OPTION_ORDER}
+    data = {name for name, one in own.items() if isinstance(one, Column)}
     order = [
-        *(name for name in inputs if name not in ordered),
+        *(name for name in own if name in data - shared),
         *(name for name in COLUMN_ORDER if name in given),
-        *(a.name for a in task.arguments if a.name not in ordered),
+        *(name for name in own if name not in data | shared),
         *(name for name in OPTION_ORDER if name in given),
     ]
     left = [name for name in given if name not in order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -217,6 +218,32 @@ def test_the_orientation_is_that_of_the_table_of_markdown_and_of_the_page(
     across, down = ("truth", "predicted")[:: 1 if transposed else -1]
     assert f'"x": {{"field": "{across}"' in page or f'"x":{{"field":"{across}"' in page
     assert f'"y": {{"field": "{down}"' in page or f'"y":{{"field":"{down}"' in page
+
+
+SYSTEMS = {
+    "retrieval": "q a b",
+    "classification": "t.csv --truth y --score s --score t",
+    "multilabel": "t.csv --truth l_* --predicted one=l_* --predicted two=k_*",
+    "regression": "t.csv --truth s --predicted t --predicted p",
+    "ranking": "t.csv --group fold --truth y --score s --score t",
+    "clustering": "t.csv --truth y --labels p --labels k_b",
+    "agreement": "t.csv --raters one=y,p --raters two=l_a,k_b",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_command_may_leave_the_comparison_out(folder: Path, task: str) -> None:
+    line = [task, *SYSTEMS[task].split(), "--interval", "analytic", "--format", "json"]
+    compared, alone = (json.loads(invoke([*line, *more]).stdout) for more in ([], ["--no-compare"]))
+    assert compared["comparison"] is not None
+    assert alone.get("comparison") is None
+    assert alone["systems"] == compared["systems"]
+    first = compared["systems"][0]
+    measure = first["estimates"][0]["measure"]
+    for option in (["--baseline", first["name"]], ["--primary", measure]):
+        done = invoke([*line, "--no-compare", *option])
+        assert done.exit_code == 2
+        assert f"{option[0]} says how systems are compared" in " ".join(done.stderr.split())
 
 
 def test_every_option_has_help() -> None:

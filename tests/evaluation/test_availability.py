@@ -313,8 +313,9 @@ def compare(task: str, engine: str, base: Any) -> None:
     found = [[(d.value, d.low, d.p) for d in of] for of in (alone.compare(), base.comparison)]
     np.testing.assert_array_equal(*found)
     assert values(alone) == pytest.approx(values(base), nan_ok=True)
-    with pytest.raises(cal.InputError, match=r"baseline= .* compare=False"):
-        run(task, engine, compare=False, baseline="a")
+    for option in ({"baseline": "a"}, {"primary": base.estimates[0].measure}):
+        with pytest.raises(cal.InputError, match=rf"{next(iter(option))}= .* compare=False"):
+            run(task, engine, compare=False, **option)
 
 
 def curves(task: str, engine: str, base: Any) -> None:

@@ -156,6 +156,12 @@ class TaskCommand(Command):
         self.check(options, output)
         if "compare" in task.options:
             options["compare"] = not options.pop("no_compare")
+            for name in ("baseline", "primary"):
+                if options[name] is not None and not options["compare"]:
+                    raise click.UsageError(
+                        f"--{name} says how systems are compared, and --no-compare that they are "
+                        "not: give one"
+                    )
         look = {name: options.pop(name) for name in self.look}
         evaluation = self.evaluation(options, output)
         self.finish(evaluation, output, below=below, **look)

@@ -38,7 +38,6 @@ def classification(
     score: Any = None,
     probability: Any = None,
     confusion: Any = None,
-    rows: str | None = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -49,6 +48,7 @@ def classification(
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
+    rows: str | None = None,
     labels: Sequence[Any] | None = None,
     positive: Any = None,
     threshold: Threshold = None,
@@ -100,11 +100,6 @@ def classification(
         order. Several systems are ``{"old": …, "new": …}``, or those of a table whose first column
         has their names; they are compared as independent samples, as matrices do not say on which
         rows one is right and the other wrong.
-    rows : {'truth', 'predicted'}, optional
-        What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn's ``confusion_matrix``,
-        or ``"predicted"``, as many textbooks print them. It may be left out where the matrix says
-        it, as a header ``"predicted\\truth"``, the names of the axes of a cross table, or ``truth``
-        do, and where rows and columns are the same either way.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -148,6 +143,11 @@ def classification(
     missing : {'error', 'drop'}, default='error'
         ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
         without their id in one of the tables, and a note tells how many and why.
+    rows : {'truth', 'predicted'}, optional
+        What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn's ``confusion_matrix``,
+        or ``"predicted"``, as many textbooks print them. It may be left out where the matrix says
+        it, as a header ``"predicted\\truth"``, the names of the axes of a cross table, or ``truth``
+        do, and where rows and columns are the same either way.
     labels : list, optional
         The classes in the order wanted, those without a row included, all of which are evaluated.
         Two of them, with ``positive``, a ``threshold`` or scores in one column, only say which two

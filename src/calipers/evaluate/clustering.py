@@ -43,9 +43,6 @@ def clustering(
     truth: Any = None,
     *,
     distances: Any = None,
-    per_point: bool = False,
-    recluster: Any = None,
-    reclusterings: int = 100,
     count: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
@@ -53,6 +50,9 @@ def clustering(
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
+    per_point: bool = False,
+    recluster: Any = None,
+    reclusterings: int = 100,
     metric: str = "euclidean",
     noise: str = "cluster",
     sample: int | None = None,
@@ -89,14 +89,6 @@ def clustering(
     distances : array-like of shape (n, n), optional
         Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
         be mapped from a file; it is never copied.
-    per_point : bool, default=False
-        Whether ``per_unit`` has the silhouette of every point.
-    recluster : callable or estimator, or dict of such, optional
-        How a clustering was made, a function from points to their clusters or an estimator with
-        ``fit_predict``, or a dict of such by system: it is made again of resampled points, and the
-        table of clusters and a note report how well each is found again.
-    reclusterings : int, default=100
-        How often a clustering is made again.
     count : array-like of shape (n,), optional
         Number of rows that each row stands for, an integer: a row of count 20 is the same as that
         row 20 times, in every value, interval and test. A row of count 0 is left out; where rows
@@ -124,6 +116,14 @@ def clustering(
     missing : {'error', 'drop'}, default='error'
         ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
         without their id in one of the tables, and a note tells how many and why.
+    per_point : bool, default=False
+        Whether ``per_unit`` has the silhouette of every point.
+    recluster : callable or estimator, or dict of such, optional
+        How a clustering was made, a function from points to their clusters or an estimator with
+        ``fit_predict``, or a dict of such by system: it is made again of resampled points, and the
+        table of clusters and a note report how well each is found again.
+    reclusterings : int, default=100
+        How often a clustering is made again.
     metric : {'euclidean', 'sqeuclidean', 'manhattan', 'cosine'}, default='euclidean'
         Distance between points, for silhouettes. Centres and sums of squares are Euclidean.
     noise : {'cluster', 'drop'}, default='cluster'

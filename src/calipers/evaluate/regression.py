@@ -31,7 +31,6 @@ def regression(
     y: Any = None,
     *,
     quantiles: Any = None,
-    outputs: Sequence[Any] | None = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -42,6 +41,7 @@ def regression(
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
+    outputs: Sequence[Any] | None = None,
     measures: MeasureNames | None = None,
     primary: str | None = None,
     baseline: Baseline = None,
@@ -77,8 +77,6 @@ def regression(
         Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
         level, such as ``{0.05: …, 0.5: …, 0.95: …}``; of several systems a dict from their names to
         such. The interval that is to cover 0.9 of the rows lies between the levels 0.05 and 0.95.
-    outputs : list, optional
-        Names of the outputs, in the order of the columns of ``truth``.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -122,6 +120,8 @@ def regression(
     missing : {'error', 'drop'}, default='error'
         ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
         without their id in one of the tables, and a note tells how many and why.
+    outputs : list, optional
+        Names of the outputs, in the order of the columns of ``truth``.
     measures : str, Measure, or list of such, optional
         Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
         shown if none is named.

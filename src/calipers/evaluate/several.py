@@ -26,11 +26,13 @@ def comparison_if_several(
         raise InputError(
             f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
         )
-    if baseline is not None and not compare:
-        raise InputError(
-            "baseline= says what systems are compared with, and compare=False that they are not: "
-            "leave out one of them"
-        )
+    if not compare:
+        for name, given in (("baseline", baseline), ("primary", primary)):
+            if given is not None:
+                raise InputError(
+                    f"{name}= says how systems are compared, and compare=False that they are not: "
+                    "leave out one of them"
+                )
     if not compare or len(source.systems) < 2 or settings.interval == "none":
         return None
     from calipers.evaluate.compare import paired_comparison

@@ -29,7 +29,8 @@ class Column:
     """A column that a task takes, by its role, which is its argument of the verb."""
 
     role: str
-    help: str
+    #: What a command says of it; "" where no command has it.
+    help: str = ""
     #: The option, where that is not the role.
     flag: str = ""
     metavar: str = "COL"
@@ -51,6 +52,11 @@ class Column:
     #: Its type as that docstring has it, with the shape, and as it is annotated.
     type: str = "array-like of shape (n,)"
     annotation: str = "Any"
+
+    @property
+    def name(self) -> str:
+        """Its argument of the verb."""
+        return self.role
 
     @property
     def option(self) -> str:
@@ -126,8 +132,9 @@ class Task:
     #: The switch that shows tables below the result.
     below: str = ""
     below_help: str = ""
-    #: What only Python takes (models in the place of columns, matrices).
-    python_only: tuple[Argument, ...] = ()
+    #: What only Python takes: data (models in the place of columns, matrices), and what is said of
+    #: them.
+    python_only: tuple[Column | Argument, ...] = ()
     #: The parameters that the verb takes by their place, and of these the ones that it needs.
     positional: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()

@@ -681,16 +681,15 @@ CLASSIFICATION = Task(
     below="by-class",
     below_help="Show the table of classes too: each against the rest.",
     python_only=(
-        Argument(
+        Column(
             "y",
             description="``classification(model, X, y)`` evaluates a fitted model, or a dict of "
             "models by name, on features and the truth: whatever has ``classes_``, and "
             "``predict_proba``, ``decision_function`` or ``predict``, asked in this order, as "
             "estimators of scikit-learn have.",
             type="array-like of shape (n,)",
-            annotation="Any",
         ),
-        Argument(
+        Column(
             "confusion",
             description="In place of rows a confusion matrix: an array in the order of ``labels`` "
             "(without them 0, 1, …), a data frame or a dict of columns by class, a matrix of "
@@ -701,7 +700,6 @@ CLASSIFICATION = Task(
             "they are compared as independent samples, as matrices do not say on which rows one "
             "is right and the other wrong.",
             type="array-like of shape (n_classes, n_classes), path, or dict of such",
-            annotation="Any",
         ),
         Argument(
             "rows",
@@ -835,13 +833,12 @@ MULTILABEL = Task(
     below="by-label",
     below_help="Show the table of labels too.",
     python_only=(
-        Argument(
+        Column(
             "y",
             description="``multilabel(model, X, Y)`` evaluates a fitted model, or a dict of "
             "models by name, on features and the truth, as :func:`calipers.classification` does. "
             "The outputs of a model are in the order of the columns of ``Y``.",
             type="array-like of shape (n, n_labels)",
-            annotation="Any",
         ),
     ),
     positional=("truth", "predicted", "y"),
@@ -927,13 +924,12 @@ REGRESSION = Task(
     options=(*_ROWS, "memory", "states"),
     engines=_IN_BATCHES,
     python_only=(
-        Argument(
+        Column(
             "y",
             description="``regression(model, X, y)`` evaluates a fitted model, or a dict of "
             "models by name, on features and the truth: whatever has ``predict``, as estimators "
             "of scikit-learn have.",
             type="array-like of shape (n,) or (n, n_outputs)",
-            annotation="Any",
         ),
         Argument(
             "outputs",
@@ -1125,12 +1121,11 @@ CLUSTERING = Task(
     below="by-cluster",
     below_help="Show the table of clusters too.",
     python_only=(
-        Argument(
+        Column(
             "distances",
             description="Distances of the points, in place of ``features`` and ``metric``: a "
             "square matrix that may be mapped from a file; it is never copied.",
             type="array-like of shape (n, n)",
-            annotation="Any",
         ),
         Argument(
             "per_point",
@@ -1239,12 +1234,11 @@ AGREEMENT = Task(
     below="by-rater",
     below_help="Show the tables of raters and of their pairs too.",
     python_only=(
-        Argument(
+        Column(
             "ratings",
             description="Table of ratings: a column for each rater and a row for each item, where "
             "a rating may be missing; or, where ``rater`` is given, a row for each rating.",
             type="data frame, dict of columns, or path",
-            annotation="Any",
         ),
     ),
     positional=("ratings", "raters"),
