@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from calipers.evaluation import functions
 from calipers.evaluation.task import Argument, Column, Function, Task
 from calipers.evaluation.tasks import (
     COLUMN_ORDER,
@@ -28,11 +29,15 @@ from calipers.evaluation.tasks import (
     OPTIONS,
     TASKS,
 )
-from calipers.learning.parameters import FUNCTIONS
+from calipers.learning import parameters as learning
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-#: Where verbs of tasks are declared, and the others.
-TASKS_FILE, FUNCTIONS_FILE = "evaluation/tasks.py", "learning/parameters.py"
+#: Where verbs of tasks are declared; and the other functions, by where those are.
+TASKS_FILE = "evaluation/tasks.py"
+FUNCTIONS = {
+    "evaluation/functions.py": functions.FUNCTIONS,
+    "learning/parameters.py": learning.FUNCTIONS,
+}
 WIDTH = 100
 INDENT = " " * 4
 
@@ -296,16 +301,17 @@ def with_options(source: str, where: str) -> str:
 
 def written() -> Iterator[tuple[Path, str, str]]:
     """Each module that is written: its path, what it holds, and what it is to hold."""
-    by_module: dict[str, list[Task | Function]] = {}
-    declared: list[Task | Function] = [*TASKS.values(), *FUNCTIONS]
-    for one in declared:
-        by_module.setdefault(one.verb.partition(":")[0], []).append(one)
+    declared: dict[str, Sequence[Task | Function]]
+    declared = {TASKS_FILE: tuple(TASKS.values()), **FUNCTIONS}
+    by_module: dict[str, list[tuple[Task | Function, str]]] = {}
+    for declared_in, verbs in declared.items():
+        for one in verbs:
+            by_module.setdefault(one.verb.partition(":")[0], []).append((one, declared_in))
     for module, of in by_module.items():
         path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
         made = source = path.read_text("utf-8")
-        for one in of:
-            declared_in = TASKS_FILE if isinstance(one, Task) else FUNCTIONS_FILE
-            where = path.relative_to(SOURCE.parent).as_posix()
+        where = path.relative_to(SOURCE.parent).as_posix()
+        for one, declared_in in of:
             name = one.verb.rpartition(":")[2]
             made = with_verb(made, name, *parameters(one), where, declared_in)
         yield path, source, made

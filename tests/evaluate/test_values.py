@@ -175,6 +175,13 @@ def test_a_unit_without_a_value_is_left_out_and_counted() -> None:
     assert evaluation.comparison["AP"].value == pytest.approx(values[1][:9].mean() - 0.3)
 
 
+def test_systems_may_stand_side_by_side_and_be_compared_later() -> None:
+    alone, compared = two("AP", compare=False), two("AP")
+    assert alone.comparison is None
+    assert [(e.low, e.high) for e in alone] == [(e.low, e.high) for e in compared]
+    assert [d.value for d in alone.compare()] == [d.value for d in compared.comparison]
+
+
 def test_it_reports_itself_and_compares_anew() -> None:
     values = GENERATOR.normal(0.5, 0.1, (2, 25))
     evaluation = two("AUC", values, unit="data sets")

@@ -15,9 +15,7 @@ import pytest
 from calipers.evaluation.availability import OPTIONS as ORDER
 from calipers.evaluation.options import Options
 from calipers.evaluation.tasks import TASKS, WEIGHT
-from calipers.learning.parameters import FUNCTIONS
 
-DECLARATIONS = {**TASKS, **{function.name: function for function in FUNCTIONS}}
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = runpy.run_path(str(ROOT / "tools" / "signatures.py"), run_name="signatures")
 SOURCE = '''"""A module."""
@@ -45,6 +43,10 @@ def regression(truth: Any, predicted: Any, {more}) -> Evaluation:
 def verb(declared: str) -> Any:
     module, name = DECLARATIONS[declared].verb.split(":")
     return getattr(import_module(module), name)
+
+
+FUNCTIONS = {f.name: f for functions in TOOL["FUNCTIONS"].values() for f in functions}
+DECLARATIONS = {**TASKS, **FUNCTIONS}
 
 
 def entries(docstring: str, title: str) -> dict[str, tuple[str, str]]:
@@ -93,7 +95,7 @@ def test_help_explains_every_parameter(declared: str) -> None:
             assert kind.endswith(f", default={default!r}")
 
 
-@pytest.mark.parametrize("of", [TASKS, [function.name for function in FUNCTIONS]], ids=len)
+@pytest.mark.parametrize("of", [TASKS, FUNCTIONS], ids=["tasks", "functions"])
 def test_parameters_have_one_order(of: Any) -> None:
     """Of those that several verbs take by name."""
     named = [

@@ -71,9 +71,9 @@ def merge_states(
     states: Sequence[Any],
     *,
     measures: MeasureNames | None = None,
+    curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-    curves: bool = True,
     memory: int | str | None = None,
 ) -> Evaluation:
     """The evaluation of all rows behind several states, as if they had been read at once.
@@ -86,13 +86,21 @@ def merge_states(
 
     Parameters
     ----------
-    states
+    states : list of path or Evaluation
         Files that ``save_state`` wrote, or evaluations of streams. Their tasks, classes, columns,
         thresholds and measures have to agree, and no rows may be in two of them.
-    measures
-        Some of those that were kept; all of them unless given.
-    interval, level, curves, memory
-        As in :func:`calipers.classification`. ``memory`` bounds the tables of scores.
+    measures : str, Measure, or list of such, optional
+        Some of the measures that were kept; all of them unless given.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process. It bounds the tables of scores.
 
     Raises
     ------

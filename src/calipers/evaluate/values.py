@@ -32,45 +32,61 @@ from calipers.statistics import FloatArray, Statistic
 def from_values(
     values: Any,
     *,
+    weight: Any = None,
+    cost: Any = None,
     measure: str = "value",
     lower_is_better: str | Sequence[str] = (),
     unit: str = "topics",
-    weight: Any = None,
-    cost: Any = None,
-    baseline: str | None = None,
     primary: str | None = None,
+    baseline: str | None = None,
+    compare: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Evaluation:
-    """Intervals and paired comparison of values that another tool computed, one a unit: topics,
-    data sets, users.
+    """Evaluate values that another tool computed, one for each unit: topics, data sets, users.
 
     Parameters
     ----------
-    values
-        A table (data frame, dict of columns, or path) with a row a value: columns for ``system``,
-        unit (``topic``, ``query``, ``dataset``, …, or what ``unit`` calls them), ``value`` and
-        perhaps ``measure``. Or a dict from systems to arrays in one order of units, to dicts from
-        units to values, or to files; or a list of files: such tables, or what ``trec_eval -q``
-        printed. An empty value, or NaN, says that there is none on this unit.
-    measure
-        What the values are, where they do not say.
-    lower_is_better
-        The measures of which that is true. A measure that the catalogue knows, by any of its names,
-        has its own direction; of others higher is better, and a note says so.
-    unit
-        What the units are called.
-    weight
-        What units count for in means and in all that follows from them: a dict from units to
-        weights or, where values are arrays, an array in their order. Importance weights, 0 or more,
-        of which only the proportions matter; a unit of weight 0 is left out.
-    cost
-        What systems cost, as in :func:`calipers.retrieval`: of each system a dict from units to
+    values : data frame, path, list of path, or dict of array-like of shape (n_units,)
+        A table (data frame, dict of columns, or path) with one row for each value: columns for
+        ``system``, unit (``topic``, ``query``, ``dataset``, …, or what ``unit`` calls them),
+        ``value`` and perhaps ``measure``. Or a dict from systems to arrays in one order of units,
+        to dicts from units to values, or to files; or a list of files: such tables, or what
+        ``trec_eval -q`` printed. An empty value, or NaN, means that there is none on this unit.
+    weight : dict of float, or array-like of shape (n_units,), optional
+        Weight of each unit in means and in all that follows from them: a dict from units to weights
+        or, where values are arrays, an array in their order. Importance weights, 0 or more, of
+        which only the proportions matter; a unit of weight 0 is left out.
+    cost : dict of array-like of shape (n_units,), dict, path, or float, optional
+        Costs of the systems, as in :func:`calipers.retrieval`: of each system a dict from units to
         numbers, numbers in the order of the units, a file, or one number.
-    baseline, primary, interval, level, resamples, seed
-        See :func:`calipers.compare` and the documentation on inference.
+    measure : str, default='value'
+        Name of the measure, where the values do not say it.
+    lower_is_better : str or list of str, optional
+        Measures of which lower values are better. A measure that the catalogue knows, by any of its
+        names, has its own direction; of others higher is better, and a note says so.
+    unit : str, default='topics'
+        What the units are called.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier.
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
 
     Returns
     -------
@@ -119,7 +135,7 @@ def from_values(
         {"unit": unit},
         [*read.origins, *of_costs],
         costs=costs,
-        comparison=comparison_if_several(source, baseline, settings, primary),
+        comparison=comparison_if_several(source, baseline, settings, primary, compare=compare),
         definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
         notes=notes,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from calipers.evaluation.functions import BASELINE
 from calipers.evaluation.task import Argument, Function
 from calipers.evaluation.tasks import DATA, OPTIONS
 
@@ -154,14 +155,6 @@ LEVEL, SEED, INPUTS = OPTIONS["level"], OPTIONS["seed"], OPTIONS["inputs"]
 _DIVIDED = (FOLDS, REPEATS, PART, STRATIFY, GROUP, TIME, WEIGHT)
 _FITTED = (SEED, N_JOBS, INPUTS)
 _SEED = "It decides folds and fits, too."
-_EARLIER = replace(
-    OPTIONS["baseline"],
-    description="System that all others are compared with; by default every pair is compared, the "
-    "later minus the earlier.",
-    type="str",
-    annotation="str | None",
-)
-
 CROSS_VALIDATE = Function(
     "calipers.learning.cross_validation:cross_validate",
     (
@@ -234,7 +227,7 @@ CROSS_VALIDATE = Function(
         INNER,
         OPTIONS["measures"],
         OPTIONS["undefined"],
-        _EARLIER,
+        BASELINE,
         OPTIONS["curves"],
         Argument(
             "interval",

@@ -1,0 +1,97 @@
+"""The functions beside the verbs of tasks that give an evaluation, as far as they are declared.
+
+That is their parameters, of which ``tools/signatures.py`` writes signatures and docstrings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from calipers.evaluation.task import Argument, Function
+from calipers.evaluation.tasks import OPTIONS
+
+#: One of the systems themselves, where no earlier evaluation may take their place.
+BASELINE = replace(
+    OPTIONS["baseline"],
+    description="System that all others are compared with; by default every pair is compared, the "
+    "later minus the earlier.",
+    type="str",
+    annotation="str | None",
+)
+
+FROM_VALUES = Function(
+    "calipers.evaluate.values:from_values",
+    (
+        Argument(
+            "values",
+            description="A table (data frame, dict of columns, or path) with one row for each "
+            "value: columns for ``system``, unit (``topic``, ``query``, ``dataset``, …, or what "
+            "``unit`` calls them), ``value`` and perhaps ``measure``. Or a dict from systems to "
+            "arrays in one order of units, to dicts from units to values, or to files; or a list "
+            "of files: such tables, or what ``trec_eval -q`` printed. An empty value, or NaN, "
+            "means that there is none on this unit.",
+            type="data frame, path, list of path, or dict of array-like of shape (n_units,)",
+            annotation="Any",
+        ),
+        Argument(
+            "weight",
+            description="Weight of each unit in means and in all that follows from them: a dict "
+            "from units to weights or, where values are arrays, an array in their order. "
+            "Importance weights, 0 or more, of which only the proportions matter; a unit of "
+            "weight 0 is left out.",
+            type="dict of float, or array-like of shape (n_units,)",
+            annotation="Any",
+        ),
+        Argument(
+            "cost",
+            description="Costs of the systems, as in :func:`calipers.retrieval`: of each system a "
+            "dict from units to numbers, numbers in the order of the units, a file, or one number.",
+            type="dict of array-like of shape (n_units,), dict, path, or float",
+            annotation="Any",
+        ),
+        Argument(
+            "measure",
+            default="value",
+            description="Name of the measure, where the values do not say it.",
+        ),
+        Argument(
+            "lower_is_better",
+            default=(),
+            description="Measures of which lower values are better. A measure that the catalogue "
+            "knows, by any of its names, has its own direction; of others higher is better, and a "
+            "note says so.",
+            type="str or list of str",
+            annotation="str | Sequence[str]",
+        ),
+        Argument("unit", default="topics", description="What the units are called."),
+        *(OPTIONS["primary"], BASELINE, OPTIONS["compare"]),
+        *(OPTIONS[name] for name in ("interval", "level", "resamples", "seed")),
+    ),
+    positional=("values",),
+    needed=("values",),
+)
+
+MERGE_STATES = Function(
+    "calipers.evaluate.merged:merge_states",
+    (
+        Argument(
+            "states",
+            description="Files that ``save_state`` wrote, or evaluations of streams. Their tasks, "
+            "classes, columns, thresholds and measures have to agree, and no rows may be in two "
+            "of them.",
+            type="list of path or Evaluation",
+            annotation="Sequence[Any]",
+        ),
+        replace(
+            OPTIONS["measures"],
+            description="Some of the measures that were kept; all of them unless given.",
+        ),
+        *(OPTIONS[name] for name in ("curves", "interval", "level", "memory")),
+    ),
+    positional=("states",),
+    needed=("states",),
+    more={"memory": "It bounds the tables of scores."},
+)
+
+#: All of them.
+FUNCTIONS = (FROM_VALUES, MERGE_STATES)
