@@ -24,10 +24,11 @@ from calipers.evaluation.tasks import (
     COLUMN_ORDER,
     DATA,
     ENGINE,
-    ENGINE_OF_GROUPS,
     OPTION_ORDER,
     OPTIONS,
+    SHARED_COLUMNS,
     TASKS,
+    engine_of,
 )
 from calipers.learning import parameters as learning
 
@@ -48,6 +49,8 @@ _OF_KIND: Mapping[str, str] = {
     "number": "float",
     "share": "float",
 }
+#: What is said of options of a command, and of nothing in Python.
+_OF_COMMANDS = re.compile(r"(?<!\w)--?\w|\b[Rr]epeatable\b|\b(TABLE|FILE|DIR|COLS?)\b|\[default")
 #: Code of a text, and what stands for its spaces where lines are broken.
 _CODE = re.compile(r"``[^`]{1,60}``")
 _HELD = "\xa0"
@@ -141,8 +144,9 @@ def of_task(task: Task) -> tuple[Given, list[str]]:
     tasks."""
     given: dict[str, Column | Argument] = {DATA.name: DATA} if task.table == DATA.name else {}
     given |= {name: OPTIONS[name] for name in task.options if name != "states"}
-    if len(task.engines) > 1:
-        given["engine"] = ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
+    engine = engine_of(task)
+    if engine is not None:
+        given["engine"] = engine
     own = {one.name: one for one in (*task.columns, *task.python_only, *task.arguments)}
     given |= own
     shared = {*COLUMN_ORDER, *OPTION_ORDER}
@@ -153,6 +157,13 @@ def of_task(task: Task) -> tuple[Given, list[str]]:
         *(name for name in own if name not in data | shared),
         *(name for name in OPTION_ORDER if name in given),
     ]
+    for name, one in given.items():
+        usual = ENGINE if name == "engine" else SHARED_COLUMNS.get(name)
+        if usual and one.help != usual.help and one.description == usual.description:
+            raise UndeclaredError(
+                f"{task.name}: {name!r} has a help of its own, and the description that all tasks "
+                "have: give it one too"
+            )
     left = [name for name in given if name not in order]
     if left:
         raise UndeclaredError(f"{task.name}: {left[0]!r} has no place in the order of parameters")
@@ -170,6 +181,12 @@ def parameters(of: Task | Function) -> tuple[list[Parameter], list[Parameter]]:
         odd = [name for name in names if name not in given]
         if odd:
             raise UndeclaredError(f"{of.name}: {kind} names {odd[0]!r}, which is not declared")
+    for name, one in given.items():
+        if not one.description and (not one.help or _OF_COMMANDS.search(one.help)):
+            raise UndeclaredError(
+                f"{of.name}: {name!r} has no description, and its help is about the command: "
+                f"{one.help!r}"
+            )
     made = {
         name: parameter(one, needed=name in of.needed, more=of.more.get(name, ""))
         for name, one in given.items()

@@ -176,6 +176,23 @@ def test_words_of_tasks_name_what_is_declared() -> None:
         TOOL["parameters"](dataclasses.replace(task, more={"undefined": "No."}))
 
 
+def test_a_text_of_its_own_is_one_of_python_too() -> None:
+    task = TASKS["regression"]
+    columns = [
+        dataclasses.replace(c, help="Days.") if c.role == "time" else c for c in task.columns
+    ]
+    with pytest.raises(
+        TOOL["UndeclaredError"], match="'time' has a help of its own, and the descr"
+    ):
+        TOOL["parameters"](dataclasses.replace(task, columns=tuple(columns)))
+    for text in ("Column of x; repeatable.", "With --id: x.", "Rows of TABLE.", ""):
+        own = (*task.columns, dataclasses.replace(WEIGHT, role="x", help=text, description=""))
+        with pytest.raises(
+            TOOL["UndeclaredError"], match="'x' has no description, and its help is"
+        ):
+            TOOL["parameters"](dataclasses.replace(task, columns=own))
+
+
 def test_an_option_has_one_default() -> None:
     path = ROOT / "src/calipers/evaluation/options.py"
     source = path.read_text("utf-8").replace("level: float = 0.95", "level: float = 0.9")

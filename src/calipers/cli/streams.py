@@ -14,7 +14,7 @@ from calipers.cli.files import DASH, InFile, OutFile
 from calipers.cli.options import Option, of_options, stacked, text, texts
 from calipers.cli.process import with_pandas
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import ENGINE, ENGINE_OF_GROUPS
+from calipers.evaluation.tasks import engine_of
 
 if TYPE_CHECKING:
     from calipers.cli.columns import Columns
@@ -51,9 +51,9 @@ _master_option = text(
 
 def engine_options(task: Task) -> Option:
     """How the engine of a task is chosen, and what goes with it."""
-    if len(task.engines) == 1:
+    how = engine_of(task)
+    if how is None:
         return stacked()
-    how = ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
     chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
     memory = [memory_option] if "memory" in task.options else []
     states = [state_option, _merge_option] if "states" in task.options else []

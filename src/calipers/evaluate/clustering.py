@@ -90,10 +90,8 @@ def clustering(
         Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
         be mapped from a file; it is never copied.
     count : array-like of shape (n,), optional
-        Number of rows that each row stands for, an integer: a row of count 20 is the same as that
-        row 20 times, in every value, interval and test. A row of count 0 is left out; where rows
-        have classes, its class stays known. With ``weight`` as well, each of these rows has that
-        weight.
+        Number of points that each row stands for, an integer: a row of count 20 is the same as that
+        row 20 times, in every value, interval and test. A row of count 0 is left out.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than

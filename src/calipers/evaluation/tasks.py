@@ -64,8 +64,11 @@ SLICES = Column(
     "``data``, a list of names will do.",
     type="dict of array-like of shape (n,), or list of str",
 )
-#: The roles that columns of any task may have; all others are its own.
-SHARED_ROLES = ("weight", "count", "cluster", "time", "slices")
+#: The columns that any task may have, by their roles; all others are its own.
+SHARED_COLUMNS: Mapping[str, Column] = {
+    column.role: column for column in (WEIGHT, COUNT, CLUSTER, TIME, SLICES)
+}
+SHARED_ROLES = tuple(SHARED_COLUMNS)
 
 
 def bins_of(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
@@ -261,6 +264,14 @@ ENGINE_OF_GROUPS = replace(
     "read them where they lie, and evaluate each topic or group there.",
     type="{'memory', 'spark', 'dask'}",
 )
+
+
+def engine_of(task: Task) -> Argument | None:
+    """How the engine of a task is chosen, if there is a choice."""
+    if len(task.engines) == 1:
+        return None
+    return ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
+
 
 #: What is asked of the numbers, in the order of the help.
 INFERENCE = (
@@ -1080,7 +1091,13 @@ CLUSTERING = Task(
             'None. With ``data``, ``"x_*"`` stands for all columns that begin so.',
             type="array-like of shape (n, n_features), or None",
         ),
-        replace(COUNT, help="Column of how many points each row stands for."),
+        replace(
+            COUNT,
+            help="Column of how many points each row stands for.",
+            description="Number of points that each row stands for, an integer: a row of count 20 "
+            "is the same as that row 20 times, in every value, interval and test. A row of count "
+            "0 is left out.",
+        ),
         replace(
             SLICES, description=f"{SLICES.description} They are for measures against ``truth``."
         ),
