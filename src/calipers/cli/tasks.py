@@ -157,7 +157,7 @@ class TaskCommand(Command):
         if "compare" in task.options:
             options["compare"] = not options.pop("no_compare")
             for name in ("baseline", "primary"):
-                if options[name] is not None and not options["compare"]:
+                if options.get(name) is not None and not options["compare"]:
                     raise click.UsageError(
                         f"--{name} says how systems are compared, and --no-compare that they are "
                         "not: give one"
