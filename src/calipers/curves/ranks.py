@@ -11,8 +11,10 @@ import numpy as np
 from calipers.curves.drawn import no_band
 from calipers.curves.topics import OF_TOPICS, kinds_of, topic_curve, topic_curves
 from calipers.inference import policy
+from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
+from calipers.inference.time_order import TimeOrder
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.binary_relevance import interpolated_precision
@@ -45,6 +47,8 @@ class MeanCurves(Made["Curve"]):
     #: The places of the topics that count, if not all do; and what they count for, if not once.
     kept: IntArray | None = None
     importance: FloatArray | None = None
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
     unit: str = "topics"
 
     def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
@@ -57,9 +61,10 @@ class MeanCurves(Made["Curve"]):
         if self.settings.interval == "none":
             return no_band()
         table = np.column_stack([self._filled(column) for column in columns])
+        of = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
         readings = of_topics(
             [
-                Topics(m, values, None, self.settings, self.unit, importance=self.importance)
+                Topics(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )

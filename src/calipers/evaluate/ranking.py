@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.ranks import CutoffCurves
-from calipers.data.arrays import as_numbers, same_length, taken
+from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
-from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.elsewhere import elsewhere
@@ -33,7 +32,6 @@ from calipers.statistics import JudgedRankings, SampledRankings
 
 if TYPE_CHECKING:
     from calipers.results import Curve
-    from calipers.statistics import FloatArray
 
 DEFAULT_MEASURES = ("nDCG@5", "RR@5", "AP@5", "P@1")
 
@@ -52,6 +50,9 @@ def ranking(
     score: Any,
     *,
     weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -89,6 +90,16 @@ def ranking(
     weight
         A column with one value for each group: what the group counts for in means and in all that
         follows from them. 0 leaves it out.
+    count
+        A column with one whole number for each group: one of count 20 is the same as that group 20
+        times.
+    cluster
+        A column of what groups come from, such as the user or session of a query, with one value
+        for each: intervals and tests are then of clusters, as in :func:`calipers.classification`.
+    time
+        A column of when each group was asked, with one value for each: numbers, dates, or text in
+        the form of ISO 8601. Where groups that follow each other are alike, intervals and tests
+        allow for it.
     slices, slice_bins
         As in :func:`calipers.classification`, of columns with one value for each group.
     cost
@@ -144,7 +155,10 @@ def ranking(
     if elsewhere(engine, data) is not None:
         from calipers.evaluate.groups_elsewhere import ranking_elsewhere
 
-        named = {"group": group, "truth": truth, "score": score, "weight": weight, "slices": slices}
+        named = {
+            "group": group, "truth": truth, "score": score, "slices": slices,
+            "weight": weight, "count": count, "cluster": cluster, "time": time,
+        }  # fmt: skip
         how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
         return ranking_elsewhere(
             data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
@@ -155,6 +169,9 @@ def ranking(
             "truth": truth,
             "score": score,
             "weight": weight,
+            "count": count,
+            "cluster": cluster,
+            "time": time,
             "slices": slice_columns(slices),
         },
         data=data,
@@ -162,7 +179,7 @@ def ranking(
         missing=missing,
         cost=cost,
     )
-    group, truth, score, weight, cut_by = found.columns.values()
+    group, truth, score, weight, count, cluster, time, cut_by = found.columns.values()
     rows = RankingRows.read(group, truth)
     columns = columns_of(score, "score", len(rows.group), as_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -175,7 +192,7 @@ def ranking(
     given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
     whole = scores_of(rows.groups, rankings, chosen, settings, common, zero=zero)
-    source = whole.weighted(_weights(rows, weight))
+    source = whole.with_columns(rows.known(weight, count, cluster, time))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
     evaluation = source.evaluation(
@@ -224,16 +241,6 @@ def _curves(
         if cut and d.summary == "mean" and knows_ties(measure):
             return CutoffCurves(**source.of_curves(systems, zero=zero), measure=measure)
     return ()
-
-
-def _weights(rows: RankingRows, weight: Any) -> FloatArray | None:
-    """What each group counts for."""
-    if weight is None:
-        return None
-    each = as_numbers(weight, "weight")
-    same_length(each, len(rows.group), "weight")
-    of = rows.of_groups(each, "weight").tolist()
-    return unit_weights(dict(zip(rows.groups, of, strict=True)), rows.groups, unit="group")
 
 
 def _costs(rows: RankingRows, given: Costs) -> Costs:

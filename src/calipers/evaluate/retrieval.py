@@ -23,7 +23,7 @@ from calipers.data.trec import (
     check_stdin,
     judgments_digest,
 )
-from calipers.data.unit_weights import unit_weights
+from calipers.data.unit_weights import UnitColumns
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.judging import judged_runs
@@ -58,6 +58,9 @@ def retrieval(
     topic_curves: str | Sequence[str] = (),
     topic_table: Any = None,
     weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Mapping[str, Sequence[float]] | None = None,
     cost: Any = None,
@@ -116,6 +119,16 @@ def retrieval(
         What topics count for in means and in all that follows from them: the name of a column of
         ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
         the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
+    count
+        For how many topics each stands, as ``weight`` says it: one of count 20 is the same as that
+        topic 20 times.
+    cluster
+        What topics come from, such as users, sessions or the information need that several
+        queries word, as ``weight`` says it. Intervals and tests are then of clusters, as in
+        :func:`calipers.classification`.
+    time
+        When each topic was asked, as ``weight`` says it: numbers, dates, or text in the form of ISO
+        8601. Where topics that follow each other are alike, intervals and tests allow for it.
     slices
         Names of columns of ``topic_table`` to cut the topics by, or a dict from names to dicts
         ``{topic: value}``: every mean on each part, and its difference to the other topics, in
@@ -194,20 +207,20 @@ def retrieval(
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
+    known = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     conventions = {
         "order": ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
-        **({"weight": weight} if isinstance(weight, str) else {}),
+        **{what: of for what, of in known.items() if isinstance(of, str)},
         **parameters,
     }
     common = partial(_common, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = with_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
-    weights = unit_weights(weight, names, table)
     source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
-    source = source.weighted(weights)
+    source = source.with_columns(UnitColumns.of(names, table, **known))
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
     by_slice, cut_by, of_cuts = _sliced(slices, slice_bins, table, source)
@@ -235,7 +248,7 @@ def retrieval(
     made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
     if unknown is None:
         return made
-    return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+    return unknown.bounded(made, rankings, source, zero=zero)
 
 
 def _sliced(

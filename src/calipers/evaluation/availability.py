@@ -71,8 +71,8 @@ ROW_REASONS: Mapping[str, str] = {
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
 NOT_YET: Mapping[str, tuple[str, ...]] = {
-    "retrieval": ("count", "cluster", "time", "compare"),
-    "ranking": ("count", "cluster", "time", "compare"),
+    "retrieval": ("compare",),
+    "ranking": ("compare",),
     "multilabel": ("time", "compare", "memory"),
     "regression": ("compare",),
     "clustering": ("compare",),
@@ -143,8 +143,8 @@ def refusal(name: str, option: str) -> str | None:
 def refusal_of_flag(name: str, flag: str) -> str | None:
     """The same of an option as a command or a file of checks calls it.
 
-    >>> refusal_of_flag("ranking", "--cluster-by")
-    ' yet'
+    >>> refusal_of_flag("clustering", "--weight")
+    ': pairs of points have no weights; count= takes frequencies'
     """
     flags = {column.option: column.role for column in (CLUSTER, SLICES)}
     option = f"--{flag.lstrip('-').replace('_', '-')}"

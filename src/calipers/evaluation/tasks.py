@@ -230,6 +230,20 @@ RETRIEVAL = Task(
             help="Column of --topic-table: what topics count for in means; 0 for none.",
         ),
         replace(
+            COUNT,
+            help="Column of --topic-table: how many topics each stands for; one of count 20 is the "
+            "same as that topic 20 times.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of --topic-table: what topics come from, such as users or sessions.",
+        ),
+        replace(
+            TIME,
+            help="Column of --topic-table: when topics were asked; where neighbours in time are "
+            "alike, intervals and tests allow for it.",
+        ),
+        replace(
             SLICES,
             help="Column of --topic-table to cut the topics by: every mean on each part, and its "
             "difference to the rest. Repeatable; 'type*length' crosses two columns.",
@@ -580,6 +594,21 @@ RANKING = Task(
             "score", "Column of scores of a system; repeatable.", required=True, per_system=True
         ),
         replace(WEIGHT, help="Column of what groups count for in means; 0 for none."),
+        replace(
+            COUNT,
+            help="Column of how many groups each stands for, with one value for each: one of count "
+            "20 is the same as that group 20 times.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of what groups come from, such as users or sessions, with one value for "
+            "each.",
+        ),
+        replace(
+            TIME,
+            help="Column of when groups were asked, with one value for each; where neighbours in "
+            "time are alike, intervals and tests allow for it.",
+        ),
         replace(
             SLICES,
             help="Column to cut the groups by, with one value for each: every mean on each part, "
