@@ -14,7 +14,7 @@ from calipers.cli.files import DASH, InFile, OutFile
 from calipers.cli.options import Option, of_options, stacked, text, texts
 from calipers.cli.process import with_pandas
 from calipers.evaluation.task import Task
-from calipers.evaluation.tasks import ENGINE, ENGINE_OF_GROUPS
+from calipers.evaluation.tasks import ENGINE, ENGINE_OF_GROUPS, ENGINE_OF_TOPICS
 
 if TYPE_CHECKING:
     from calipers.cli.columns import Columns
@@ -53,7 +53,8 @@ def engine_options(task: Task) -> Option:
     """How the engine of a task is chosen, and what goes with it."""
     if len(task.engines) == 1:
         return stacked()
-    how = ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
+    how = ENGINE if "memory" in task.options else ENGINE_OF_GROUPS
+    how = how if "stream" in task.engines else ENGINE_OF_TOPICS
     chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
     memory = [memory_option] if "memory" in task.options else []
     states = [state_option, _merge_option] if "states" in task.options else []
@@ -120,8 +121,10 @@ def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[s
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
         return False  # nobody knows how large a pipe is
+    if engine is None and "memory" not in task.options:
+        return False  # nobody knows whether its rows are sorted
     found = _there(table, columns.all_specs) if engine is None else []
-    return in_batches(engine, options["memory"], table, found)
+    return in_batches(engine, options.get("memory"), table, found)
 
 
 def connect(options: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranks import CutoffCurves
+from calipers.curves.ranks import at_ranks
 from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
@@ -18,7 +18,7 @@ from calipers.data.ranking_rows import RankingRows
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.elsewhere import elsewhere
-from calipers.evaluate.groups import knows_ties, notes_of, scores_of
+from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import Statistics, choose_measures, columns_of, full_name
@@ -32,6 +32,7 @@ from calipers.statistics import JudgedRankings, SampledRankings
 
 if TYPE_CHECKING:
     from calipers.results import Curve
+    from calipers.statistics import FloatArray
 
 DEFAULT_MEASURES = ("nDCG@5", "RR@5", "AP@5", "P@1")
 
@@ -121,9 +122,10 @@ def ranking(
         ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
         counted. ``"zero"``: it scores 0.
     engine
-        ``"spark"`` or ``"dask"`` have the rows that ``data`` says, a data frame or paths, where
-        they lie: each group is measured there. Costs, curves, findings and systems of another day
-        take all rows in memory.
+        ``"stream"`` reads the files that ``data`` says in batches, in which the rows of a group
+        come one after the other; where a group comes back, that is an error. ``"spark"`` or
+        ``"dask"`` have the rows, a data frame or paths, where they lie, in any order: each group is
+        measured there. Findings and systems of another day take all rows in memory.
     baseline, primary, curves, interval, level, resamples, seed, inputs
         As in :func:`calipers.classification`.
 
@@ -152,7 +154,7 @@ def ranking(
     chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
-    if elsewhere(engine, data) is not None:
+    if elsewhere(engine, data, batches=True) is not None:
         from calipers.evaluate.groups_elsewhere import ranking_elsewhere
 
         named = {
@@ -161,8 +163,22 @@ def ranking(
         }  # fmt: skip
         how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
         return ranking_elsewhere(
-            data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
-            full_name(primary, asked), missing, slice_bins, rel=rel, zero=zero)  # fmt: skip
+            data,
+            engine,
+            named,
+            {"id": id},
+            cost,
+            chosen,
+            settings,
+            how_told,
+            baseline,
+            full_name(primary, asked),
+            missing,
+            slice_bins,
+            rel=rel,
+            zero=zero,
+            curves=curves,
+        )
     found = gather(
         {
             "group": group,
@@ -235,12 +251,16 @@ def _curves(
     source: TopicScores, systems: Mapping[str, JudgedRankings], *, zero: bool
 ) -> Sequence[Curve]:
     """The first measure that has a cutoff, at each rank."""
-    for measure in source.measures:
-        d = measure.definition
-        cut = measure.parameters.get("cutoff") is not None
-        if cut and d.summary == "mean" and knows_ties(measure):
-            return CutoffCurves(**source.of_curves(systems, zero=zero), measure=measure)
-    return ()
+    measure = drawn(source.measures)
+    return curves_of(source, measure, partial(_at_ranks, systems, measure), zero=zero)
+
+
+def _at_ranks(
+    systems: Mapping[str, JudgedRankings], measure: Measure, system: str | None
+) -> FloatArray:
+    """The value of each group at each rank; of no system in particular those of equal scores."""
+    ranked = next(iter(systems.values())).unordered() if system is None else systems[system]
+    return np.column_stack([of.apply(ranked) for of in at_ranks(measure)])
 
 
 def _costs(rows: RankingRows, given: Costs) -> Costs:

@@ -276,7 +276,8 @@ def _curves(
     if not rankings:
         return ()
     return RankCurves(
-        **source.of_curves(rankings, zero=zero),
+        **source.of_curves(zero=zero),
+        whole=rankings,
         rel=rel,
         judged_only=judged_only,
         topics=drawn_topics(topics, rankings, rel, collection),

@@ -240,10 +240,9 @@ class TopicScores:
             return None
         return keeping.of_topics(self.unit, self.topics, self.statistics, self.common())
 
-    def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:
-        """What curves of means over these topics take, from the rankings of all of them."""
+    def of_curves(self, *, zero: bool) -> dict[str, Any]:
+        """What curves of means over these topics take."""
         return {
-            "whole": rankings,
             "zero": zero,
             "settings": self.settings,
             "kept": self.kept,

@@ -133,8 +133,8 @@ OPTIONS: Mapping[str, Argument] = {
     )
 }
 
-#: How an engine is chosen: of rows in any batches, and of what comes in groups or by topic, which
-#: batches would cut through.
+#: How an engine is chosen: of rows in any batches, of groups, which batches take one after the
+#: other, and of topics, which they would cut through.
 ENGINE = Argument(
     "engine",
     "Have all rows in memory, or read TABLE in batches: a file of any size, a directory or a "
@@ -142,6 +142,13 @@ ENGINE = Argument(
     "have.  [default: stream where the columns would not fit]",
 )
 ENGINE_OF_GROUPS = replace(
+    ENGINE,
+    help="Have all rows in memory, or read TABLE in batches, in which the rows of a group come one "
+    "after the other: a file of any size, a directory or a pattern such as 'day-*.parquet'. Or "
+    "have Spark or Dask read it, in any order, on as many machines as they have.  "
+    "[default: memory]",
+)
+ENGINE_OF_TOPICS = replace(
     ENGINE,
     help="Have all rows in memory, or have Spark or Dask read the files, on as many machines as "
     "they have.  [default: memory]",
@@ -151,7 +158,7 @@ ENGINE_OF_GROUPS = replace(
 INFERENCE = ("measures", "baseline", "primary", "level", "interval", "resamples", "seed")
 _ROWS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
 _IN_BATCHES = ("memory", "stream", "spark", "dask")
-_IN_GROUPS = ("memory", "spark", "dask")
+_BY_TOPIC = ("memory", "spark", "dask")
 
 _PER_UNIT = "table, csv, json, parquet, or trec for the lines of trec_eval -q."
 
@@ -333,7 +340,7 @@ RETRIEVAL = Task(
         ),
     ),
     options=("slice_bins", *INFERENCE),
-    engines=_IN_GROUPS,
+    engines=_BY_TOPIC,
     table="",
     per_unit="topic",
     per_unit_help=f"The value on every topic: {_PER_UNIT}",
@@ -635,7 +642,7 @@ RANKING = Task(
         ),
     ),
     options=_ROWS,
-    engines=_IN_GROUPS,
+    engines=_IN_BATCHES,
     per_unit="group",
     per_unit_help=f"The value on every group: {_PER_UNIT}",
 )
