@@ -339,6 +339,7 @@ def test_what_ranking_does_not_have(
         ({"cost": {"ms": "old"}}, "cost 'ms' of 'system': group 'q.*' has .* in row"),
         ({"cluster": "old"}, "cluster: group 'q.*' has .* in row"),
         ({"count": [1, 2]}, "count: a stream takes the name of a column"),
+        ({"time": ["day"]}, "time: has a value for each group, expected the name of one column"),
         ({"id": "w"}, "id= takes all rows in memory"),
         ({"weight": "new"}, "weight: group 'q.*' has .* in row"),
         ({"slices": "new"}, "slice 'new': group 'q.*' has .* in row"),

@@ -11,10 +11,8 @@ import numpy as np
 from calipers.curves.drawn import no_band
 from calipers.curves.topics import OF_TOPICS, kinds_of, topic_curve, topic_curves
 from calipers.inference import policy
-from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
-from calipers.inference.time_order import TimeOrder
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.binary_relevance import interpolated_precision
@@ -23,6 +21,8 @@ from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.time_order import TimeOrder
     from calipers.results import Curve
 
 #: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.

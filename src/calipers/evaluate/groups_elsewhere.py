@@ -19,7 +19,7 @@ from calipers.data.ranking_rows import RankingRows, known_of_groups
 from calipers.data.trec import Origin
 from calipers.engines.adding import Rows
 from calipers.engines.base import Partial
-from calipers.evaluate.cuts import cuts, slice_columns
+from calipers.evaluate.cuts import cuts
 from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import column_name
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.streams import Batch
-    from calipers.evaluate.cuts import Bins
-    from calipers.evaluate.kept import Baseline
+    from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.results import Evaluation
 
@@ -241,46 +240,22 @@ _KNOWN = ("weight", "count", "cluster", "time")
 
 def ranking_elsewhere(
     data: Any,
-    engine: str | None,
     named: Mapping[str, Any],
-    refused: Mapping[str, Any],
-    cost: Any,
+    options: Options,
     measures: list[Measure],
-    settings: Settings,
     conventions: Mapping[str, Any],
-    baseline: Baseline,
-    primary: str | None,
-    missing: str,
-    bins: Bins | None,
-    *,
-    rel: int,
-    zero: bool,
-    curves: bool,
 ) -> Evaluation:
     """How well systems order the documents of each group, of rows that lie elsewhere."""
-    if missing not in MISSING:
-        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
             "baseline: a system of another day is compared group by group in memory; name one of "
             "the systems"
         )
-    if named["group"] is None:
-        raise InputError("group: names no column of data=")
-    slices, costs = slice_columns(named["slices"]), Costs.of(cost)
-    said = {what: named[what] for what in ("group", "score", *_KNOWN)}
-    said |= {called(name): by for name, by in costs.columns.items()}
-    columns = Columns.of(
-        data, named["truth"], said, None, None, missing, refused, engine, slices, bins
-    )
-    one = {what: _one(columns, what) for what in said}
-    group, score = one["group"].get(UNNAMED), one["score"]
-    if group is None or not score:
-        raise InputError(f"{'group' if group is None else 'score'}: names no column of data=")
-    costs = replace(costs, columns={name: one[called(name)] for name in costs.columns})
-    costs = costs.by_system(tuple(score))
-    at, number = drawn(measures) if curves else None, len(measures)
-    rows = columns.stream.whole(group)
+    columns, one, costs = _columns(data, named, options)
+    group, score = one["group"][UNNAMED], one["score"]
+    at, number = drawn(measures) if options.curves else None, len(measures)
+    rel = conventions["rel"]
     work = _Measuring(
         group,
         columns.truth,
@@ -291,40 +266,64 @@ def ranking_elsewhere(
         (*measures, *(() if at is None else at_ranks(at))),
         settings,
         rel,
-        missing == "drop",
+        options.missing == "drop",
         zero,
     )
+    rows = columns.stream.whole(group)
     found = rows.reduce(work, columns.names)
-    lost = found.missing.notes
-    table = found.beside.table.take(found.order)
-    groups = table["group"].to_pylist()
-    known = known_of_groups(groups, {what: table[what] for what in work.known})
-    source = found.scores(measures, settings).with_columns(known)
+    lost, table = found.missing.notes, found.beside.table.take(found.order)
+    known = {what: table[what] for what in work.known}
+    source = found.scores(measures, settings).with_columns(
+        known_of_groups(table["group"].to_pylist(), known)
+    )
     kept = np.arange(len(found.groups)) if source.kept is None else source.kept
     parts = {
         name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
         for name, of in columns.slices.items()
     }
-    made, how = cuts(parts, bins, len(source.topics), "groups")
+    made, how = cuts(parts, options.slice_bins, len(source.topics), "groups")
     none = int(np.count_nonzero(found.relevant[found.order[kept]] == 0))
-    costs = replace(
-        costs,
-        columns={
-            name: {system: np.asarray(table[called(name, system)]) for system in by}
-            for name, by in costs.columns.items()
-        },
-    )
+    spent = {
+        cost: {name: np.asarray(table[called(cost, name)]) for name in by}
+        for cost, by in costs.columns.items()
+    }
     return source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
         [Origin("table", path) for path in rows.files] or [Origin("table", rows.name)],
-        comparison=comparison_if_several(source, baseline, settings, primary),
+        comparison=comparison_if_several(source, baseline, settings, options.primary),
         notes=(*lost, *notes_of(none, len(source.topics), rel, zero=zero), *how),
         slices=sliced_topics(source, made),
-        costs=costs,
+        costs=Costs(spent, costs.numbers),
         cut_by=made,
         curves=curves_of(source, at, partial(_at_ranks, found, number), zero=zero),
     )
+
+
+def _columns(
+    data: Any, named: Mapping[str, Any], options: Options
+) -> tuple[Columns, dict[str, dict[str, str]], Costs]:
+    """The columns, of each kind that of each system, and of what systems cost."""
+    missing, costs = options.missing, Costs.of(options.cost)
+    if missing not in MISSING:
+        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    if named["group"] is None:
+        raise InputError("group: names no column of data=")
+    said = {what: named[what] for what in ("group", "score", *_KNOWN)}
+    said |= {called(cost): by for cost, by in costs.columns.items()}
+    refused, cut_by = {"id": options.id}, (named["slices"], options.slice_bins)
+    columns = Columns.of(
+        data, named["truth"], said, None, None, missing, refused, options.engine, *cut_by
+    )
+    one = {what: _one(columns, what) for what in said}
+    for what in ("group", *_KNOWN):
+        if one[what] and UNNAMED not in one[what]:
+            raise InputError(f"{what}: has a value for each group, expected the name of one column")
+    for what in ("group", "score"):
+        if not one[what]:
+            raise InputError(f"{what}: names no column of data=")
+    costs = replace(costs, columns={cost: one[called(cost)] for cost in costs.columns})
+    return columns, one, costs.by_system(tuple(one["score"]))
 
 
 def _at_ranks(found: _Measured, number: int, system: str | None) -> FloatArray:

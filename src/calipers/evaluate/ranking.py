@@ -25,7 +25,7 @@ from calipers.evaluate.shared import Statistics, choose_measures, columns_of, fu
 from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
 from calipers.evaluate.topics import TopicScores
-from calipers.evaluation.options import MeasureNames, make_settings
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
@@ -148,54 +148,24 @@ def ranking(
         raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    settings = make_settings(interval, level, resamples, seed)
-    zero = undefined == "zero"
+    options, zero = Options.of(locals()), undefined == "zero"
+    settings = options.settings
     asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
     chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
+    options = replace(options, primary=full_name(primary, asked))
+    how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
+    named = {
+        "group": group, "truth": truth, "score": score, "slices": slice_columns(slices),
+        "weight": weight, "count": count, "cluster": cluster, "time": time,
+    }  # fmt: skip
     if elsewhere(engine, data, batches=True) is not None:
         from calipers.evaluate.groups_elsewhere import ranking_elsewhere
 
-        named = {
-            "group": group, "truth": truth, "score": score, "slices": slices,
-            "weight": weight, "count": count, "cluster": cluster, "time": time,
-        }  # fmt: skip
-        how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
-        return ranking_elsewhere(
-            data,
-            engine,
-            named,
-            {"id": id},
-            cost,
-            chosen,
-            settings,
-            how_told,
-            baseline,
-            full_name(primary, asked),
-            missing,
-            slice_bins,
-            rel=rel,
-            zero=zero,
-            curves=curves,
-        )
-    found = gather(
-        {
-            "group": group,
-            "truth": truth,
-            "score": score,
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-            "time": time,
-            "slices": slice_columns(slices),
-        },
-        data=data,
-        by=id,
-        missing=missing,
-        cost=cost,
-    )
-    group, truth, score, weight, count, cluster, time, cut_by = found.columns.values()
+        return ranking_elsewhere(data, named, options, chosen, how_told)
+    found = gather(named, data=data, by=id, missing=missing, cost=cost)
+    group, truth, score, cut_by, *known = found.columns.values()
     rows = RankingRows.read(group, truth)
     columns = columns_of(score, "score", len(rows.group), as_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -208,14 +178,14 @@ def ranking(
     given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
     whole = scores_of(rows.groups, rankings, chosen, settings, common, zero=zero)
-    source = whole.with_columns(rows.known(weight, count, cluster, time))
+    source = whole.with_columns(rows.known(*known))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
     evaluation = source.evaluation(
         "ranking",
-        {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
+        {**how_told, **earlier(baseline, against)},
         inputs,
-        comparison=comparison_if_several(source, against, settings, full_name(primary, asked)),
+        comparison=comparison_if_several(source, against, settings, options.primary),
         notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),
@@ -252,6 +222,8 @@ def _curves(
 ) -> Sequence[Curve]:
     """The first measure that has a cutoff, at each rank."""
     measure = drawn(source.measures)
+    if measure is None:
+        return ()
     return curves_of(source, measure, partial(_at_ranks, systems, measure), zero=zero)
 
 
