@@ -514,6 +514,44 @@ def test_bounds_of_incomplete_judgments_count_topics() -> None:
         assert one.possible_high == pytest.approx(other.possible_high, rel=1e-9, nan_ok=True)
 
 
+# --- What others make of them -----------------------------------------------------------------------
+
+
+def test_a_pilot_of_clusters_plans_by_their_error() -> None:
+    """Of as many topics the half-width is that of the pilot, and not that of independent ones."""
+    plain, ev = evaluated(), evaluated(cluster=USER)
+    assert ev.comparison is not None
+    d = next(d for d in ev.comparison if (d.system, d.baseline, d.measure) == ("c", "a", "AP"))
+    found, other = (
+        cal.plan("AP", pilot, system="c", baseline="a", n=d.n, half_width=0.1)
+        for pilot in (ev, plain)
+    )
+    assert found.half_width == pytest.approx(Z * d.standard_error, rel=0.06)
+    assert other.half_width != pytest.approx(found.half_width, rel=0.05)
+
+
+def test_the_best_of_weighted_and_clustered_topics() -> None:
+    """As chosen among groups that are there as often as they count; of clusters, whole ones."""
+    counted = evaluated(count=COUNT, cluster=USER, how={"measures": ["AP"]})
+    places = np.repeat(np.arange(GROUPS), COUNT)
+    names = np.array([f"{NAMES[k]}-{j:02}" for j, k in enumerate(places)])
+    again = evaluated(places, names, cluster=USER, how={"measures": ["AP"]})
+    ours, theirs = cal.best_of(counted), cal.best_of(again)
+    assert ours.honest.value == pytest.approx(theirs.honest.value, rel=1e-9)
+    plain = cal.best_of(evaluated(places, names, how={"measures": ["AP"]}))
+    assert ours.honest.value != pytest.approx(plain.honest.value, rel=1e-6)
+    alone = cal.best_of(evaluated(weight=np.where(USER == 0, 1e6, 1.0), how={"measures": ["AP"]}))
+    rest = evaluated(weight=np.where(USER == 0, 1.0, 0.0), how={"measures": ["AP"]})
+    assert alone[alone.best].shown.value == pytest.approx(
+        max(e.value for e in rest.estimates), rel=1e-4
+    )
+
+
+def test_an_order_of_systems_takes_topics_as_independent() -> None:
+    with pytest.raises(InputError, match="as independent, and these have counts and clusters"):
+        cal.order_agreement(evaluated(cluster=USER, count=COUNT), "AP", "DCG")
+
+
 # --- What is wrong --------------------------------------------------------------------------------
 
 

@@ -48,6 +48,14 @@ _AT_ONCE = 8_000_000
 ORDER = "score descending, ties by document id descending"
 
 
+def known_of_topics(*evaluations: Evaluation) -> list[str]:
+    """What is known of the topics of evaluations besides, by which they do not count once each, or
+    are not independent."""
+    said = [of.provenance.get("conventions", {}) for of in evaluations]
+    names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
+    return [name for what, name in names.items() if any(of.get(what) for of in said)]
+
+
 @dataclass(frozen=True, eq=False)
 class TopicScores:
     """The value of every measure on every topic, for each system; topics are the same for all."""
@@ -72,6 +80,7 @@ class TopicScores:
     whole: TopicScores | None = None
     kept: IntArray | None = None
     weightless: int | None = None
+    counted: bool = False
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     #: Tells what has to be the same where systems of another day are compared with these.
@@ -148,6 +157,7 @@ class TopicScores:
             whole=self,
             kept=kept,
             weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
+            counted=columns.count is not None and bool((columns.count != 1).any()),
         )
 
     @property
@@ -292,6 +302,7 @@ class TopicScores:
         """What provenance says of weights, clusters and times."""
         return {
             **({} if self.weightless is None else {"weighted": True}),
+            **({"counted": True} if self.counted else {}),
             **({} if self.clusters is None else {"clusters": self.clusters.number}),
             **({} if self.order is None else {"times": self.order.size}),
         }
