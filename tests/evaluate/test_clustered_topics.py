@@ -4,6 +4,7 @@ repeated groups, statsmodels, and formulas written out with NumPy."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.evaluate.changes import changes
 from calipers.statistics import FloatArray
 
+retrieval: Callable[..., cal.Evaluation] = cal.retrieval
+ranking: Callable[..., cal.Evaluation] = cal.ranking
 MEASURES = ["nDCG@5", "AP", "gm-AP", "micro-SetP", "Success@1", "DCG", "NumRel"]
 GROUPS, ROWS = 30, 9
 NAMES = np.array([f"q{k:02}" for k in range(GROUPS)])
@@ -54,7 +58,7 @@ def evaluated(
             return {name: spread(one) for name, one in of.items()}
         return np.repeat(np.asarray(of)[at], ROWS)
 
-    return cal.ranking(
+    return ranking(
         np.repeat(NAMES if names is None else names, ROWS),
         data["truth"][at].ravel(),
         {name: of[at].ravel() for name, of in data["score"].items()},
@@ -276,7 +280,7 @@ def test_replicates_draw_whole_clusters() -> None:
     data["truth"][:] = 0
     ease = np.array([1, 4, 8])[user]
     grade = (np.arange(ROWS) < ease[:, None]).astype(int)
-    ev = cal.ranking(
+    ev = ranking(
         np.repeat(NAMES, ROWS),
         grade.ravel(),
         np.zeros(GROUPS * ROWS),
@@ -325,7 +329,7 @@ def test_clustered_topics_under_an_effect_of_the_user() -> None:
         group = np.repeat(np.arange(len(user)), 10)
         for kind in held:
             more = {"cluster": np.repeat(user, 10)} if kind == "cluster" else {}
-            [e] = cal.ranking(group, grade.ravel(), np.zeros(grade.size), **how, **more).estimates
+            [e] = ranking(group, grade.ravel(), np.zeros(grade.size), **how, **more).estimates
             held[kind] += e.low <= 0.5 <= e.high
     assert held["cluster"] >= 0.9 * tries
     assert held["none"] <= 0.8 * tries
@@ -375,7 +379,7 @@ def hac(x: FloatArray) -> tuple[float, float]:
 def in_time(order: Any, **how: Any) -> cal.Evaluation:
     data = lasting()
     n, width = data["grade"].shape
-    return cal.ranking(
+    return ranking(
         np.repeat([f"q{k:03}" for k in range(n)], width),
         data["grade"].ravel(),
         {name: of.ravel().astype(float) for name, of in data["score"].items()},
@@ -427,7 +431,7 @@ def test_topics_without_a_value_are_no_times() -> None:
     there = np.flatnonzero(grade.any(axis=1))
 
     def of(places: Any) -> cal.Evaluation:
-        return cal.ranking(
+        return ranking(
             np.repeat([f"q{k:03}" for k in places], width),
             grade[places].ravel(),
             score[places].ravel(),
@@ -478,7 +482,7 @@ def test_topics_are_known_by_dicts_and_by_columns_of_a_table(names: tuple[str, .
             "topic_table": {n: np.asarray(of)[::-1] for n, of in table.items()},
         },
     ):
-        ours = cal.retrieval(qrels, systems, measures=["AP", "P@5"], **given)
+        ours = retrieval(qrels, systems, measures=["AP", "P@5"], **given)
         for one, other in zip(ours.estimates, theirs.estimates, strict=True):
             assert one.method == other.method
             limits = (one.value, one.low, one.high), (other.value, other.low, other.high)
@@ -500,10 +504,10 @@ def test_bounds_of_incomplete_judgments_count_topics() -> None:
     for judged in qrels.values():
         del judged["d1"], judged["d2"]
     counts = dict(zip(NAMES, COUNT.tolist(), strict=True))
-    ours = cal.retrieval(qrels, systems, measures=["P@5", "NumRel"], count=counts, incomplete=True)
+    ours = retrieval(qrels, systems, measures=["P@5", "NumRel"], count=counts, incomplete=True)
     copies = [(name, f"{name}-{k}") for name in NAMES for k in range(counts[name])]
     again = {system: {copy: of[name] for name, copy in copies} for system, of in systems.items()}
-    theirs = cal.retrieval(
+    theirs = retrieval(
         {copy: qrels[name] for name, copy in copies},
         again,
         measures=["P@5", "NumRel"],
@@ -552,6 +556,23 @@ def test_an_order_of_systems_takes_topics_as_independent() -> None:
         cal.order_agreement(evaluated(cluster=USER, count=COUNT), "AP", "DCG")
 
 
+def test_a_baseline_of_another_day_is_compared_on_topics_that_are_known_of() -> None:
+    qrels, systems = runs()
+    known = {what: dict(zip(NAMES, of.tolist(), strict=True)) for what, of in KNOWN.items()}
+    then = cal.keep(retrieval(qrels, {"a": systems["a"]}, measures=["AP"]))
+    ours = retrieval(qrels, {"b": systems["b"]}, measures=["AP"], baseline=then, **known)
+    both = {name: systems[name] for name in "ab"}
+    theirs = retrieval(qrels, both, measures=["AP"], baseline="a", **known)
+    assert ours.comparison is not None
+    assert theirs.comparison is not None
+    [d], [e] = ours.comparison, theirs.comparison
+    assert (d.value, d.low, d.p) == pytest.approx((e.value, e.low, e.p), rel=1e-12)
+    _, notes = changes(then, cal.keep(ours))
+    assert "No test: units are weighted, and weights are not kept." in notes
+    clustered = retrieval(qrels, both, measures=["AP"], cluster=known["cluster"])
+    assert "No test: clusters of units are not kept." in changes(then, cal.keep(clustered))[1]
+
+
 # --- What is wrong --------------------------------------------------------------------------------
 
 
@@ -568,7 +589,7 @@ def test_a_value_for_each_group(what: str, value: int, message: str) -> None:
     column = np.repeat(np.arange(GROUPS) if what == "time" else KNOWN[what], ROWS)
     column[28] = value
     with pytest.raises(InputError, match=message):
-        cal.ranking(
+        ranking(
             np.repeat(NAMES, ROWS), data["truth"].ravel(), data["score"]["a"].ravel(),
             **{what: column},
         )  # fmt: skip
@@ -594,7 +615,7 @@ def test_what_a_topic_cannot_be(what: str, given: dict[str, Any], message: str) 
     qrels, systems = runs()
     column: dict[str, Any] = {**dict.fromkeys(NAMES, 1), **given}
     with pytest.raises(InputError, match=message):
-        cal.retrieval(qrels, systems, **{what: column})
+        retrieval(qrels, systems, **{what: column})
 
 
 def test_other_mistakes() -> None:
@@ -604,17 +625,17 @@ def test_other_mistakes() -> None:
         with pytest.raises(
             InputError, match=f"'q28' has no {what} .nor have 1 more., expected one"
         ):
-            cal.retrieval(qrels, systems, **{what: known})
+            retrieval(qrels, systems, **{what: known})
         with pytest.raises(
             InputError, match=f"{what} is 'x', expected a dict from topics to {what}"
         ):
-            cal.retrieval(qrels, systems, **{what: "x"})
+            retrieval(qrels, systems, **{what: "x"})
     with pytest.raises(InputError, match="the counts of all topics add up to 0, expected 1 to"):
-        cal.retrieval(qrels, systems, count=dict.fromkeys(NAMES, 0))
+        retrieval(qrels, systems, count=dict.fromkeys(NAMES, 0))
     weights = {name: float(k % 2) for k, name in enumerate(NAMES)}
     counts = {name: 1 - k % 2 for k, name in enumerate(NAMES)}
     with pytest.raises(InputError, match="count: is 0 wherever weight= is not"):
-        cal.retrieval(qrels, systems, weight=weights, count=counts)
+        retrieval(qrels, systems, weight=weights, count=counts)
     days = {**dict.fromkeys(NAMES, "2024-01-31"), "q03": "soon"}
     with pytest.raises(InputError, match="time: is 'soon' of topic 'q03', expected numbers, dates"):
-        cal.retrieval(qrels, systems, time=days)
+        retrieval(qrels, systems, time=days)

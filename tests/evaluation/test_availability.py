@@ -138,8 +138,8 @@ def table(times: Any = WHOLE) -> pa.Table:
 
 def run(task: str, engine: str, *, times: Any = WHOLE, **changed: Any) -> Any:
     """The evaluation of the rows, each so many times."""
-    how = {"engine": engine} if engine != "memory" else {}
-    how = {**ASKED[task], **how, **changed}
+    how: dict[str, Any] = {**ASKED[task], **({"engine": engine} if engine != "memory" else {})}
+    how |= changed
     if task == "retrieval":
         return verb(task)(*judged(times), **how)
     how.setdefault(TASKS[task].table, table(times))
