@@ -31,7 +31,7 @@ BATCHES = """\
 ## Rows in batches
 
 With `engine="stream"` rows are read in batches, with `"spark"` and `"dask"` where these have them.
-Of topics and groups, which a batch may not cut through, the table is about Spark and Dask.
+Of topics, which a batch would cut through, the table is about Spark and Dask.
 """
 
 

@@ -137,7 +137,7 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
         ("[check.a]\ncommand = 'check'", "c.toml: check a: there is no command 'check'"),
         ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
         ("[check.a]\ncommand = 'regression'\ntable = 't.csv'\nundefined = 'zero'", "regression has no undefined: it is about ratios that count no row"),
-        ("[check.a]\ncommand = 'ranking'\ntable = 't.csv'\ncluster-by = 'u'", "ranking has no cluster-by yet"),
+        ("[check.a]\ncommand = 'clustering'\ntable = 't.csv'\ncluster-by = 'u'", "clustering has no cluster-by: of points that come in groups nothing tells"),
         ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' says nothing here; did you mean 'runs'?"),
         ("[check.a]\ncommand = 'ranking'", "c.toml: check a: Missing"),
         ("[check.a]\ncommand = 'ranking'\nkeep = 'x'", "keep: is 'x', expected true or false"),

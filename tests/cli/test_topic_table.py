@@ -48,7 +48,7 @@ def test_the_command_gives_the_slices_of_the_library() -> None:
     [
         ("--slice kind", "name columns of --topic-table: give it, too"),
         ("--weight length", "name columns of --topic-table: give it, too"),
-        ("--topic-table t.csv", "is there for --weight, --slice or --cost; none of them is given"),
+        ("--topic-table t.csv", "--time, --slice or --cost; none of them is given"),
     ],
 )
 def test_a_table_goes_with_what_names_its_columns(options: str, expected: str) -> None:

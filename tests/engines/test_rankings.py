@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from pyarrow import csv, parquet
 import calipers as cal
 from calipers.data import streams
 from calipers.data.errors import InputError
+from calipers.data.streams import Batch, Stream
+from calipers.engines.base import Partial
+from calipers.engines.local import Streams
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
@@ -38,8 +42,18 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(params=["spark", "dask", "stream"])
+def of_groups(request: pytest.FixtureRequest) -> str:
+    """Also what has the rows of a group one after the other."""
+    if request.param != "stream":
+        request.getfixturevalue("spark" if request.param == "spark" else "cluster")
+    return str(request.param)
+
+
 def framed(engine: str, rows: pa.Table, request: pytest.FixtureRequest) -> Any:
-    """The rows in several partitions."""
+    """The rows in several partitions, or sorted by their groups."""
+    if engine == "stream":
+        return rows.sort_by("q.id")
     if engine == "spark":
         return request.getfixturevalue("spark").createDataFrame(rows).repartition(3)
     import dask.dataframe as dd
@@ -52,6 +66,7 @@ def told(evaluation: cal.Evaluation) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(evaluation.to_json())
     del made["provenance"]
     made.pop("findings", None)
+    (made.get("costs") or {}).pop("provenance", None)
     return made
 
 
@@ -233,6 +248,9 @@ def clicks() -> pa.Table:
             "new": random.normal(size=700) + truth,
             "holes": pa.array(random.normal(size=700), mask=random.random(700) < 0.1),
             "w": group % 4 / 2,
+            "often": group % 3,
+            "user": np.char.add("u", (group % 9).astype(str)),
+            "day": (np.datetime64("2024-01-01") + group * 5 % 31).astype("datetime64[ms]"),
             "kind": pa.array(kind.tolist(), pa.string()),
             "age": (group * 37 % 101).astype(float),
         }
@@ -245,29 +263,44 @@ def clicks() -> pa.Table:
         {"score": ["old", "new"], "baseline": "old"},
         {"score": {"a": "new"}, "weight": "w", "slices": ["kind", "age", "kind*age"]},
         {
+            "score": ["old", "new"],
+            "weight": "w",
+            "count": "often",
+            "cluster": "user",
+            "time": "day",
+            "slices": "kind",
+            "cost": {"ms": {"old": "age", "new": "w"}, "GB": {"old": 1, "new": 2.5}},
+        },
+        {
             "score": ["new", "holes"],
             "missing": "drop",
             "slices": "age",
             "slice_bins": {"age": [40]},
         },
     ],
-    ids=["compared", "weighted slices", "dropped"],
+    ids=["compared", "weighted slices", "all that is known", "dropped"],
 )
 def test_ranking_has_the_values_of_every_group(
-    engine: str,
+    of_groups: str,
     more: dict[str, Any],
     clicks: pa.Table,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streams, "ROWS", 60)
-    asked = {"measures": ["nDCG@5", "RR@5", "P@1", "AP@5"], "curves": False, **more}
+    asked = {"measures": ["nDCG@5", "RR@5", "P@1", "AP@5"], **more}
+    engine = "stream" if of_groups == "stream" else None
     ours, theirs = (
-        cal.ranking("q.id", "grade", data=data, **asked)
-        for data in (framed(engine, clicks, request), clicks)
+        cal.ranking("q.id", "grade", data=data, engine=how, **asked)
+        for data, how in ((framed(of_groups, clicks, request), engine), (clicks, None))
     )
     assert told(ours) == told(theirs)
-    assert ours.provenance["conventions"]["engine"] == engine
+    assert ours.provenance["conventions"]["engine"] == of_groups
+    assert [c.kind for c in ours.curves] == ["nDCG(dcg='exp-log2') at ranks"] * len(ours.systems)
+    for one, other in zip(ours.curves, theirs.curves, strict=True):
+        assert one.system == other.system
+        assert one.references == other.references
+        np.testing.assert_array_equal([one.y, one.low, one.high], [other.y, other.low, other.high])
 
 
 def test_ranking_from_paths(engine: str, clicks: pa.Table, tmp_path: Path) -> None:
@@ -278,6 +311,16 @@ def test_ranking_from_paths(engine: str, clicks: pa.Table, tmp_path: Path) -> No
     parquet.write_table(clicks, tmp_path / "clicks.parquet")
     line = ["--group", "q.id", "--truth", "grade", "--score", "a=old", "--score", "new"]
     line += ["--weight", "w", "--slice", "kind", "-mAP@5", "--format", "csv"]
+    line += [
+        "--count",
+        "often",
+        "--cluster-by",
+        "user",
+        "--time",
+        "day",
+        "--cost",
+        "ms=a:w,new:age",
+    ]
     made = [
         invoke(["ranking", *given, *line])
         for given in ((str(tmp_path / "clicks.parquet"),), (str(folder), "--engine", engine))
@@ -293,14 +336,17 @@ def test_what_ranking_does_not_have(
 ) -> None:
     frame = framed(engine, clicks, request)
     for more, words in (
-        ({"cost": {"ms": {"": "w"}}}, "cost= takes all rows in memory"),
+        ({"cost": {"ms": "old"}}, "cost 'ms' of 'system': group 'q.*' has .* in row"),
+        ({"cluster": "old"}, "cluster: group 'q.*' has .* in row"),
+        ({"count": [1, 2]}, "count: a stream takes the name of a column"),
+        ({"time": ["day"]}, "time: has a value for each group, expected the name of one column"),
         ({"id": "w"}, "id= takes all rows in memory"),
         ({"weight": "new"}, "weight: group 'q.*' has .* in row"),
         ({"slices": "new"}, "slice 'new': group 'q.*' has .* in row"),
         ({"score": "holes"}, r"score: \d+ of \d+ values are missing"),
         ({"truth": "new"}, r"partition \d+: truth: grade"),
         ({"score": "nearly"}, "no column 'nearly'"),
-        ({"engine": "stream"}, "cut through groups"),
+        ({"engine": "stream"}, f"has batches in this process; leave it out, or '{engine}'"),
         ({"baseline": "yesterday.json"}, "yesterday"),
     ):
         asked = {"group": "q.id", "truth": "grade", "score": "old", "data": frame, **more}
@@ -309,3 +355,94 @@ def test_what_ranking_does_not_have(
     for given, words in (([], "an empty list"), (None, "data=, which is not given")):
         with pytest.raises(InputError, match=words):
             cal.ranking("q.id", "grade", "old", data=given, engine=engine)
+
+
+# --- Groups in batches ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 333, 5000])
+def test_batches_end_where_groups_do(
+    size: int, clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many rows are read at once: one group has 200."""
+    monkeypatch.setattr(streams, "ROWS", size)
+    rows = clicks.sort_by("q.id")
+    found = Streams(Stream.of(rows)).whole("q.id")
+    batches: list[Batch] = []
+
+    def seen(batch: Batch) -> Sizes:
+        batches.append(batch)
+        return Sizes(batch.rows)
+
+    assert found.reduce(seen, ["q.id", "new"]).rows == 700
+    batches.sort(key=lambda batch: batch.first)
+    assert [b.first for b in batches] == [0, *np.cumsum([b.rows for b in batches])[:-1]]
+    names = [set(batch.columns["q.id"].to_pylist()) for batch in batches]
+    assert sum(map(len, names)) == len(set().union(*names))
+    joined = pa.concat_arrays([batch.columns["new"] for batch in batches])
+    assert joined.to_pylist() == rows["new"].to_pylist()
+
+
+@dataclass(frozen=True)
+class Sizes(Partial):
+    """Of batches."""
+
+    rows: int
+
+    def __add__(self, other: Sizes) -> Sizes:
+        return Sizes(self.rows + other.rows)
+
+
+@pytest.mark.parametrize("size", [4, 300, 1000])
+def test_a_group_that_comes_back_is_named(
+    size: int, clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "ROWS", size)
+    rows = clicks.sort_by("q.id")
+    names = rows["q.id"].to_pylist()
+    again = pa.concat_tables([rows.slice(0, 600), rows.slice(names.index("q12"), 1)])
+    words = (
+        rf"q.id 'q12' begins in row {names.index('q12')} and is there again in row 600, after "
+        r"others; .* sort them by 'q.id', or take engine='memory'"
+    )
+    with pytest.raises(InputError, match=words):
+        cal.ranking("q.id", "grade", "old", data=again, engine="stream")
+
+
+def test_groups_may_be_left_out_with_their_batch(
+    clicks: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all of its rows lack a value; where all rows do, nothing is left."""
+    monkeypatch.setattr(streams, "ROWS", 20)
+    rows = clicks.sort_by("q.id")
+    new = rows["new"].to_pylist()
+    for k, name in enumerate(rows["q.id"].to_pylist()):
+        new[k] = None if name in ("q0", "q12", "q9") else new[k]
+    holes = rows.set_column(rows.column_names.index("new"), "new", pa.array(new))
+    asked = {"data": holes, "missing": "drop", "count": "often", "time": "day"}
+    ours, theirs = (
+        cal.ranking("q.id", "grade", "new", engine=engine, **asked) for engine in ("stream", None)
+    )
+    assert told(ours) == told(theirs)
+    none = rows.set_column(rows.column_names.index("new"), "new", pa.nulls(700, pa.float64()))
+    with pytest.raises(InputError, match="no row is complete; values are missing: 700 in score"):
+        cal.ranking("q.id", "grade", "new", data=none, missing="drop", engine="stream")
+
+
+def test_the_command_reads_sorted_groups_in_batches(clicks: pa.Table, tmp_path: Path) -> None:
+    rows = clicks.sort_by("q.id")
+    for part in range(3):
+        parquet.write_table(rows.slice(part * 250, 250), tmp_path / f"{part}.parquet")
+    parquet.write_table(clicks, tmp_path / "all.parquet")
+    line = ["--group", "q.id", "--truth", "grade", "--score", "a=old", "--score", "new", "-mAP@5"]
+    line += ["--cluster-by", "user", "--format", "csv"]
+    there = str(tmp_path / "[0-9]*.parquet"), "--engine", "stream"
+    made = [
+        invoke(["ranking", *given, *line]) for given in ((str(tmp_path / "all.parquet"),), there)
+    ]
+    assert made[1].exit_code == 0, made[1].stderr
+    assert made[0].stdout == made[1].stdout
+    parquet.write_table(clicks, tmp_path / "2.parquet")
+    failed = invoke(["ranking", *there, *line])
+    assert isinstance(failed.exception, InputError)
+    assert "is there again in row" in str(failed.exception)

@@ -56,6 +56,7 @@ COLUMNS: dict[str, Any] = {
     "half": (SITE == "x").astype(float),
     "twice": np.where(SITE == "x", 2, 1),
     "user": np.arange(ROWS) // 8,
+    "team": GROUP // 3,
     "day": np.arange(ROWS),
     "site": SITE,
     "age": GROUP / 29,
@@ -128,27 +129,32 @@ def verb(task: str) -> Callable[..., Any]:
 
 
 def table(times: Any = WHOLE) -> pa.Table:
+    """The rows, each so many times; of a group that is there again, in a group of another name."""
     rows = np.repeat(np.arange(ROWS), times)
-    return pa.table({name: values[rows] for name, values in COLUMNS.items()})
+    columns = {name: values[rows] for name, values in COLUMNS.items()}
+    again = np.concatenate([np.arange(n) for n in times])
+    return pa.table({**columns, "group": columns["group"] + 100 * again})
 
 
 def run(task: str, engine: str, *, times: Any = WHOLE, **changed: Any) -> Any:
     """The evaluation of the rows, each so many times."""
-    how = {"engine": engine} if engine != "memory" else {}
-    how = {**ASKED[task], **how, **changed}
+    how: dict[str, Any] = {**ASKED[task], **({"engine": engine} if engine != "memory" else {})}
+    how |= changed
     if task == "retrieval":
         return verb(task)(*judged(times), **how)
     how.setdefault(TASKS[task].table, table(times))
+    if (task, engine) == ("ranking", "stream"):
+        how["data"] = how["data"].sort_by("group")
     return verb(task)(**how)
 
 
 def judged(times: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Groups as topics; one counts where its rows do."""
-    there = [row for row in range(ROWS) if times[row]]
+    """Groups as topics; one counts as often as its rows do."""
+    there = [(row, again) for row in range(ROWS) for again in range(times[row])]
     judgments: dict[str, Any] = {}
     runs: dict[str, Any] = {name: {} for name in SYSTEMS}
-    for row in there:
-        topic = str(COLUMNS["group"][row])
+    for row, again in there:
+        topic = str(COLUMNS["group"][row] + 100 * again)
         judgments.setdefault(topic, {})[f"d{row}"] = int(COLUMNS["grade"][row])
         for name, run in runs.items():
             run.setdefault(topic, {})[f"d{row}"] = float(COLUMNS[f"p{name}"][row])
@@ -160,8 +166,13 @@ def topics(task: str, **columns: Any) -> dict[str, Any]:
     if task != "retrieval":
         return columns
     first = np.arange(30)
-    known = {name: COLUMNS[name][first] for name in ("half", "site", "age", "ms")}
+    known = {n: COLUMNS[n][first] for n in ("half", "twice", "team", "site", "age", "ms")}
+    known |= {"hour": HOURS[:30]} if HOURS else {}
     return {"topic_table": {"topic": COLUMNS["group"][first].astype(str), **known}, **columns}
+
+
+#: When groups were asked, which those of near values follow each other in.
+HOURS: list[int] = []
 
 
 def values(evaluation: Any) -> list[float]:
@@ -185,19 +196,31 @@ def weight(task: str, engine: str, base: Any) -> None:
 
 
 def count(task: str, engine: str, base: Any) -> None:
-    found, expected = run(task, engine, count="twice"), run(task, engine, times=X + 1)
+    found = run(task, engine, **topics(task, count="twice"))
+    expected = run(task, engine, times=X + 1)
     same(found, expected)
     assert np.nanmax(lengths(found)) == pytest.approx(np.nanmax(lengths(expected)))
 
 
 def cluster(task: str, engine: str, base: Any) -> None:
-    found = run(task, engine, cluster="user")
+    of_groups = TASKS[task].unit in ("groups", "topics")
+    found = run(task, engine, **topics(task, cluster="team" if of_groups else "user"))
     same(found, base)
     assert (lengths(found) != lengths(base)).any()
 
 
 def time(task: str, engine: str, base: Any) -> None:
-    found = run(task, engine, time="day")
+    how: dict[str, Any] = {"time": "day"}
+    if TASKS[task].unit in ("groups", "topics"):
+        values = base.per_unit.values["a"]["AP"]
+        names = {
+            name: hour for hour, name in enumerate(np.array(base.per_unit.ids)[np.argsort(values)])
+        }
+        HOURS[:] = [names[str(group)] for group in GROUP]
+        how = topics(task, time="hour")
+        if task == "ranking":
+            how["data"] = table().append_column("hour", pa.array(HOURS))
+    found = run(task, engine, **how)
     same(found, base)
     assert (lengths(found) > lengths(base)).any()
 
@@ -469,9 +492,12 @@ def test_what_takes_all_rows_says_why(task: str, option: str) -> None:
 
 
 def test_batches_that_would_cut_through_groups_are_refused() -> None:
-    for task in ("ranking", "retrieval"):
-        with pytest.raises(cal.InputError, match="cut through groups"):
-            run(task, "stream")
+    with pytest.raises(cal.InputError, match="cut through the documents of a topic"):
+        run("retrieval", "stream")
+    with pytest.raises(
+        cal.InputError, match="group 0 begins in row 0 and is there again in row 30"
+    ):
+        verb("ranking")(**ASKED["ranking"], data=table(), engine="stream")
 
 
 def test_the_lists_name_what_there_is() -> None:

@@ -43,14 +43,16 @@ class RetrievalCommand(TaskCommand):
             raise click.UsageError("--unfound and --max-grade go with --incomplete")
         if options["topic_curves"] and not output.page.wanted:
             raise click.UsageError("--topic-curves goes with --report, --open or --charts")
-        named = options["slices"] or options["weight"]
+        named = any(options[of] for of in ("weight", "count", "cluster", "time", "slices"))
         if options["topic_table"] and not (named or options["cost"]):
             raise click.UsageError(
-                "--topic-table is there for --weight, --slice or --cost; none of them is given"
+                "--topic-table is there for --weight, --count, --cluster-by, --time, --slice or "
+                "--cost; none of them is given"
             )
         if named and not options["topic_table"]:
             raise click.UsageError(
-                "--weight and --slice name columns of --topic-table: give it, too"
+                "--weight, --count, --cluster-by, --time and --slice name columns of "
+                "--topic-table: give it, too"
             )
 
     def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:

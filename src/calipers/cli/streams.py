@@ -120,8 +120,10 @@ def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[s
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
         return False  # nobody knows how large a pipe is
+    if engine is None and "memory" not in task.options:
+        return False  # nobody knows whether its rows are sorted
     found = _there(table, columns.all_specs) if engine is None else []
-    return in_batches(engine, options["memory"], table, found)
+    return in_batches(engine, options.get("memory"), table, found)
 
 
 def connect(options: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.time_order import TimeOrder
     from calipers.results import Curve
 
 #: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
@@ -39,17 +41,14 @@ class MeanCurves(Made["Curve"]):
     Their bands cost about as much as the whole evaluation of a run with many topics.
     """
 
-    whole: Mapping[str, JudgedRankings]
     zero: bool
     settings: Settings
     #: The places of the topics that count, if not all do; and what they count for, if not once.
     kept: IntArray | None = None
     importance: FloatArray | None = None
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
     unit: str = "topics"
-
-    def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
-        """The topics that count."""
-        return ranking if self.kept is None else ranking.take(self.kept)
 
     def _band(
         self, x: FloatArray, measures: Sequence[Measure], columns: Sequence[FloatArray]
@@ -57,9 +56,10 @@ class MeanCurves(Made["Curve"]):
         if self.settings.interval == "none":
             return no_band()
         table = np.column_stack([self._filled(column) for column in columns])
+        of = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
         readings = of_topics(
             [
-                Topics(m, values, None, self.settings, self.unit, importance=self.importance)
+                Topics(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )
@@ -81,12 +81,15 @@ class MeanCurves(Made["Curve"]):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CutoffCurves(MeanCurves):
     """A measure with a cutoff at each of the first ranks, of each system; and what equal scores for
-    all documents get, which are the same for all systems."""
+    all documents get, which are the same for all systems. ``values`` gives those of each topic at
+    each rank, of a system by its name, or of equal scores for None."""
 
     measure: Measure
+    systems: tuple[str, ...]
+    values: Callable[[str | None], FloatArray]
 
     def __len__(self) -> int:
-        return len(self.whole)
+        return len(self.systems)
 
     @property
     def kinds(self) -> list[str]:
@@ -101,15 +104,12 @@ class CutoffCurves(MeanCurves):
     def _made(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
 
-        d, own = self.measure.definition, self.measure.parameters
-        ranks = range(1, max(DEEPEST, own["cutoff"]) + 1)
-        measures = [d.bind({**own, "cutoff": rank}) for rank in ranks]
-        x, made = np.array(ranks, np.float64), []
+        measures = at_ranks(self.measure)
+        x, made = np.arange(1.0, len(measures) + 1), []
         name = self._named
-        same = self._counting(next(iter(self.whole.values()))).unordered()
-        constant = self._means([m.apply(same) for m in measures])
-        for system, ranking in self.whole.items():
-            columns = [m.apply(self._counting(ranking)) for m in measures]
+        constant = self._means(self._columns(None))
+        for system in self.systems:
+            columns = self._columns(system)
             made.append(
                 Curve(
                     system=system,
@@ -127,16 +127,32 @@ class CutoffCurves(MeanCurves):
             )
         return tuple(made)
 
+    def _columns(self, system: str | None) -> Sequence[FloatArray]:
+        """The values at each rank of the topics that count."""
+        table = self.values(system)
+        return list((table if self.kept is None else table[self.kept]).T)
+
+
+def at_ranks(measure: Measure) -> list[Measure]:
+    """A measure with a cutoff at each of the first ranks."""
+    own, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
+    return [measure.definition.bind({**own, "cutoff": k}) for k in range(1, deepest + 1)]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankCurves(MeanCurves):
     """The averaged precision-recall curves of runs."""
 
+    whole: Mapping[str, JudgedRankings]
     rel: int
     judged_only: bool
     #: The topics that have curves of their own, and the size of the collection, if it is known.
     topics: tuple[str, ...] = ()
     collection: int | None = None
+
+    def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
+        """The topics that count."""
+        return ranking if self.kept is None else ranking.take(self.kept)
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:

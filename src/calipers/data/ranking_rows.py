@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +12,7 @@ import numpy as np
 from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
 from calipers.data.classes import coded
 from calipers.data.errors import InputError, shown
+from calipers.data.unit_weights import UnitColumns
 from calipers.once import cached_property
 
 if TYPE_CHECKING:
@@ -110,6 +112,32 @@ class RankingRows:
                 "expected one value for each group"
             )
         return taken(column, first)
+
+    def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
+        """What is known of groups, by columns with one value for each."""
+        if weight is not None:
+            weight = as_numbers(weight, "weight")
+            same_length(weight, len(self.group), "weight")
+        given = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+        return known_of_groups(
+            self.groups,
+            {
+                what: self.of_groups(column, what)
+                for what, column in given.items()
+                if column is not None
+            },
+        )
+
+
+def known_of_groups(groups: Sequence[str], columns: Mapping[str, Any]) -> UnitColumns:
+    """The same by columns of groups."""
+    by_name = {
+        what: dict(
+            zip(groups, column.to_pylist() if hasattr(column, "to_pylist") else column, strict=True)
+        )
+        for what, column in columns.items()
+    }
+    return UnitColumns.of(groups, None, "group", **by_name)
 
 
 def _grades(truth: Any) -> IntArray:

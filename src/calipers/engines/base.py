@@ -109,6 +109,10 @@ class Engine:
         """The Arrow types of the columns."""
         raise NotImplementedError
 
+    def whole(self, by: str) -> Engine:
+        """The same rows, of which those with one value of a column are all in one batch."""
+        raise NotImplementedError
+
     def reduce(
         self,
         work: Callable[[Any], P],

@@ -7,9 +7,14 @@ how many there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from calipers.data.arrays import of_arrow
+from calipers.data.errors import InputError, shown
 from calipers.engines.adding import Sum, ordered
 from calipers.engines.base import Engine, P, itself
 from calipers.progress import over_rows
@@ -17,7 +22,7 @@ from calipers.progress import over_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.streams import Stream
+    from calipers.data.streams import Batch, Stream
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
@@ -52,12 +57,18 @@ class Local(Engine):
 
 
 class Streams(Local):
-    """A stream of batches, on several threads."""
+    """A stream of batches, on several threads; the rows of one value of ``by``, where that is
+    given, are in one batch."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
+    def __init__(self, stream: Stream, by: str | None = None) -> None:
+        self.stream, self.by = stream, by
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
         self.again, self.files, self.stamps = stream.again, stream.files, stream.stamps
+
+    def whole(self, by: str) -> Streams:
+        """The same rows, in batches that end where a value of a column does: rows of one value come
+        one after the other, and where they do not, that is an error."""
+        return Streams(self.stream, by)
 
     @property
     def schema(self) -> pa.Schema:
@@ -76,4 +87,60 @@ class Streams(Local):
 
         found = self.stream.batches(columns, streams.ROWS)
         watched = over_rows(found, what, self.rows, lambda batch: batch.rows)
+        watched = watched if self.by is None else _whole(watched, self.by)
         return self._sum(work, watched, kept, min(os.cpu_count() or 1, MOST_THREADS))
+
+
+def _whole(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
+    """The rows in batches that end where a value does; what is there of the last one is kept until
+    the next batch has told where it ends."""
+    held: list[Batch] = []
+    seen: dict[Any, int] = {}
+    last: Any = None
+    for batch in batches:
+        starts, values = _runs(batch.columns[by])
+        for start, value in zip(starts.tolist(), values, strict=True):
+            row = batch.first + start
+            if start == 0 and held and value == last:
+                continue
+            if seen.setdefault(value, row) != row and value is not None:
+                raise InputError(
+                    f"{batch.where}: {by} {shown(value)} begins in row {seen[value]} and is there "
+                    f"again in row {row}, after others; batches take the rows of a group one after "
+                    f"the other: sort them by {by!r}, or take engine='memory'"
+                )
+        if len(starts) > 1 or (held and values[0] != last):
+            yield _joined([*held, _part(batch, 0, int(starts[-1]))])
+            held = []
+        held.append(_part(batch, int(starts[-1]) if not held else 0, batch.rows))
+        last = values[-1]
+    if held:
+        yield _joined(held)
+
+
+def _runs(column: pa.Array) -> tuple[Any, list[Any]]:
+    """Where runs of one value begin, and these."""
+    encoded = column if hasattr(column, "indices") else column.dictionary_encode("encode")
+    codes = of_arrow(encoded.indices.fill_null(-1))
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    return starts, encoded.take(starts).to_pylist()
+
+
+def _part(batch: Batch, start: int, end: int) -> Batch:
+    """Some rows of a batch."""
+    if (start, end) == (0, batch.rows):
+        return batch
+    columns = {name: of.slice(start, end - start) for name, of in batch.columns.items()}
+    return replace(batch, columns=columns, first=batch.first + start)
+
+
+def _joined(held: Sequence[Batch]) -> Batch:
+    """Batches as one."""
+    held = [batch for batch in held if batch.rows]
+    if len(held) == 1:
+        return held[0]
+    import pyarrow as pa
+
+    names = held[0].columns
+    columns = {name: pa.concat_arrays([of.columns[name] for of in held]) for name in names}
+    return replace(held[0], columns=columns)

@@ -201,10 +201,6 @@ class Remote(Engine):
         """The rows of all, which have the same columns."""
         raise NotImplementedError
 
-    def whole(self, by: str) -> Self:
-        """The same rows, of which those with one value of a column are all in one batch."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True)
 class Lines:

@@ -11,10 +11,12 @@ from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.assumed import parsed
+from calipers.evaluate.topics import known_of_topics
 from calipers.evaluation.options import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
 from calipers.measures.rank_correlation import CORRELATIONS
+from calipers.report.names import joined
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
 
@@ -209,8 +211,14 @@ def _check_alike(first: Evaluation, second: Evaluation) -> None:
         raise InputError(f"system {apart!r} is in one of the two evaluations only")
     if first.per_unit is None or second.per_unit is None:
         raise InputError("an evaluation without values per topic: the order cannot be resampled")
-    if any(of.provenance.get("conventions", {}).get("weighted") for of in (first, second)):
+    known = known_of_topics(first, second)
+    if "weights" in known:
         raise InputError("order_agreement counts every topic once, and these are weighted")
+    if known:
+        raise InputError(
+            "order_agreement counts every topic once and takes them as independent, and these have "
+            f"{joined(known)}"
+        )
     if first.per_unit.ids != second.per_unit.ids:
         raise InputError("the two evaluations are not of the same topics")
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.topics import known_of_topics
 from calipers.inference.selection import left_out
 from calipers.results import Estimate, Evaluation
 from calipers.results.learning import Candidate, Selection
@@ -130,6 +131,8 @@ def _drawn_from(
 ) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
     """How many units there are to draw from, and what the systems' values are on some of them."""
     per_unit = evaluation.per_unit
+    if per_unit is not None and known_of_topics(evaluation):
+        return _known_topics(evaluation, measure, systems)
     if per_unit is not None and all(
         str(measure) in per_unit.values.get(system, {}) for system in systems
     ):
@@ -146,3 +149,19 @@ def _drawn_from(
         return np.array([whole.taken(mask[code]).reading(measure).value for whole in wholes])
 
     return int(code.max()) + 1 if len(code) else 0, on
+
+
+def _known_topics(
+    evaluation: Evaluation, measure: Any, systems: list[str]
+) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
+    """The same of topics that count differently, or come in clusters, which are drawn whole."""
+    scores = evaluation.sources
+    place = [str(of) for of in scores.measures].index(str(measure))
+    code = np.arange(len(scores.topics)) if scores.clusters is None else scores.clusters.code
+
+    def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
+        at = np.flatnonzero(mask[code])
+        of = [scores.topics_of(system, place, scores.settings, at) for system in systems]
+        return np.array([o.summary.value(o.values, o.weight, o.importance) for o in of])
+
+    return int(code.max()) + 1, on

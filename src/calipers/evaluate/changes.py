@@ -9,9 +9,11 @@ from typing import Any
 
 from calipers.data.errors import InputError
 from calipers.evaluate.matrices import Matrices, is_of_matrices, of_kept
+from calipers.evaluate.topics import known_of_topics
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
 from calipers.measures import Measure
+from calipers.report.names import joined
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
@@ -139,8 +141,11 @@ def _tested(
             return {}, [f"No test: {error}."]
     if now.truth is not None or then.truth is not None:
         return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
-    if any(of.provenance.get("conventions", {}).get("weighted") for of in (before, after)):
+    known = known_of_topics(before, after)
+    if "weights" in known:
         return {}, ["No test: units are weighted, and weights are not kept."]
+    if known:
+        return {}, [f"No test: {joined(known)} of units are not kept."]
     try:
         return {
             (new, d.measure): d

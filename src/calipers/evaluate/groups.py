@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.curves.ranks import CutoffCurves
 from calipers.evaluate.kept import Common
 from calipers.evaluate.shared import Statistics
 from calipers.evaluate.topics import TopicScores
@@ -17,6 +18,8 @@ from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
+    from calipers.results import Curve
+    from calipers.statistics import FloatArray
 
 
 def knows_ties(measure: Measure) -> bool:
@@ -41,12 +44,37 @@ def scores_of(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
     )
     same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
-    known = [m for m in chosen if knows_ties(m)]
+    known = [j for j, m in enumerate(chosen) if knows_ties(m)]
     constant = np.full((len(groups), len(chosen)), np.nan)
     if known:
-        own = TopicScores.of(groups, same, known, settings, zero=zero)
-        constant[:, [chosen.index(m) for m in known]] = own.values[""]
+        own = TopicScores.of(groups, same, [chosen[j] for j in known], settings, zero=zero)
+        constant[:, known] = own.values[""]
     return replace(made, constant=constant)
+
+
+def drawn(measures: Sequence[Measure]) -> Measure | None:
+    """The measure that is drawn at each rank: the first with a cutoff of which a mean is shown, and
+    it is known what equal scores get."""
+    for measure in measures:
+        cut = measure.parameters.get("cutoff") is not None
+        if cut and measure.definition.summary == "mean" and knows_ties(measure):
+            return measure
+    return None
+
+
+def curves_of(
+    source: TopicScores,
+    measure: Measure | None,
+    values: Callable[[str | None], FloatArray],
+    *,
+    zero: bool,
+) -> Sequence[Curve]:
+    """That measure at each rank; ``values`` are those of each group, of a system or of equal
+    scores."""
+    if measure is None:
+        return ()
+    of = source.of_curves(zero=zero)
+    return CutoffCurves(**of, measure=measure, systems=source.systems, values=values)
 
 
 def notes_of(none: int, number: int, rel: int, *, zero: bool) -> list[str]:

@@ -1,24 +1,26 @@
-"""Groups whose rows lie elsewhere: each is measured whole where it is, and its values come back."""
+"""Groups whose rows come in batches or lie elsewhere: each is measured whole where it is, and its
+values come back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.ranks import at_ranks
 from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import MISSING, incomplete, left_out
+from calipers.data.costs import Costs, as_costs, called
 from calipers.data.errors import InputError
-from calipers.data.ranking_rows import RankingRows
+from calipers.data.ranking_rows import RankingRows, known_of_groups
 from calipers.data.trec import Origin
-from calipers.data.unit_weights import unit_weights
 from calipers.engines.adding import Rows
 from calipers.engines.base import Partial
-from calipers.engines.partitions import Remote
-from calipers.evaluate.cuts import cuts, slice_columns
-from calipers.evaluate.groups import notes_of, scores_of
+from calipers.evaluate.cuts import cuts
+from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import column_name
 from calipers.evaluate.stream_columns import Columns
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from calipers.data.streams import Batch
-    from calipers.evaluate.cuts import Bins
-    from calipers.evaluate.kept import Baseline
+    from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.results import Evaluation
 
@@ -76,7 +77,9 @@ class _Measured(Partial):
     missing: Missing
 
     def __add__(self, other: _Measured) -> _Measured:
-        size = len(self.groups)
+        size, missing = len(self.groups), self.missing + other.missing
+        if not (self.groups and other.groups):
+            return replace(self if self.groups else other, missing=missing)
         reasons = {
             name: tuple(
                 _reasons(one, two, size) for one, two in zip(of, other.reasons[name], strict=True)
@@ -95,7 +98,7 @@ class _Measured(Partial):
             np.vstack([self.constant, other.constant]),
             np.concatenate([self.relevant, other.relevant]),
             self.beside + other.beside,
-            self.missing + other.missing,
+            missing,
         )
 
     @cached_property
@@ -105,25 +108,29 @@ class _Measured(Partial):
         return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.intp)
 
     def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
-        """The values, groups in order."""
-        order = self.order
+        """The values of the first measures, groups in order."""
+        order, number = self.order, len(measures)
         place = np.empty(len(order), np.intp)
         place[order] = np.arange(len(order))
         reasons = {
             name: [
-                {why: np.sort(place[groups]).tolist() for why, groups in one.items()} for one in of
+                {why: np.sort(place[groups]).tolist() for why, groups in one.items()}
+                for one in of[:number]
             ]
             for name, of in self.reasons.items()
         }
         return TopicScores(
             tuple(self.groups[k] for k in order),
             measures,
-            {name: of[order] for name, of in self.values.items()},
+            {name: of[order, :number] for name, of in self.values.items()},
             reasons,
-            {name: {j: w[order] for j, w in of.items()} for name, of in self.weights.items()},
+            {
+                name: {j: w[order] for j, w in of.items() if j < number}
+                for name, of in self.weights.items()
+            },
             settings,
             "groups",
-            constant=self.constant[order],
+            constant=self.constant[order, :number],
         )
 
 
@@ -141,7 +148,9 @@ class _Measuring:
     group: str
     truth: str
     score: Mapping[str, str]
-    weight: str | None
+    #: What else is known of a group, by what it is, and of what each system costs.
+    known: Mapping[str, str]
+    costs: Mapping[str, Mapping[str, str]]
     #: The columns that groups are cut by.
     slices: tuple[str, ...]
     measures: tuple[Measure, ...]
@@ -155,11 +164,14 @@ class _Measuring:
         try:
             return self._measured(batch)
         except InputError as error:
-            raise InputError(f"{batch.where}: {error}") from None
+            raise batch.told(error) from None
 
     def _measured(self, batch: Batch) -> _Measured:
         named, missing = self._complete(batch)
-        score, weight = named["score"], named["weight"]
+        if missing.lost == batch.rows:
+            none = np.zeros(0)
+            return _Measured((), {}, {}, {}, none, none, Rows.of({"group": []}), missing)
+        score = named["score"]
         rows = RankingRows.read(named["group"], named["truth"])
         ranked = {}
         for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
@@ -172,13 +184,21 @@ class _Measuring:
             for name, by in made.reasons.items()
         }
         beside = {
-            f"slice {name}": rows.of_groups(column, f"slice {name!r}")
-            for name, column in named["slices"].items()
+            **{f"slice {name}": (of, f"slice {name!r}") for name, of in named["slices"].items()},
+            **{
+                what: (as_numbers(named[what], what) if what == "weight" else named[what], what)
+                for what in self.known
+            },
+            **{
+                called(cost, name): (as_costs(of, what, len(rows.group)), what)
+                for cost, by in named["cost"].items()
+                for name, of in by.items()
+                for what in (called(cost, name),)
+            },
         }
-        if weight is not None:
-            beside["weight"] = rows.of_groups(as_numbers(weight, "weight"), "weight")
+        of_groups = {key: rows.of_groups(column, what) for key, (column, what) in beside.items()}
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
-        known = Rows.of({"group": rows.groups, **beside})
+        known = Rows.of({"group": rows.groups, **of_groups})
         return _Measured(
             made.topics, made.values, reasons, made.weights, made.constant, relevant, known, missing
         )
@@ -191,8 +211,12 @@ class _Measuring:
             "group": columns[self.group],
             "truth": columns[self.truth],
             "score": of_systems[UNNAMED] if list(of_systems) == [UNNAMED] else of_systems,
-            "weight": None if self.weight is None else columns[self.weight],
+            **{what: columns[name] for what, name in self.known.items()},
             "slices": {name: columns[name] for name in self.slices},
+            "cost": {
+                cost: {name: columns[column] for name, column in by.items()}
+                for cost, by in self.costs.items()
+            },
         }
         if not self.drop:
             return named, Missing(batch.rows, 0, {})
@@ -210,66 +234,104 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
 
 
+#: What may be known of a group besides.
+_KNOWN = ("weight", "count", "cluster", "time")
+
+
 def ranking_elsewhere(
     data: Any,
-    engine: str | None,
     named: Mapping[str, Any],
-    refused: Mapping[str, Any],
+    options: Options,
     measures: list[Measure],
-    settings: Settings,
     conventions: Mapping[str, Any],
-    baseline: Baseline,
-    primary: str | None,
-    missing: str,
-    bins: Bins | None,
-    *,
-    rel: int,
-    zero: bool,
-    compare: bool,
 ) -> Evaluation:
     """How well systems order the documents of each group, of rows that lie elsewhere."""
-    if missing not in MISSING:
-        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
             "baseline: a system of another day is compared group by group in memory; name one of "
             "the systems"
         )
-    if named["group"] is None:
-        raise InputError("group: names no column of data=")
-    slices = slice_columns(named["slices"])
-    said = {"group": named["group"], "score": named["score"]}
-    columns = Columns.of(
-        data, named["truth"], said, named["weight"], None, missing, refused, engine, slices, bins
-    )
-    group = _one(columns, "group").get(UNNAMED)
-    score = _one(columns, "score")
-    if group is None or not score:
-        raise InputError(f"{'group' if group is None else 'score'}: names no column of data=")
-    assert isinstance(columns.stream, Remote)
-    rows = columns.stream.whole(group)
+    columns, one, costs = _columns(data, named, options)
+    group, score = one["group"][UNNAMED], one["score"]
+    at, number = drawn(measures) if options.curves else None, len(measures)
+    rel = conventions["rel"]
     work = _Measuring(
-        group, columns.truth, score, columns.weight, tuple(columns.of_slices), tuple(measures),
-        settings, rel, missing == "drop", zero)  # fmt: skip
+        group,
+        columns.truth,
+        score,
+        {what: one[what][UNNAMED] for what in _KNOWN if one[what]},
+        costs.columns,
+        tuple(columns.of_slices),
+        (*measures, *(() if at is None else at_ranks(at))),
+        settings,
+        rel,
+        options.missing == "drop",
+        zero,
+    )
+    rows = columns.stream.whole(group)
     found = rows.reduce(work, columns.names)
-    source = found.scores(measures, settings).weighted(_weights(found))
+    lost, table = found.missing.notes, found.beside.table.take(found.order)
+    known = {what: table[what] for what in work.known}
+    source = found.scores(measures, settings).with_columns(
+        known_of_groups(table["group"].to_pylist(), known)
+    )
     kept = np.arange(len(found.groups)) if source.kept is None else source.kept
-    beside = found.beside.table.take(found.order[kept])
     parts = {
-        name: {part: beside[f"slice {column}"] for part, column in of.items()}
+        name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
         for name, of in columns.slices.items()
     }
-    made, how = cuts(parts, bins, len(source.topics), "groups")
+    made, how = cuts(parts, options.slice_bins, len(source.topics), "groups")
     none = int(np.count_nonzero(found.relevant[found.order[kept]] == 0))
+    spent = {
+        cost: {name: np.asarray(table[called(cost, name)]) for name in by}
+        for cost, by in costs.columns.items()
+    }
     return source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
         [Origin("table", path) for path in rows.files] or [Origin("table", rows.name)],
-        comparison=comparison_if_several(source, baseline, settings, primary, compare=compare),
-        notes=(*found.missing.notes, *notes_of(none, len(source.topics), rel, zero=zero), *how),
+        comparison=comparison_if_several(
+            source, baseline, settings, options.primary, compare=options.compare
+        ),
+        notes=(*lost, *notes_of(none, len(source.topics), rel, zero=zero), *how),
         slices=sliced_topics(source, made),
+        costs=Costs(spent, costs.numbers),
         cut_by=made,
+        curves=curves_of(source, at, partial(_at_ranks, found, number), zero=zero),
     )
+
+
+def _columns(
+    data: Any, named: Mapping[str, Any], options: Options
+) -> tuple[Columns, dict[str, dict[str, str]], Costs]:
+    """The columns, of each kind that of each system, and of what systems cost."""
+    missing, costs = options.missing, Costs.of(options.cost)
+    if missing not in MISSING:
+        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    if named["group"] is None:
+        raise InputError("group: names no column of data=")
+    said = {what: named[what] for what in ("group", "score", *_KNOWN)}
+    said |= {called(cost): by for cost, by in costs.columns.items()}
+    refused, cut_by = {"id": options.id}, (named["slices"], options.slice_bins)
+    columns = Columns.of(
+        data, named["truth"], said, None, None, missing, refused, options.engine, *cut_by
+    )
+    one = {what: _one(columns, what) for what in said}
+    for what in ("group", *_KNOWN):
+        if one[what] and UNNAMED not in one[what]:
+            raise InputError(f"{what}: has a value for each group, expected the name of one column")
+    for what in ("group", "score"):
+        if not one[what]:
+            raise InputError(f"{what}: names no column of data=")
+    costs = replace(costs, columns={cost: one[called(cost)] for cost in costs.columns})
+    return columns, one, costs.by_system(tuple(one["score"]))
+
+
+def _at_ranks(found: _Measured, number: int, system: str | None) -> FloatArray:
+    """The value of each group at each rank, which stand behind those of so many measures."""
+    of = found.constant if system is None else found.values[system]
+    return of[found.order, number:]
 
 
 def _one(columns: Columns, kind: str) -> dict[str, str]:
@@ -280,13 +342,3 @@ def _one(columns: Columns, kind: str) -> dict[str, str]:
             raise InputError(f"{column_name(kind, name)}: has several columns, expected one")
         found[name] = column
     return found
-
-
-def _weights(found: _Measured) -> FloatArray | None:
-    """What each group counts for."""
-    table = found.beside.table.take(found.order)
-    if "weight" not in table.column_names:
-        return None
-    groups = table["group"].to_pylist()
-    weights = dict(zip(groups, table["weight"].to_pylist(), strict=True))
-    return unit_weights(weights, groups, unit="group")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from calipers.measures.judgment_bounds import MOST_UNFOUND, possible_mean, possi
 from calipers.report.names import joined
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.evaluate.topics import TopicScores
 
 #: How many unretrieved documents may turn out relevant, where nobody knows.
 OPEN = "open"
@@ -41,13 +45,13 @@ class Unknown:
         self,
         evaluation: Evaluation,
         rankings: Mapping[str, JudgedRankings],
-        measures: Sequence[Measure],
+        scores: TopicScores,
         *,
         zero: bool,
-        importance: FloatArray | None,
     ) -> Evaluation:
         """The evaluation with what any completion of the judgments could make of each number."""
-        measures = [m for m in measures if m.definition.on is JudgedRankings]
+        measures = [m for m in scores.measures if m.definition.on is JudgedRankings]
+        kept = slice(None) if scores.kept is None else scores.kept
         known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
         top = known if self.max_grade is None else self.max_grade
         estimates = {(e.system, e.measure): e for e in evaluation}
@@ -67,7 +71,11 @@ class Unknown:
                     continue
                 name, summary = str(measure), measure.definition.summary
                 low, high = possible_mean(
-                    measure.apply(ranking), possible, summary, zero=zero, importance=importance
+                    measure.apply(ranking)[kept],
+                    replace(possible, low=possible.low[kept], high=possible.high[kept]),
+                    summary,
+                    zero=zero,
+                    importance=scores.importance,
                 )
                 now = estimates[system, name]
                 estimates[system, name] = replace(

@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumed import parsed
+from calipers.evaluate.topics import known_of_topics
 from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread, half
 from calipers.inference.proportions import wilson
 from calipers.measures import Measure
@@ -89,6 +90,8 @@ def _name_in(measure: str | Measure, pilot: Evaluation) -> str:
 def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     """The values per unit whose mean the measure is."""
     if pilot.per_unit is None or pilot.per_unit.unit == "points":  # that hang on each other
+        return None
+    if known_of_topics(pilot):  # as these do, or do not count once each
         return None
     values = pilot.per_unit.values.get(system, {}).get(name)
     if values is None:

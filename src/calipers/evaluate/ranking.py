@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranks import CutoffCurves
-from calipers.data.arrays import as_numbers, same_length, taken
+from calipers.curves.ranks import at_ranks
+from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
-from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.elsewhere import elsewhere
-from calipers.evaluate.groups import knows_ties, notes_of, scores_of
+from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import Statistics, choose_measures, columns_of, full_name
 from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
 from calipers.evaluate.topics import TopicScores
-from calipers.evaluation.options import MeasureNames, make_settings
+from calipers.evaluation.options import MeasureNames, Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
@@ -52,6 +51,9 @@ def ranking(
     score: Any,
     *,
     weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -93,6 +95,15 @@ def ranking(
     weight : array-like of shape (n,), optional
         Weight of each group in means and in all that follows from them: a column with one value for
         each group. Only the proportions matter; a group of weight 0 is left out.
+    count : array-like of shape (n,), optional
+        Number of groups that each stands for, with one value for each group: a group of count 20 is
+        the same as that group 20 times.
+    cluster : array-like of shape (n,), optional
+        What groups come from, such as the user or session of a query, with one value for each
+        group: intervals and tests are then of clusters.
+    time : array-like of shape (n,), optional
+        When each group was asked, with one value for each group: numbers, dates, or text in the
+        form of ISO 8601. Where neighbors in time are alike, intervals and tests allow for it.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -152,10 +163,12 @@ def ranking(
         Bootstrap replicates.
     seed : int, default=0
         Seed of resampling.
-    engine : {'memory', 'spark', 'dask'}, optional
-        ``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` read them where
-        they lie, and evaluate each topic or group there. ``data`` is a data frame of theirs, or
-        paths. Costs, curves, findings and systems of an earlier evaluation take all rows in memory.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"``, the default, has all rows in memory. ``"stream"`` reads the files that
+        ``data`` says in batches, in which the rows of a group come one after the other; a group
+        that comes back is an error. ``"spark"`` and ``"dask"`` have the rows where they lie, in any
+        order, and evaluate each group there. Findings and systems of an earlier evaluation take all
+        rows in memory.
     inputs : list, optional
         Where the columns came from, for the provenance.
 
@@ -181,35 +194,24 @@ def ranking(
         raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    settings = make_settings(interval, level, resamples, seed)
-    zero = undefined == "zero"
+    options, zero = Options.of(locals()), undefined == "zero"
+    settings = options.settings
     asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
     chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
-    if elsewhere(engine, data) is not None:
+    options = replace(options, primary=full_name(primary, asked))
+    how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
+    named = {
+        "group": group, "truth": truth, "score": score, "slices": slice_columns(slices),
+        "weight": weight, "count": count, "cluster": cluster, "time": time,
+    }  # fmt: skip
+    if elsewhere(engine, data, batches=True) is not None:
         from calipers.evaluate.groups_elsewhere import ranking_elsewhere
 
-        named = {"group": group, "truth": truth, "score": score, "weight": weight, "slices": slices}
-        how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
-        return ranking_elsewhere(
-            data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
-            full_name(primary, asked), missing, slice_bins, rel=rel, zero=zero,
-            compare=compare)  # fmt: skip
-    found = gather(
-        {
-            "group": group,
-            "truth": truth,
-            "score": score,
-            "weight": weight,
-            "slices": slice_columns(slices),
-        },
-        data=data,
-        by=id,
-        missing=missing,
-        cost=cost,
-    )
-    group, truth, score, weight, cut_by = found.columns.values()
+        return ranking_elsewhere(data, named, options, chosen, how_told)
+    found = gather(named, data=data, by=id, missing=missing, cost=cost)
+    group, truth, score, cut_by, *known = found.columns.values()
     rows = RankingRows.read(group, truth)
     columns = columns_of(score, "score", len(rows.group), as_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
@@ -222,15 +224,15 @@ def ranking(
     given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
     whole = scores_of(rows.groups, rankings, chosen, settings, common, zero=zero)
-    source = whole.weighted(_weights(rows, weight))
+    source = whole.with_columns(rows.known(*known))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
     evaluation = source.evaluation(
         "ranking",
-        {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
+        {**how_told, **earlier(baseline, against)},
         inputs,
         comparison=comparison_if_several(
-            source, against, settings, full_name(primary, asked), compare=compare
+            source, against, settings, options.primary, compare=compare
         ),
         notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
@@ -267,22 +269,18 @@ def _curves(
     source: TopicScores, systems: Mapping[str, JudgedRankings], *, zero: bool
 ) -> Sequence[Curve]:
     """The first measure that has a cutoff, at each rank."""
-    for measure in source.measures:
-        d = measure.definition
-        cut = measure.parameters.get("cutoff") is not None
-        if cut and d.summary == "mean" and knows_ties(measure):
-            return CutoffCurves(**source.of_curves(systems, zero=zero), measure=measure)
-    return ()
+    measure = drawn(source.measures)
+    if measure is None:
+        return ()
+    return curves_of(source, measure, partial(_at_ranks, systems, measure), zero=zero)
 
 
-def _weights(rows: RankingRows, weight: Any) -> FloatArray | None:
-    """What each group counts for."""
-    if weight is None:
-        return None
-    each = as_numbers(weight, "weight")
-    same_length(each, len(rows.group), "weight")
-    of = rows.of_groups(each, "weight").tolist()
-    return unit_weights(dict(zip(rows.groups, of, strict=True)), rows.groups, unit="group")
+def _at_ranks(
+    systems: Mapping[str, JudgedRankings], measure: Measure, system: str | None
+) -> FloatArray:
+    """The value of each group at each rank; of no system in particular those of equal scores."""
+    ranked = next(iter(systems.values())).unordered() if system is None else systems[system]
+    return np.column_stack([of.apply(ranked) for of in at_ranks(measure)])
 
 
 def _costs(rows: RankingRows, given: Costs) -> Costs:

@@ -23,7 +23,7 @@ from calipers.data.trec import (
     check_stdin,
     judgments_digest,
 )
-from calipers.data.unit_weights import unit_weights
+from calipers.data.unit_weights import UnitColumns
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.judging import judged_runs
@@ -52,6 +52,9 @@ def retrieval(
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource,
     *,
     weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -99,6 +102,15 @@ def retrieval(
         Weight of each topic in means and in all that follows from them: the name of a column of
         ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
         the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
+    count : array-like of shape (n,), optional
+        Number of topics that each stands for, given as ``weight`` is: a topic of count 20 is the
+        same as that topic 20 times.
+    cluster : array-like of shape (n,), optional
+        What topics come from, such as users, sessions or the information need behind several
+        queries, given as ``weight`` is: intervals and tests are then of clusters.
+    time : array-like of shape (n,), optional
+        When topics were asked, given as ``weight`` is: numbers, dates, or text in the form of ISO
+        8601. Where neighbors in time are alike, intervals and tests allow for it.
     slices : list of str, or dict of dict, optional
         Names of columns of ``topic_table`` that define slices, or a dict from names to dicts
         ``{topic: value}``: every mean on each slice, and its difference from the other topics, in
@@ -224,20 +236,20 @@ def retrieval(
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
+    known = {"weight": weight, "count": count, "cluster": cluster, "time": time}
     conventions = {
         "order": ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
-        **({"weight": weight} if isinstance(weight, str) else {}),
+        **{what: of for what, of in known.items() if isinstance(of, str)},
         **parameters,
     }
     common = partial(_common, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = with_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
-    weights = unit_weights(weight, names, table)
     source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
-    source = source.weighted(weights)
+    source = source.with_columns(UnitColumns.of(names, table, **known))
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
     by_slice, cut_by, of_cuts = _sliced(slices, slice_bins, table, source)
@@ -267,7 +279,7 @@ def retrieval(
     made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
     if unknown is None:
         return made
-    return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+    return unknown.bounded(made, rankings, source, zero=zero)
 
 
 def _sliced(
@@ -295,7 +307,8 @@ def _curves(
     if not rankings:
         return ()
     return RankCurves(
-        **source.of_curves(rankings, zero=zero),
+        **source.of_curves(zero=zero),
+        whole=rankings,
         rel=rel,
         judged_only=judged_only,
         topics=drawn_topics(topics, rankings, rel, collection),

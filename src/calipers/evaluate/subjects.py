@@ -353,8 +353,10 @@ def _of_topics(
     whole: list[object] = [Topics(tuple(estimates), size, unit), Compared(comparison, slices)]
     leading = _leading(scores)
     if leading is not None:
-        values = dict(zip(scores.systems, scores.values_of(leading).T, strict=True))
-        whole.append(TopicTable(str(leading), scores.topics, values, comparison, u, unit))
+        values = dict(zip(scores.systems, scores.table_of(leading).T, strict=True))
+        # A topic decides by Student's t of independent ones.
+        alone = comparison if scores.clusters is None else None
+        whole.append(TopicTable(str(leading), scores.topics, values, alone, u, unit))
     subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
     of_all = Subject(None, settings.level, (*whole, *more), shown, inference=inference)
     return findings.of([*subjects, of_all])

@@ -115,7 +115,10 @@ class _Parts:
         if len(self.cut.names) < 2:
             return None
         settings = self.source.settings
-        other = replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        if self.source.clusters is not None:  # some of which are in both parts
+            other = settings
+        else:
+            other = replace(settings, seed=(settings.seed + 2**62) % 2**63)
         return _Some(self, part, np.flatnonzero(self.cut.codes != part), other)
 
     def forget(self, part: int) -> None:
@@ -153,8 +156,10 @@ class _Some:
 
     def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
         """The part, whose value this is, less these topics, were the smaller of the two made up by
-        chance; None where it has many topics."""
+        chance; None where it has many topics, and where topics come in clusters."""
         parts = self.parts
+        if parts.source.clusters is not None:
+            return None
         inside, outside = parts.cut.rows[self.part], self.places
         turned = len(inside) > len(outside)
         few = outside if turned else inside

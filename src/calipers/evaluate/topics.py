@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.costs import NO_COSTS, Costs
+from calipers.data.counts import Repeats
 from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
+from calipers.evaluate.shared import (
+    as_clusters,
+    as_order,
+    glossary,
+    names_asked,
+    notes_on_names,
+    provenance,
+)
+from calipers.inference.limits import FEW_DEGREES
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.progress import over
@@ -21,11 +30,15 @@ from calipers.results import Estimate, Evaluation, Kept, PerUnit
 from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
+    from calipers.data.unit_weights import UnitColumns
     from calipers.evaluate.cuts import Cut
     from calipers.evaluate.kept import Common
     from calipers.evaluate.shared import Statistics
+    from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
+    from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray
 
 #: So many numbers are drawn at a time.
@@ -33,6 +46,14 @@ _AT_ONCE = 8_000_000
 
 #: How the documents of a run are ordered, as provenance records it.
 ORDER = "score descending, ties by document id descending"
+
+
+def known_of_topics(*evaluations: Evaluation) -> list[str]:
+    """What is known of the topics of evaluations besides, by which they do not count once each, or
+    are not independent."""
+    said = [of.provenance.get("conventions", {}) for of in evaluations]
+    names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
+    return [name for what, name in names.items() if any(of.get(what) for of in said)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +69,23 @@ class TopicScores:
     unit: str = "topics"
     #: What each topic counts for in means; None where all count once.
     importance: FloatArray | None = None
+    #: What topics come from, such as users, and the order in which they were asked.
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
     #: What a system gets on each topic by which every order is equally likely, a column a measure,
     #: where that is known.
     constant: FloatArray | None = None
-    #: Of weighted topics, these and those of weight 0, and the places of these there.
+    #: Of topics that weigh differently or stand for several, all that were given, once each, and
+    #: the places of these there; how many are left out because they weigh nothing.
     whole: TopicScores | None = None
     kept: IntArray | None = None
+    weightless: int | None = None
+    counted: bool = False
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
     #: Tells what has to be the same where systems of another day are compared with these.
     common: Common = dict
+    _serial: list[Looked] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -93,21 +121,29 @@ class TopicScores:
         made = cls(topics, measures, values, reasons, weights, settings, unit)
         return replace(made, statistics=systems, common=common)
 
-    def weighted(self, importance: FloatArray | None) -> TopicScores:
-        """Topics that count for as much as that in means; those of weight 0 are left out of all but
-        the values per topic."""
-        if importance is None:
-            return self
-        kept = np.flatnonzero(importance)
-        own = importance[kept]
-        place = {int(old): new for new, old in enumerate(kept)}
-        return replace(
+    def with_columns(self, columns: UnitColumns) -> TopicScores:
+        """Topics of which more is known: each counts for as much as that in means, and stands for
+        so many; those that count for nothing are left out of all but the values per topic."""
+        weight = columns.weight
+        repeats = Repeats.of(columns.count, len(self.topics), weight)
+        kept = np.arange(len(self.topics)) if repeats.places is None else repeats.places
+        own = None if weight is None else weight[kept]
+        own = None if own is None or (own == own[0]).all() else own
+        cluster = columns.cluster
+        made = replace(
             self,
+            clusters=None if cluster is None else as_clusters(cluster, own, repeats),
+            order=as_order(columns.time, repeats),
+        )
+        if weight is None and repeats.places is None:
+            return made
+        return replace(
+            made,
             topics=tuple(self.topics[j] for j in kept),
             values={name: table[kept] for name, table in self.values.items()},
             reasons={
                 name: [
-                    {why: [place[j] for j in of if j in place] for why, of in reasons.items()}
+                    {why: np.flatnonzero(np.isin(kept, of)).tolist() for why, of in reasons.items()}
                     for reasons in all_reasons
                 ]
                 for name, all_reasons in self.reasons.items()
@@ -116,10 +152,12 @@ class TopicScores:
                 name: {j: weight[kept] for j, weight in of.items()}
                 for name, of in self.weights.items()
             },
-            importance=None if (own == own[0]).all() else own,
+            importance=own,
             constant=None if self.constant is None else self.constant[kept],
             whole=self,
             kept=kept,
+            weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
+            counted=columns.count is not None and bool((columns.count != 1).any()),
         )
 
     @property
@@ -132,7 +170,7 @@ class TopicScores:
     ) -> Topics:
         """The values of one measure, on some topics by their places or on all."""
         weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
-        all_places = np.arange(len(self.topics))[places]
+        all_places = all_topics = np.arange(len(self.topics))[places]
         summary, values = Summary.of(self.measures[j].definition), self.values[system][places, j]
         own = None if weight is None else weight[places]
         if summary.formula is not None and np.isfinite(summary.value(values, own)):
@@ -149,6 +187,8 @@ class TopicScores:
             self.unit,
             {reason: n for reason, n in counts.items() if n},
             importance=None if importance is None else importance[places],
+            clusters=None if self.clusters is None else self.clusters.taken(all_topics),
+            order=None if self.order is None else self.order.taken(all_topics),
         )
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -157,11 +197,25 @@ class TopicScores:
         for system in over(self.values, "measuring"):
             each = range(len(self.measures))
             readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
+            self._look(system, readings)
             out += [
                 estimate_of(reading, str(measure), system, self.default(j))
                 for j, (measure, reading) in enumerate(zip(self.measures, readings, strict=True))
             ]
         return tuple(out)
+
+    def _look(self, system: str, readings: Sequence[Reading]) -> None:
+        """Note whether topics that follow each other in time are alike."""
+        if self.order is None:
+            return
+        from calipers.inference.serial import Looked
+
+        named = zip(self.measures, readings, strict=True)
+        self._serial.extend(
+            Looked.at(system, str(measure), reading)
+            for measure, reading in named
+            if reading.kind != "count" and np.isfinite(reading.value)
+        )
 
     def default(self, j: int, places: Any = slice(None)) -> float:
         """What a system gets by which every order is equally likely, where that is known."""
@@ -196,14 +250,15 @@ class TopicScores:
             return None
         return keeping.of_topics(self.unit, self.topics, self.statistics, self.common())
 
-    def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:
-        """What curves of means over these topics take, from the rankings of all of them."""
+    def of_curves(self, *, zero: bool) -> dict[str, Any]:
+        """What curves of means over these topics take."""
         return {
-            "whole": rankings,
             "zero": zero,
             "settings": self.settings,
             "kept": self.kept,
             "importance": self.importance,
+            "clusters": self.clusters,
+            "order": self.order,
             "unit": self.unit,
         }
 
@@ -220,14 +275,14 @@ class TopicScores:
         """The evaluation of these values, with what systems cost on each topic; ``more`` are what
         else it has."""
         shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
-        shared["notes"] = (*notes_on_names(self.measures), *shared.get("notes", ()))
-        if self.whole is not None:
-            conventions = {**conventions, "weighted": True}
-            shared["notes"] = (*self.notes, *shared["notes"])
+        estimates = self.estimates()
+        notes = *notes_on_names(self.measures), *shared.get("notes", ()), *self._row_notes()
+        shared["notes"] = *self.notes, *notes
+        conventions = {**conventions, **self._conventions}
         made = Evaluation(
             task=task,
             level=self.settings.level,
-            estimates=self.estimates(),
+            estimates=estimates,
             per_unit=self.per_unit(),
             provenance=provenance(task, self.settings, conventions, inputs),
             sources=self,
@@ -239,17 +294,40 @@ class TopicScores:
         from calipers.evaluate.costs import with_costs
 
         costs = costs if self.kept is None else costs.taken(self.kept)
-        rows = self.settings, self.importance
+        rows = self.settings, self.importance, self.clusters
         return with_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
 
     @property
+    def _conventions(self) -> dict[str, Any]:
+        """What provenance says of weights, clusters and times."""
+        return {
+            **({} if self.weightless is None else {"weighted": True}),
+            **({"counted": True} if self.counted else {}),
+            **({} if self.clusters is None else {"clusters": self.clusters.number}),
+            **({} if self.order is None else {"times": self.order.size}),
+        }
+
+    def _row_notes(self) -> list[str]:
+        """What a reader has to know of clusters and of serial dependence."""
+        found = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
+        if not self._serial:
+            return found
+        from calipers.inference import serial
+
+        return [*found, *serial.notes(self._serial, self.unit)]
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of weights."""
+        """What a reader has to know of weights, and of what clusters leave out."""
         out, unit = [], self.unit
-        left_out = 0 if self.whole is None else len(self.whole.topics) - len(self.topics)
-        if left_out:
-            out.append(f"Left out because their weight is 0: {count(left_out, unit)}.")
+        if self.weightless:
+            out.append(f"Left out because their weight is 0: {count(self.weightless, unit)}.")
         if self.importance is None:
+            if self.clusters is not None and len(self.values) > 2:
+                out.append(
+                    f"Friedman's test and the analysis of variance take {unit} as independent, and "
+                    "are left out."
+                )
             return tuple(out)
         size = kish_of(self.importance)
         out.append(
@@ -293,17 +371,37 @@ class TopicScores:
             for (pair, j), made in zip(asked, differences(both, settings), strict=True):
                 yield pair, self.measures[j], made
 
-    def values_of(self, measure: Measure) -> FloatArray:
-        """The value of each topic and system, shape (topics, systems)."""
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each topic and system, shape (topics, systems); None where topics are not
+        independent."""
+        table = self.table_of(measure)
+        return None if self._dependent(table) else table
+
+    def table_of(self, measure: Measure) -> FloatArray:
+        """The same, whether or not topics are independent."""
         j = self.measures.index(measure)
         return np.column_stack([table[:, j] for table in self.values.values()])
+
+    def _dependent(self, table: FloatArray) -> bool:
+        """Whether topics come in clusters, or those that follow each other in time differ alike by
+        these values."""
+        if self.clusters is not None or self.order is None:
+            return self.clusters is not None
+        from calipers.inference import serial
+
+        has = np.flatnonzero(~np.isnan(table).any(axis=1))
+        apart, order = table[has] - table[has].mean(axis=1, keepdims=True), self.order.taken(has)
+        return any(serial.of_rows(order, x - x.mean()) is not None for x in apart.T)
 
     def importance_of(self, measure: Measure) -> FloatArray | None:
         """What each topic counts for; None where all count once, as in sums."""
         return None if measure.definition.summary == "sum" else self.importance
 
-    def dealt(self, measure: Measure, settings: Settings) -> FloatArray:
-        """The same as values of whose mean the summary is made, by how much each topic moves it."""
+    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+        """The same as values of whose mean the summary is made, by how much each topic moves it;
+        None where topics are not independent."""
+        if self._dependent(self.table_of(measure)):
+            return None
         j = self.measures.index(measure)
         columns = []
         for system, table in self.values.items():

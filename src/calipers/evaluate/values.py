@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.topic_costs import costs_of_topics
-from calipers.data.unit_weights import unit_weights
+from calipers.data.unit_weights import UnitColumns, unit_weights
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.several import comparison_if_several
@@ -128,7 +128,7 @@ def from_values(
     weights = unit_weights(weight, read.units, unit=singular, in_order=numbered)
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
-    ).weighted(weights)
+    ).with_columns(UnitColumns(weights))
     costs, of_costs = costs_of_topics(cost, read.units, tuple(tables), unit=singular)
     return source.evaluation(
         "values",

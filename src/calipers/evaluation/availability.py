@@ -21,7 +21,7 @@ OPTIONS = (
 ENGINES = ("memory", "stream", "spark", "dask")
 
 _NO_COUNTS = "it is about ratios that count no row, and the measures of this task are none"
-_GROUPS = "a batch would cut through the documents of one topic, which are ranked together"
+_TOPICS = "a batch would cut through the documents of one topic, which are ranked together"
 
 #: Why a task does not take an option, from whatever engine.
 REASONS: Mapping[tuple[str, str], str] = {
@@ -29,8 +29,11 @@ REASONS: Mapping[tuple[str, str], str] = {
     ("retrieval", "id"): "topics and documents have ids already, by which runs are joined",
     ("retrieval", "missing"): "a topic that a run lacks scores 0, or is left out as topics= says",
     ("retrieval", "curves"): "curves are of single topics, which topic_curves= names",
-    ("retrieval", "memory"): f"{_GROUPS}, so that the memory is that of the largest topic",
-    ("ranking", "memory"): f"{_GROUPS}, so that the memory is that of the largest group",
+    ("retrieval", "memory"): f"{_TOPICS}, so that the memory is that of the largest topic",
+    ("ranking", "memory"): (
+        "a batch ends where a group does, so that the memory is that of the largest group; and "
+        "only sorted rows come in batches, so that no file is read so because it is large"
+    ),
     ("regression", "undefined"): _NO_COUNTS,
     ("clustering", "undefined"): _NO_COUNTS,
     ("clustering", "weight"): "pairs of points have no weights; count= takes frequencies",
@@ -52,8 +55,7 @@ REASONS: Mapping[tuple[str, str], str] = {
 
 #: Why an engine does not have the rows of a task at all.
 ENGINE_REASONS: Mapping[tuple[str, str], str] = {
-    ("retrieval", "stream"): _GROUPS,
-    ("ranking", "stream"): _GROUPS,
+    ("retrieval", "stream"): _TOPICS,
 }
 
 #: Why an option takes all rows in memory.
@@ -68,11 +70,13 @@ ROW_REASONS: Mapping[str, str] = {
     "confusion": "a confusion matrix is small, and no table of rows",
 }
 
+#: What takes no row in memory after all, as what is known of each group comes back from where its
+#: rows are.
+OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
+
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
 NOT_YET: Mapping[str, tuple[str, ...]] = {
-    "retrieval": ("count", "cluster", "time"),
-    "ranking": ("count", "cluster", "time"),
     "multilabel": ("time", "memory"),
     "agreement": ("data", "weight", "count", "cluster", "time", "cost", "memory"),
 }
@@ -84,7 +88,6 @@ NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "classification": ("cost",),
     "regression": ("cost", "curves"),
-    "ranking": ("cost", "curves"),
     "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
 }
 
@@ -116,7 +119,8 @@ def cell(task: Task, option: str, engine: str = "memory") -> Cell:
         return NOT_YET_CELL
     if engine == "memory":
         return YES
-    reason = ENGINE_REASONS.get((task.name, engine), ROW_REASONS.get(option, ""))
+    of_rows = "" if option in OF_GROUPS.get(task.name, ()) else ROW_REASONS.get(option, "")
+    reason = ENGINE_REASONS.get((task.name, engine), of_rows)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Cell("no", reason)
     return NOT_YET_CELL if option in NOT_YET_OUT_OF_MEMORY.get(task.name, ()) else YES
@@ -141,8 +145,8 @@ def refusal(name: str, option: str) -> str | None:
 def refusal_of_flag(name: str, flag: str) -> str | None:
     """The same of an option as a command or a file of checks calls it.
 
-    >>> refusal_of_flag("ranking", "--cluster-by")
-    ' yet'
+    >>> refusal_of_flag("clustering", "--weight")
+    ': pairs of points have no weights; count= takes frequencies'
     """
     flags = {column.option: column.role for column in (CLUSTER, SLICES)}
     option = f"--{flag.lstrip('-').replace('_', '-')}"

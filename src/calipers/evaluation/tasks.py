@@ -242,8 +242,8 @@ DATA = Argument(
     annotation="Any",
 )
 
-#: How an engine is chosen: of rows in any batches, and of what comes in groups or by topic, which
-#: batches would cut through.
+#: How an engine is chosen: of rows in any batches, of groups, which batches take one after the
+#: other, and of topics, which they would cut through.
 ENGINE = Argument(
     "engine",
     "Have all rows in memory, or read TABLE in batches: a file of any size, a directory or a "
@@ -258,6 +258,17 @@ ENGINE = Argument(
 )
 ENGINE_OF_GROUPS = replace(
     ENGINE,
+    help="Have all rows in memory, or read TABLE in batches, in which the rows of a group come one "
+    "after the other: a file of any size, a directory or a pattern such as 'day-*.parquet'. Or "
+    "have Spark or Dask read it, in any order, on as many machines as they have.  "
+    "[default: memory]",
+    description='``"memory"``, the default, has all rows in memory. ``"stream"`` reads the files '
+    "that ``data`` says in batches, in which the rows of a group come one after the other; a group "
+    'that comes back is an error. ``"spark"`` and ``"dask"`` have the rows where they lie, in any '
+    "order, and evaluate each group there.",
+)
+ENGINE_OF_TOPICS = replace(
+    ENGINE,
     help="Have all rows in memory, or have Spark or Dask read the files, on as many machines as "
     "they have.  [default: memory]",
     description='``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` '
@@ -270,7 +281,9 @@ def engine_of(task: Task) -> Argument | None:
     """How the engine of a task is chosen, if there is a choice."""
     if len(task.engines) == 1:
         return None
-    return ENGINE if "stream" in task.engines else ENGINE_OF_GROUPS
+    if "stream" not in task.engines:
+        return ENGINE_OF_TOPICS
+    return ENGINE if "memory" in task.options else ENGINE_OF_GROUPS
 
 
 #: What is asked of the numbers, in the order of the help.
@@ -287,7 +300,7 @@ OPTION_ORDER = (
 )
 _ROWS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "curves", "inputs")
 _IN_BATCHES = ("memory", "stream", "spark", "dask")
-_IN_GROUPS = ("memory", "spark", "dask")
+_BY_TOPIC = ("memory", "spark", "dask")
 
 _PER_UNIT = "table, csv, json, parquet, or trec for the lines of trec_eval -q."
 
@@ -406,6 +419,29 @@ RETRIEVAL = Task(
             "weights, 0 or more, of which only the proportions matter; a topic of weight 0 is "
             "left out. Sums such as ``NumRel`` stay sums.",
             type="str or dict of float",
+        ),
+        replace(
+            COUNT,
+            help="Column of --topic-table: how many topics each stands for; one of count 20 is the "
+            "same as that topic 20 times.",
+            description="Number of topics that each stands for, given as ``weight`` is: a "
+            "topic of count 20 is "
+            "the same as that topic 20 times.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of --topic-table: what topics come from, such as users or sessions.",
+            description="What topics come from, such as users, sessions or the information "
+            "need behind several "
+            "queries, given as ``weight`` is: intervals and tests are then of clusters.",
+        ),
+        replace(
+            TIME,
+            help="Column of --topic-table: when topics were asked; where neighbours in time are "
+            "alike, intervals and tests allow for it.",
+            description="When topics were asked, given as ``weight`` is: numbers, dates, or "
+            "text in the form of "
+            "ISO 8601. Where neighbors in time are alike, intervals and tests allow for it.",
         ),
         replace(
             SLICES,
@@ -551,7 +587,7 @@ RETRIEVAL = Task(
         ),
     ),
     options=("slice_bins", *INFERENCE),
-    engines=_IN_GROUPS,
+    engines=_BY_TOPIC,
     table="",
     per_unit="topic",
     per_unit_help=f"The value on every topic: {_PER_UNIT}",
@@ -1006,6 +1042,31 @@ RANKING = Task(
             "0 is left out.",
         ),
         replace(
+            COUNT,
+            help="Column of how many groups each stands for, with one value for each: one of count "
+            "20 is the same as that group 20 times.",
+            description="Number of groups that each stands for, with one value for each "
+            "group: a group of count "
+            "20 is the same as that group 20 times.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of what groups come from, such as users or sessions, with one value for "
+            "each.",
+            description="What groups come from, such as the user or session of a query, with "
+            "one value for each "
+            "group: intervals and tests are then of clusters.",
+        ),
+        replace(
+            TIME,
+            help="Column of when groups were asked, with one value for each; where neighbours in "
+            "time are alike, intervals and tests allow for it.",
+            description="When each group was asked, with one value for each group: numbers, "
+            "dates, or text in the "
+            "form of ISO 8601. Where neighbors in time are alike, intervals and tests allow "
+            "for it.",
+        ),
+        replace(
             SLICES,
             help="Column to cut the groups by, with one value for each: every mean on each part, "
             "and its difference to the rest. Repeatable; 'type*length' crosses two columns.",
@@ -1039,15 +1100,14 @@ RANKING = Task(
         ),
     ),
     options=_ROWS,
-    engines=_IN_GROUPS,
+    engines=_IN_BATCHES,
     per_unit="group",
     per_unit_help=f"The value on every group: {_PER_UNIT}",
     positional=("group", "truth", "score"),
     needed=("group", "truth", "score"),
     more={
         "cost": "A column has one value for each group.",
-        "engine": "``data`` is a data frame of theirs, or paths. Costs, curves, findings and "
-        "systems of an earlier evaluation take all rows in memory.",
+        "engine": "Findings and systems of an earlier evaluation take all rows in memory.",
         "measures": "They are those of :func:`calipers.retrieval`, where a row is a document that "
         'is both judged and retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.',
     },

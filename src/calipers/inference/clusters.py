@@ -146,6 +146,13 @@ class Clusters:
         summed = [np.bincount(self.code, column, self.size) for column in weighted.T]
         return np.column_stack(summed).astype(np.float64)
 
+    def by_mean(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weighted mean of a value per row in each cluster that has rows, and what these
+        weigh."""
+        sums = self.sums(np.column_stack([values, np.ones(len(values))]))
+        sums = sums[sums[:, 1] > 0]
+        return sums[:, 0] / sums[:, 1], sums[:, 1]
+
     def matrices(self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]) -> FloatArray:
         """The weight in each cell of each cluster, as confusion matrices (size, *shape)."""
         cells = math.prod(shape)
@@ -347,14 +354,14 @@ class Clusters:
         made = intervals.separated(area, min(*of_class, self.number // 2), level)
         return replace(made, method=self.named(made.method))
 
-    def notes(self, few: int) -> list[str]:
+    def notes(self, few: int, unit: str = "rows") -> list[str]:
         """What a reader has to know before the numbers, of fewer than so many degrees of
         freedom."""
         if self.degrees >= few:
             return []
         equal = "" if self.worth > self.number - 0.5 else " of equal size"
         text = (
-            f"The rows come in {self.counted}{equal}: fewer than {few + 1} say little of "
+            f"The {unit} come in {self.counted}{equal}: fewer than {few + 1} say little of "
             "how much clusters differ."
         )
         return [text]

@@ -112,7 +112,7 @@ def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
 # --- Rows in clusters ----------------------------------------------------------------------------
 
 #: Kinds of readings that are shares of rows, areas between two ends, and means.
-_SHARES = ("share of rows", "share by rank")
+_SHARES = ("share of rows", "share by rank", "share of topics")
 _AREAS = (
     "AUC",
     "Gini",
@@ -122,7 +122,12 @@ _AREAS = (
     "measure of scores",
     "average of scores",
 )
-_MEANS = ("mean of a value per row", "average over outputs")
+_MEANS = (
+    "mean of a value per row",
+    "average over outputs",
+    "mean over topics",
+    "topics pooled",
+)
 
 
 def by_cluster(reading: Reading, level: float) -> Interval | None:

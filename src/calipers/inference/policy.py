@@ -149,7 +149,9 @@ def _at_a_threshold(reading: Reading) -> bool:
 #: bootstrap of clusters did no better than the former. Hall's correction reads sizes as skewness:
 #: of a mean of absolute errors it was 38 to 53 times, CR2 on the log scale 93 to 96. So for
 #: differences: where there are none, tests of accuracy, MAE and AUC erred 25 to 31 times of 100,
-#: and now 4 to 6.
+#: and now 4 to 6. Means over topics of nDCG, RR and near-perfect values, of 8, 20 and 50 users with
+#: 5 queries each or lognormal numbers of them (intracluster correlation 0.4), were held 92 to 97
+#: times of 100 (±1), those of independent topics 66 to 96, and differences 94 to 97.
 CLUSTERED = (
     (Row("effective rows", tries=True), Row("by cluster", _at_a_threshold, tries=True)),
     (Row("by error", _at_a_threshold, tries=True),),

@@ -209,8 +209,9 @@ class Reading:
     methods: Mapping[str, Limits] = field(default_factory=dict)
     law: Law | None = None
     influence: Callable[[], Influence | None] | None = None
-    #: Where there is no influence, values of rows whose norm is about the standard error, which
-    #: serial dependence is looked for in.
+    #: Where there is no influence, or it is that of more units than have an order, values of those
+    #: that have one, whose norm is about the standard error: serial dependence is looked for in
+    #: them.
     linear: Callable[[], FloatArray | None] | None = None
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], Error | Interval | None] | None = None

@@ -40,6 +40,10 @@ _ONE_LAG, _SEVERAL_LAGS = 1.6448536269514722, 1.959963984540054
 #: No upper limit is more than e⁵⁰ times the value.
 _LONGEST = 50.0
 
+#: Kinds of readings whose limits go by so many effective rows, and by the logarithm upward.
+_SHARES = ("share of rows", "share by rank", "share of topics")
+_MEANS = ("mean of a value per row", "mean over topics")
+
 #: The autoregressive coefficient that is taken out before the spectrum is estimated lies between.
 _PREWHITENED = (-0.5, 0.95)
 
@@ -145,11 +149,12 @@ def moved_by(reading: Reading) -> FloatArray | None:
     """How much each row moves a value whose rows have an order; None where that is not known."""
     if reading.order is None:
         return None
+    rows = len(reading.order.code)
     influence = None if reading.influence is None else reading.influence()
     moved = None if influence is None else influence.moved
-    if moved is None and reading.linear is not None:
+    if reading.linear is not None and (moved is None or len(moved) != rows):
         moved = reading.linear()
-    if moved is None or len(moved) != len(reading.order.code):
+    if moved is None or len(moved) != rows:
         return None
     return moved if np.isfinite(moved).all() else None
 
@@ -196,7 +201,7 @@ def cautioned(reading: Reading, made: Interval) -> Interval:
         unknown = moved_by(reading) is None
         return made.but("serial dependence is not allowed for") if unknown else made
     few = serial.effective < FEW_EFFECTIVE
-    return made.but(f"rows count as {serial.effective:.0f}") if few else made
+    return made.but(f"{reading.unit} count as {serial.effective:.0f}") if few else made
 
 
 def _limits(reading: Reading, serial: Dependence, level: float) -> tuple[float, float]:
@@ -214,11 +219,11 @@ def _limits(reading: Reading, serial: Dependence, level: float) -> tuple[float, 
         scale = None if reading.transform is None else SCALES[reading.transform]
         if scale is not None and scale.holds(value):
             return scale.around(value, far)
-        if reading.kind in ("share of rows", "share by rank") and 0 < value < 1:
+        if reading.kind in _SHARES and 0 < value < 1:
             size = value * (1 - value) * (z_of(level) / far) ** 2
             made = proportions.wilson(value, size, level)
             return made.low, made.high
-        if reading.kind == "mean of a value per row" and reading.bounds[0] == 0 < value:
+        if reading.kind in _MEANS and reading.bounds[0] == 0 < value:
             return value - far, value * math.exp(min(far / value, _LONGEST))
     return value - far, value + far
 
@@ -237,7 +242,7 @@ def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> I
 
 def independent(reading: Reading, made: Interval) -> Interval:
     """An interval that was asked for by name, with a caution where rows are serially dependent."""
-    return made if found(reading) is None else made.but("rows are taken as independent")
+    return made if found(reading) is None else made.but(f"{reading.unit} are taken as independent")
 
 
 def allowed_for(reading: Reading, own: Procedure) -> Procedure:
@@ -282,7 +287,7 @@ def of_parts(first: Reading, second: Reading, made: Interval, own: Test) -> tupl
     far = t_of(first.settings.level, serial.error.degrees) * serial.error.se
     wide = _wider(made, (value - far, value + far), serial).within(low - most, high - least)
     if serial.effective < FEW_EFFECTIVE:
-        wide = wide.but(f"rows count as {serial.effective:.0f}")
+        wide = wide.but(f"{first.unit} count as {serial.effective:.0f}")
     return wide, _larger(own, serial, value)
 
 
@@ -302,17 +307,18 @@ class Looked:
         return cls(system, measure, found(reading), moved_by(reading) is not None)
 
 
-def notes(numbers: Sequence[Looked]) -> tuple[str, ...]:
+def notes(numbers: Sequence[Looked], unit: str = "rows") -> tuple[str, ...]:
     """What a reader has to know of estimates whose rows have an order."""
     unknown = list(dict.fromkeys(one.measure for one in numbers if not one.known))
-    made = _dependent([one for one in numbers if one.known])
+    made = _dependent([one for one in numbers if one.known], unit)
     if unknown:
         which = ", ".join(unknown)
-        made += (f"Intervals and tests of {which} take rows as independent, whatever their order.",)
+        taken = f"take {unit} as independent, whatever their order."
+        made += (f"Intervals and tests of {which} {taken}",)
     return made
 
 
-def _dependent(numbers: Sequence[Looked]) -> tuple[str, ...]:
+def _dependent(numbers: Sequence[Looked], unit: str) -> tuple[str, ...]:
     dependent = [(one.system, one.measure, one.found) for one in numbers if one.found is not None]
     if not dependent:
         return ()
@@ -322,8 +328,8 @@ def _dependent(numbers: Sequence[Looked]) -> tuple[str, ...]:
     if len(dependent) == len(numbers):
         how_many = "all estimates" if len(numbers) > 1 else "the estimate"
     text = (
-        f"Rows are serially dependent in {how_many}: most in {of} (lag-1 autocorrelation "
-        f"{worst.lag_one:.2f}), where {worst.periods:,} times count as about "
+        f"{unit.capitalize()} are serially dependent in {how_many}: most in {of} (lag-1 "
+        f"autocorrelation {worst.lag_one:.2f}), where {worst.periods:,} times count as about "
         f"{worst.effective:,.0f} independent ones. Their intervals and tests are the wider of the "
         "default and one with a HAC standard error (prewhitened, cosine transforms)."
     )

@@ -430,9 +430,7 @@ class _Losses(_OfMean):
         if self.clusters is not None:
             if self.clusters.number < 2:
                 return intervals.missing(dirichlet.METHOD, "too_few_clusters")
-            sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
-            sums = sums[sums[:, 1] > 0]
-            values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
+            values, weight = self.clusters.by_mean(values)
         made = dirichlet.bayesian(values, self.bounds, level, weight)
         return self.named(made)
 

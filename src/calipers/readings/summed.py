@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,23 +16,28 @@ from calipers.inference.spaces import Influence, Space
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
-from calipers.statistics import Moments
+from calipers.statistics import Moments, kish_of
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Summed:
     """The values of a measure per topic, NaN where there is none; with the weight of each topic
-    where topics are pooled, and how important each is where some are more so than others."""
+    where topics are pooled, how important each is where some are more so than others, and the
+    clusters and the order in time that topics come in."""
 
     measure: MeasureLike
     values: FloatArray
     weight: FloatArray | None
     settings: Settings
     importance: FloatArray | None = field(default=None, kw_only=True)
+    clusters: Clusters | None = field(default=None, kw_only=True)
+    order: TimeOrder | None = field(default=None, kw_only=True)
 
     @property
     def summary(self) -> Summary:
@@ -60,15 +65,50 @@ class Summed:
         """The moments of the first column."""
         return Moments.from_rows(self.columns[:, 0], self.own)
 
+    @cached_property
+    def grouped(self) -> Clusters | None:
+        """The clusters, in which a topic without a value is none."""
+        return None if self.clusters is None else counting(self.clusters, self.importance, self.has)
+
     @property
     def steps(self) -> FloatArray:
-        """How far a mean moves with each topic that has a value, u/Σu, times √(n/(n − 1)), n being
-        Kish's number of topics."""
-        u, n = (
-            np.ones(len(self.columns)) if self.own is None else self.own,
-            self.first.effective_size,
-        )
-        return np.asarray(u / u.sum() * np.sqrt(n / (n - 1) if n > 1 else np.nan))
+        """How far a mean moves with each topic that has a value, u/Σu; of independent ones times
+        √(n/(n − 1)), n being Kish's number of topics."""
+        u = np.ones(len(self.columns)) if self.own is None else self.own
+        return self.steps_of(u)
+
+    def steps_of(self, u: FloatArray) -> FloatArray:
+        """The same of some topics, by what they count for."""
+        n = kish_of(u)
+        factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
+        return np.asarray(u / u.sum() * factor)
+
+    def influence(self, columns: FloatArray, has: Any, value: float) -> Influence:
+        """By how much each topic moves a summary of the columns of those that have this value, as a
+        vector over all topics; nothing where there is none. Of topics in clusters the denominator
+        of a ratio is what they hold."""
+        column = np.zeros(len(self.values))
+        own = None if self.importance is None else self.importance[has]
+        if len(columns):
+            steps = self.steps_of(np.ones(len(columns)) if own is None else own)
+            column[has] = moved_by(self.summary, columns, value, own) * steps
+        if self.clusters is None:
+            return Influence(column, Space(), "Student t")
+        held, ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
+        if ratio:
+            u = np.ones(len(column)) if self.importance is None else self.importance
+            held = np.zeros(len(column))
+            held[has] = columns[:, 1] * u[has]
+        clusters = counting(self.clusters, self.importance, has)
+        return Influence(column, Space(None, clusters, held=held), "Student t")
+
+
+def counting(clusters: Clusters, importance: FloatArray | None, has: Any) -> Clusters:
+    """The clusters of topics that count for so much, and for nothing without a value."""
+    if has.all():
+        return replace(clusters, weight=importance)
+    u = np.ones(len(has)) if importance is None else importance
+    return replace(clusters, weight=np.where(has, u, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,16 +126,13 @@ class OfTopics:
 
     def influence(self) -> Influence:
         """By how much each topic moves the summary; nothing where it has no value."""
-        columns, n = self.topics.columns, len(self.topics.columns)
-        moved = np.zeros(len(self.topics.values))
-        if n:
-            own = moved_by(self.topics.summary, columns, self.value, self.topics.own)
-            moved[self.topics.has] = own * self.topics.steps
-        return Influence(moved, Space(), "Student t")
+        return self.topics.influence(self.topics.columns, self.topics.has, self.value)
 
     def methods(self) -> dict[str, Limits]:
         """By name; of one topic, what needs no spread alone."""
         n = len(self.topics.columns)
+        if self.topics.grouped is not None:  # all else is that of any clusters
+            return {"student": self._clustered_t, "bayesian": self._bayesian}
         shares: dict[str, Limits] = {}
         if self.topics.measure.definition.share_of == "topics":
             shares = share_methods(self.value, self.topics.first.effective_size)
@@ -104,6 +141,11 @@ class OfTopics:
         if n < 2:
             made = {name: lambda level: intervals.missing("none", "too_few_units") for name in made}
         return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
+
+    def _clustered_t(self, level: float) -> Interval:
+        error, clusters = self.influence().error, self.topics.grouped
+        assert clusters is not None
+        return clusters.normal(self.value, error.se, error.degrees, level, error.name)
 
     def _of_ratio(self) -> dict[str, Limits]:
         return {
@@ -153,8 +195,15 @@ class OfTopics:
 
     def _bayesian(self, level: float) -> Interval:
         values, weight, _ = self._values
+        clusters = self.topics.grouped
+        if clusters is not None:
+            clusters = replace(clusters.taken(self.topics.has), weight=weight)
+            if clusters.number < 2:
+                return intervals.missing(dirichlet.METHOD, "too_few_clusters")
+            values, weight = clusters.by_mean(values)
         made = dirichlet.bayesian(values, self._ends, level, weight)
-        return made if self.topics.summary.kind == "pooled" else self._of_mean(made)
+        made = made if self.topics.summary.kind == "pooled" else self._of_mean(made)
+        return made if clusters is None else replace(made, method=clusters.named(made.method))
 
     @cached_property
     def _apart(self) -> FloatArray:
@@ -163,7 +212,15 @@ class OfTopics:
 
     def skewness(self) -> float:
         """The size of the skewness over √n; 0 where nothing varies."""
-        return abs(intervals.skewness(self._apart))
+        return abs(intervals.skewness(self.moved))
+
+    @property
+    def moved(self) -> FloatArray:
+        """By how much the topics, or the clusters of them, move the summary, but for a factor."""
+        clusters = self.topics.grouped
+        if clusters is None:
+            return self._apart
+        return np.bincount(clusters.code[self.topics.has], self._apart).astype(np.float64)
 
     @property
     def _first(self) -> FloatArray:

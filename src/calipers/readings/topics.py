@@ -12,13 +12,14 @@ from calipers.inference import paired
 from calipers.inference.limits import randomisations
 from calipers.inference.reading import Reading, Units
 from calipers.inference.resampling import weighted_means
-from calipers.inference.spaces import Error
+from calipers.inference.spaces import Error, Influence
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
-from calipers.readings.summed import OfTopics, Summed, moved_by
+from calipers.readings.summed import OfTopics, Summed, counting, moved_by
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
 
@@ -55,10 +56,14 @@ class Topics(Summed):
             undefined={**self.undefined, "nothing_retrieved": n} if empty else self.undefined,
             of=len(self.values),
             weight=self.importance,
+            clusters=self.grouped,
+            order=None if self.order is None else self.order.taken(self.has),
             sizes=lambda: (self.first.effective_size,),
             law=self,
             skew=of.skewness,
             influence=of.influence,
+            linear=lambda: of.influence().moved[self.has],
+            jackknife=None if self.clusters is None else lambda: (of.moved, None),
             replicates=of.replicates,
             methods=of.methods() if n else {},
         )
@@ -79,6 +84,8 @@ class Draws:
     tables: Sequence[Sequence[FloatArray]]
     settings: Settings
     importance: Sequence[FloatArray | None]
+    #: Of topics in clusters, which are drawn whole, those of each reading.
+    clusters: Sequence[Clusters | None] = ()
 
     def of(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Those of one reading."""
@@ -88,6 +95,12 @@ class Draws:
     def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
+        if any(of is not None for of in self.clusters):
+            return [
+                (of.means(np.column_stack(columns), self.settings), np.zeros(0))
+                for columns, of in zip(self.tables, self.clusters, strict=True)
+                if of is not None
+            ]
         if any(weight is not None for weight in self.importance):
             ones = np.ones(len(self.tables[0][0]))
             return [
@@ -108,6 +121,7 @@ def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
         [of.summary.columns(of.values, of.weight) for of in all_topics],
         all_topics[0].settings,
         [of.importance for of in all_topics],
+        [of.grouped for of in all_topics],
     )
     return [of.reading(draws, place) for place, of in enumerate(all_topics)]
 
@@ -121,7 +135,8 @@ def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) ->
     both = [_Pair.of(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
     counts = [pair.importance for pair in both]
-    draws = Draws([pair.drawn_columns() for pair in both], settings, counts)
+    clusters = [pair.clusters for pair in both]
+    draws = Draws([pair.drawn_columns() for pair in both], settings, counts, clusters)
     signs = _Signs(
         [pair.apart if u is None else pair.apart * u for pair, u in zip(both, counts, strict=True)],
         settings,
@@ -168,6 +183,23 @@ class _Pair:
         a, b = (of.summary.columns(*_without(absent, of)) for of in (ours, theirs))
         return cls(first, second, ours.summary, a, b, ours.importance)
 
+    @cached_property
+    def has(self) -> Any:
+        """Where both have a value."""
+        return ~np.isnan(self.a[0])
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The clusters of topics, in which one on which either has no value is none."""
+        of = self.law.clusters
+        return None if of is None else counting(of, self.importance, self.has)
+
+    @property
+    def law(self) -> Topics:
+        """The topics of the first."""
+        assert isinstance(self.first.law, Topics)
+        return self.first.law
+
     @property
     def apart(self) -> FloatArray:
         """First minus second of the first column."""
@@ -180,26 +212,59 @@ class _Pair:
 
     def difference(self, draws: Draws, signs: _Signs, place: int) -> Reading:
         """The difference, of which one place of the draws and of the signs is."""
-        a, b = (np.column_stack(columns) for columns in (self.a, self.b))
-        has = ~np.isnan(a[:, 0])
-        a, b, n = a[has], b[has], int(has.sum())
+        a, b = (np.column_stack(columns)[self.has] for columns in (self.a, self.b))
+        has, n = self.has, len(a)
         own = None if self.importance is None else self.importance[has]
-        ours, theirs = self.first.law, self.second.law
-        assert isinstance(ours, Topics)
+        ours, theirs = self.law, self.second.law
         assert isinstance(theirs, Topics)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "raw": (ours.values - theirs.values)[has],
             "shares": ours.measure.definition.share_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
+            "clusters": self.clusters,
+            "order": None if ours.order is None else ours.order.taken(has),
         }
         if n == 0:
-            parts: dict[str, Any] = {"value": np.nan}
-        elif self.summary.kind in ("mean", "sum"):
-            parts = self._of_means(Units(a[:, 0] - b[:, 0], own), draws, signs, place)
+            return self.first.difference(self.second, n=n, value=np.nan, **shared)
+        parts: dict[str, Any]
+        if self.summary.kind in ("mean", "sum"):
+            parts = self._of_means(self._units(a[:, 0] - b[:, 0]), draws, signs, place)
         else:
             parts = self._of_functions(a, b, own, draws, signs, place)
+        if ours.clusters is not None or ours.order is not None:
+            parts |= self._of_dependent(a, b)
         return self.first.difference(self.second, n=n, **shared, **parts)
+
+    def _units(self, values: FloatArray) -> Units:
+        """Values of the topics on which both have one."""
+        own = None if self.importance is None else self.importance[self.has]
+        clusters = None if self.clusters is None else self.clusters.taken(self.has)
+        return Units(values, own, clusters)
+
+    def _of_dependent(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
+        """What is known of topics in clusters or in an order: by how much each moves the
+        difference. Where they come in clusters, no sign of a topic is as likely as the other."""
+        theirs = self.second.law
+        assert isinstance(theirs, Topics)
+
+        def influence() -> Influence:
+            made = [
+                of.influence(columns, self.has, self._value(columns))
+                for of, columns in ((self.law, a), (theirs, b))
+            ]
+            return made[0] - made[1]
+
+        found = {"influence": influence, "linear": lambda: influence().moved[self.has]}
+        if self.clusters is None:
+            return found
+        return {**found, "error": None, "studentised": None, "swapped": None}
+
+    def _value(self, columns: FloatArray) -> float:
+        """The summary of the topics on which both have a value."""
+        own = None if self.importance is None else self.importance[self.has]
+        means = np.average(columns, axis=0, weights=own)
+        return float(self.summary.of_means(means, len(columns)))
 
     def _of_means(self, units: Units, draws: Draws, signs: _Signs, place: int) -> dict[str, Any]:
         """Of means, or sums."""
@@ -230,9 +295,7 @@ class _Pair:
     ) -> dict[str, Any]:
         """Of exponentials of means, or ratios of means."""
         summary, settings, n = self.summary, self.first.settings, len(a)
-        of = [
-            float(summary.of_means(np.average(table, axis=0, weights=own), n)) for table in (a, b)
-        ]
+        of = [self._value(table) for table in (a, b)]
 
         def replicates() -> FloatArray:
             means, width = draws.of(place)[0], a.shape[1]
@@ -245,15 +308,15 @@ class _Pair:
         value = of[0] - of[1]
         parts: dict[str, Any] = {
             "value": value,
-            "linear_units": lambda: Units(value + moved(), own),
-            "error": lambda: replace(Units(moved(), own).error, name="Student t"),
-            "jackknife": lambda: (Units(moved(), own).moved, None),
+            "linear_units": lambda: self._units(value + moved()),
+            "error": lambda: replace(self._units(moved()).error, name="Student t"),
+            "jackknife": lambda: (self._units(moved()).moved, None),
             "replicates": replicates,
         }
         if summary.kind == "geometric":
             return {
                 **parts,
-                "units": Units(a[:, 0] - b[:, 0], own),
+                "units": self._units(a[:, 0] - b[:, 0]),
                 "units_make_value": False,
                 "swapped": lambda towards: signs.test(place, towards),
             }
