@@ -79,7 +79,9 @@ COLUMNS: dict[str, Any] = {
         for label, of in (("u", TRUTH), ("v", np.arange(ROWS) % 3 == 0))
     },
     **{
-        f"rater{rater}": np.where(RANDOM.random(ROWS) < 0.1 * (1 + rater), 1 - TRUTH, TRUTH)
+        f"rater{rater}": np.where(
+            RANDOM.random(ROWS) < (LASTING + 0.3 * rater > 0.8) * 0.8, 1 - TRUTH, TRUTH
+        )
         for rater in range(6)
     },
 }
@@ -232,6 +234,9 @@ def data(task: str, engine: str, base: Any) -> None:
             return {n[len(start) :]: COLUMNS[n] for n in COLUMNS if n.startswith(start)}
         return COLUMNS.get(of, of) if isinstance(of, str) else of
 
+    if task == "agreement":  # whose columns are the table, by whichever name that is given
+        same(base, verb(task)(table(), **ASKED[task]))
+        return
     same(base, verb(task)(**{k: columns(v) for k, v in ASKED[task].items()}))
 
 

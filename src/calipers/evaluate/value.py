@@ -152,7 +152,9 @@ def _of_raters(
         raise InputError(f"{measure} is over items, which have no weight= and no count=")
     if labels is None:
         unnamed = {"item": None, "rater": None, "rating": None}
-        _check_order(measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories)
+        _check_order(
+            measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories.names
+        )
     found = agreement(ratings, measures=[measure], order=labels, interval="none")
     return found.estimates[0].value
 

@@ -64,6 +64,8 @@ ROW_REASONS: Mapping[str, str] = {
     "per_point": "a silhouette takes the distances of a point to all others",
     "distances": "distances are of every two points",
     "recluster": "points are clustered anew, which takes all of them",
+    "rater": "a batch would cut through the ratings of an item, which are in several rows",
+    "rating": "a batch would cut through the ratings of an item, which are in several rows",
     "y": "a model predicts all rows at once",
     "confusion": "a confusion matrix is small, and no table of rows",
 }
@@ -76,11 +78,10 @@ NOT_YET: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("time", "compare", "memory"),
     "regression": ("compare",),
     "clustering": ("compare",),
-    "agreement": ("data", "weight", "count", "cluster", "time", "cost", "compare", "memory"),
+    "agreement": ("compare",),
 }
 NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("stream", "spark", "dask"),
-    "agreement": ("stream", "spark", "dask"),
 }
 #: The same of options that a task takes of rows in memory alone.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
@@ -88,6 +89,7 @@ NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "regression": ("cost", "curves"),
     "ranking": ("cost", "curves"),
     "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
+    "agreement": ("cost",),
 }
 
 

@@ -686,11 +686,20 @@ AGREEMENT = Task(
       calipers agreement grades.csv --raters ann,ben,eve --scale ordinal --by-rater
       calipers agreement labels.csv --item doc --rater who --rating label
       calipers agreement grades.csv --raters experts=ann,ben --raters crowd=w1,w2,w3
+      calipers agreement labels.parquet --raters ann,ben --cluster-by document
     """,
     columns=(
         Column("item", "Column of the items, which is no rater."),
         Column("rater", "Of a table with a row a rating: column of who rated."),
         Column("rating", "Of such a table: column of the ratings."),
+        replace(WEIGHT, help="Column of what items count for."),
+        replace(COUNT, help="Column of how many items each item stands for."),
+        replace(CLUSTER, help="Column of what the items come from: documents, patients."),
+        replace(
+            TIME,
+            help="Column of the time of each item; where neighbours in time are rated alike, "
+            "intervals and tests allow for it.",
+        ),
         SLICES,
     ),
     arguments=(
@@ -714,10 +723,11 @@ AGREEMENT = Task(
             parse=listed,
         ),
     ),
-    options=("slice_bins", *INFERENCE, "inputs"),
-    table="ratings",
+    options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
+    engines=_IN_BATCHES,
     below="by-rater",
     below_help="Show the tables of raters and of their pairs too.",
+    python_only=("ratings",),
 )
 
 #: All of them, in the order in which they are listed.

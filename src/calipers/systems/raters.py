@@ -14,7 +14,9 @@ from calipers.statistics import FloatArray, IntArray, Ratings
 from calipers.systems.base import System
 
 if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
@@ -28,12 +30,13 @@ class Raters(System):
     categories: tuple[str, ...]
     values: FloatArray
     settings: Settings
-    weight: None = None
-    clusters: None = None
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     unit: ClassVar = "items"
-    columns: ClassVar = ("codes",)
+    columns: ClassVar = ("codes", "weight")
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
     def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
@@ -75,7 +78,8 @@ class Raters(System):
         return self.once("items", self._rated)
 
     def _rated(self) -> Rated:
-        return Rated(Ratings.from_codes(self.codes, self.categories, self.values), self.settings)
+        ratings = Ratings.from_codes(self.codes, self.categories, self.values, self.weight)
+        return Rated(ratings, self.settings, self.weight, self.clusters)
 
     def of(self, which: list[int], name: str = "") -> Raters:
         """Some of the raters."""
