@@ -108,7 +108,6 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("paired t or Bayesian bootstrap", "delta, Student t, paired"): LIE,
     ("paired t or Bayesian bootstrap", "DeLong, Student t, paired"): LIE,
     ("paired t or Bayesian bootstrap", "jackknife, Student t, paired"): LIE,
-    ("paired t or Bayesian bootstrap", "Dirichlet, of the cells, paired"): LIE,
 }
 
 

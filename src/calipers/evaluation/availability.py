@@ -70,6 +70,11 @@ ROW_REASONS: Mapping[str, str] = {
     "confusion": "a confusion matrix is small, and no table of rows",
 }
 
+#: The same of an option that other tasks take of rows in batches.
+TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
+    ("clustering", "curves"): "silhouettes and points are drawn one by one",
+}
+
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
 NOT_YET: Mapping[str, tuple[str, ...]] = {
@@ -88,7 +93,7 @@ NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "classification": ("cost",),
     "regression": ("cost", "curves"),
     "ranking": ("cost", "curves"),
-    "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
+    "clustering": ("cost",),
     "agreement": ("cost",),
 }
 
@@ -120,7 +125,8 @@ def cell(task: Task, option: str, engine: str = "memory") -> Cell:
         return NOT_YET_CELL
     if engine == "memory":
         return YES
-    reason = ENGINE_REASONS.get((task.name, engine), ROW_REASONS.get(option, ""))
+    own = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
+    reason = ENGINE_REASONS.get((task.name, engine), own)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Cell("no", reason)
     return NOT_YET_CELL if option in NOT_YET_OUT_OF_MEMORY.get(task.name, ()) else YES
