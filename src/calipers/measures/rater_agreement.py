@@ -8,6 +8,7 @@ with half of their own; in that of intervals the square of their distance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -162,7 +163,7 @@ def _one_guessed(share: FloatArray) -> tuple[Any, FloatArray]:
 @of_raters(
     "Fleiss-kappa",
     aliases=("fleiss_kappa",),
-    range=(-np.inf, 1),
+    range=(-math.inf, 1),
     undefined=_NO_ITEM
     | _UNEQUAL
     | {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1},
