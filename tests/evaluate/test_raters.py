@@ -678,6 +678,50 @@ def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.Mo
         cal.agreement(data=table.to_reader(), **asked)
 
 
+@pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"count": "often"}], ids=str)
+def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of pairs and of raters, and findings, from how many items were rated alike; of κ the
+    interval goes by the cells, which are drawn in memory."""
+    import pyarrow as pa
+
+    from calipers.data import streams
+
+    monkeypatch.setattr(streams, "ROWS", 17)
+    said = {**three(), "e": np.array([*three()["a"][:60], *three()["odd"][60:]])}
+    w = np.random.default_rng(2).integers(1, 4, 120)
+    table = pa.table({**said, "w": w / 2, "often": w % 3})
+    asked: dict[str, Any] = {"raters": {"x": ["a", "b", "c"], "y": ["b", "odd", "e"]}, **more}
+    ours, theirs = (cal.agreement(data=table, engine=of, **asked) for of in ("stream", "memory"))
+    assert len(ours.label_tables) == len(theirs.label_tables) == 4
+    for one, other in zip(ours.label_tables, theirs.label_tables, strict=True):
+        assert (one.system, one.of, one.labels) == (other.system, other.of, other.labels)
+        np.testing.assert_array_equal(one.truth, other.truth)
+        assert set(one.counts) == set(other.counts)
+        for name in one.counts:
+            np.testing.assert_array_equal(one.counts[name], other.counts[name])
+        for name, values in one.values.items():
+            np.testing.assert_allclose(values, other.values[name], rtol=1e-9, atol=1e-12)
+            if "kappa" not in name:
+                np.testing.assert_allclose(one.low[name], other.low[name], rtol=1e-9, atol=1e-12)
+            assert (one.low[name] < values).all()
+    found = [sorted((f.kind, f.systems) for f in ev.findings) for ev in (ours, theirs)]
+    assert found[0] == found[1] != []
+    clustered = cal.agreement(data=table, engine="stream", cluster="often", raters=[*"abc"])
+    assert clustered.label_tables == ()
+
+
+def test_more_ways_to_rate_an_item_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    from calipers.statistics import ratings
+
+    monkeypatch.setattr(ratings, "MOST_WAYS", 5)
+    table = pa.table(weighed())
+    ev = cal.agreement(data=table, engine="stream", **RATERS)
+    assert ev.label_tables == ()
+    assert ev.estimates[0].low == pytest.approx(cal.agreement(table, **RATERS).estimates[0].low)
+
+
 def test_days_of_ratings_add_up(tmp_path: Path) -> None:
     """What was kept of two days is what both days say; categories and raters have to agree."""
     import pyarrow as pa

@@ -36,7 +36,7 @@ from calipers.readings.counts import ClassCounts
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
-from calipers.statistics import Ratings
+from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
 from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
@@ -312,6 +312,32 @@ class Agreement(Problem):
         """The sets of raters on no items."""
         return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
 
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> RatingRows:
+        """Who said what, of items that everybody rated alike at once."""
+        one = next(iter(systems.values()))
+        columns: dict[str, Any] = {}
+        for of in systems.values():
+            columns |= dict(zip(of.raters, of.codes.T, strict=True))
+        codes = np.column_stack(list(columns.values()))
+        return RatingRows.from_rows(codes, len(one.categories), one.weight)
+
+    def known(self, sample: Any) -> Mapping[str, Raters]:
+        """The sets of raters, each with who said what: of all items, or of a stream where there are
+        few ways to rate one, and items do not come in clusters."""
+        if sample.rows is not None:
+            rows: Mapping[str, Raters] = sample.rows
+            return rows
+        passes = sample.passes
+        found = passes.passed.beside
+        if found.many or passes.passed.clustered:
+            return {}
+        found = found.in_units(passes.unit)
+        made = self._sets(found.codes, sample.settings, found.weight)
+        alike = {"held": found.held, "weight_squares": found.weight_squares}
+        systems = {name: replace(of, **alike) for name, of in made.items()}
+        return {name: of.serving(sample.measures) for name, of in systems.items()}
+
     @property
     def plan(self) -> dict[str, Any]:
         """The categories, and who rates."""
@@ -347,11 +373,11 @@ class Agreement(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of raters."""
-        return of_raters(sample, told)
+        return of_raters(sample, told, self.known(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of pairs of raters, and of each."""
-        systems = (sample.rows or {}).values()
+        systems = self.known(sample).values()
         return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
 
     def statistic(self, system: Any, kind: type) -> Any:
@@ -409,14 +435,26 @@ def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTabl
         both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
         found = {str(m): two.reading(m) for m in measures}
         for own in _of_two(scale):
-            first, second = both.codes.T
-            rows = both.settings, both.weight, both.clusters
-            cells = ClassCounts.from_codes(first, second, both.categories, *rows)
-            found[str(own)] = cells.reading(own)
+            found[str(own)] = _cells(both).reading(own)
         names.append(" ~ ".join(two.raters))
-        items.append(both.number)
+        items.append(both.items(np.ones(both.number, bool)))
         readings.append(found)
     return _table(system, "pair", names, items, readings)
+
+
+def _cells(both: Raters) -> ClassCounts:
+    """How often the first of two raters said what, and the second."""
+    first, second = both.codes.T
+    names, rows = both.categories, (both.settings, both.weight, both.clusters)
+    if both.held is None:
+        return ClassCounts.from_codes(first, second, names, *rows)
+    k, place = len(names), first * len(names) + second
+    counts, squares = (
+        np.bincount(place, of, k * k).astype(np.float64).reshape(k, k)
+        for of in (both.weight, both.weight_squares)
+    )
+    matrix = ConfusionMatrix(counts, squares, names, round(float(both.held.sum())))
+    return ClassCounts.from_matrix(matrix, both.settings)
 
 
 def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
@@ -424,12 +462,12 @@ def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     everyone, counts = range(len(system.raters)), {}
     if len(system.categories) <= MOST_CATEGORIES:
         counts = {
-            name: (system.codes == k).sum(axis=0).astype(np.float64)
+            name: np.asarray(system.items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
         }
     others = [system.of([k for k in everyone if k != own]) for own in everyone]
     readings = [{f"{m} without": of.reading(m) for m in measures} for of in others]
-    times = (system.codes >= 0).sum(axis=0)
+    times = system.items(system.codes >= 0)
     return _table(system, "rater", system.raters, times, readings, counts)
 
 

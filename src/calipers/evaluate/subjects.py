@@ -262,10 +262,10 @@ def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
-def of_raters(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of sets of raters: by the first measure that goes by a scale, as the verb was told it."""
-    rows = sample.rows
-    if rows is None:
+def of_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Of sets of raters, of whom it may be known who said what: by the first measure that goes by a
+    scale, as the verb was told it."""
+    if not rows:
         return of_systems(sample, told)
     scaled = [m for m in sample.measures if "scale" in m.parameters]
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
@@ -273,7 +273,7 @@ def of_raters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     for name, s in rows.items():
         r = s.over(alpha).statistic.shared
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
-        share = float(r.of_category[at] / r.times.sum()) if len(r) else 0.0
+        share = float(r.of_category[at] / r.total) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
         has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
     return _of(sample, has, (), told)

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.inference import dirichlet
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_CATEGORY
-from calipers.inference.reading import Reading, Units, difference_of
+from calipers.inference.reading import Reading, UnitGroups, Units, difference_of
 from calipers.inference.spaces import Influence, Space
 from calipers.measures.rater_agreement import counted_items, moved_by_items, weight_of_items
 from calipers.readings.undefined import reasons
@@ -18,6 +18,8 @@ from calipers.statistics import FloatArray, Histogram, Ratings
 from calipers.statistics.base import kish, kish_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
 
@@ -48,7 +50,7 @@ class Rated:
             return None
         counted, column = counted_items(measure, r), np.zeros(len(r))
         total = max(float(every.weight[counted_items(measure, every)].sum()), 1e-300)
-        column[counted] = r.weight[counted] * moved / total
+        column[counted] = np.sqrt(r.weight_squares[counted]) * moved / total
         held = None if self.clusters is None else weight_of_items(measure, r)
         return Influence(column, Space(self.weight, self.clusters, held=held), "delta")
 
@@ -150,6 +152,8 @@ class _Items:
         either = counted_items(self.measure, self.rated.statistic) | counted_items(
             second.law.measure, second.law.rated.statistic
         )
+        if len(self.rated.statistic) < self.rated.statistic.number:
+            return self._of_groups(first, second, either)
         n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
         units, influence = None, difference_of(first.influence, second.influence)
         moved = None if influence is None else influence()
@@ -163,6 +167,20 @@ class _Items:
         parts: dict[str, Any] = {"units": units, "influence": influence}
         parts |= {"raw": self._raw(second.law.rated), "sizes": lambda: (kish_of(own),)}
         return first.difference(second, n=n, weight=None if weight is None else own, **parts)
+
+    def _of_groups(self, first: Reading, second: Reading, either: npt.NDArray[np.bool_]) -> Reading:
+        """The same of items that are known by how many were rated alike."""
+        r, influence = self.rated.statistic, difference_of(first.influence, second.influence)
+        held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
+
+        def groups() -> UnitGroups:
+            assert influence is not None
+            column = influence().column[either] / np.sqrt(squares)
+            return UnitGroups(column * weight.sum(), held, weight, squares)
+
+        parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
+        parts |= {"sizes": lambda: (kish(weight.sum(), squares.sum()),)}
+        return first.difference(second, n=round(float(held.sum())), **parts)
 
     def _raw(self, other: Rated) -> FloatArray:
         """By how much more of the pairs of its ratings agree, of each item that both rated

@@ -46,14 +46,20 @@ class Ratings(Statistic):
         weight: FloatArray | None = None,
     ) -> Self:
         """Of items by raters, as positions among the categories; −1 where there is no rating."""
-        ones = np.ones(len(codes))
-        own = ones if weight is None else weight
-        return cls._of_sorted(
-            np.sort(codes, axis=1),  # equal ones of an item side by side
-            (ones, own, np.square(own)),
-            categories,
-            values,
-        )
+        return cls.of_rows(codes, _sums_of(len(codes), weight), categories, values)
+
+    @classmethod
+    def of_rows(
+        cls,
+        codes: IntArray,
+        sums: tuple[FloatArray, ...],
+        categories: Sequence[str],
+        values: FloatArray,
+    ) -> Self:
+        """The same of rows that stand for several items: how many, what these weigh, and the sum of
+        the squares of that."""
+        # Equal ones of an item side by side.
+        return cls._of_sorted(np.sort(codes, axis=1), sums, categories, values)
 
     @classmethod
     def _of_sorted(
@@ -235,6 +241,66 @@ class Ratings(Statistic):
 
     def _of_items(self, of_count: FloatArray | IntArray) -> FloatArray:
         return np.bincount(self.item, of_count, len(self)).astype(np.float64)
+
+
+def _sums_of(rows: int, weight: FloatArray | None) -> tuple[FloatArray, ...]:
+    """Of items how many each row is, what it weighs and the square of that."""
+    ones = np.ones(rows)
+    own = ones if weight is None else weight
+    return ones, own, np.square(own)
+
+
+#: Of more ways to rate an item it is not kept who said what.
+MOST_WAYS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class RatingRows(Statistic):
+    """The category that each rater put items into (rows, raters), −1 for none: a row for all items
+    that everybody rated alike, of which there are ``held``, with what they weigh and the sum of the
+    squares of that. Of more rows than :data:`MOST_WAYS` there are ``many``, and none is kept.
+
+    >>> one = RatingRows.from_rows(np.array([[0, 1], [0, 1], [1, -1]]), 2)
+    >>> (one + one).codes.tolist(), (one + one).held.tolist()
+    ([[0, 1], [1, -1]], [4.0, 2.0])
+    """
+
+    categories: int
+    codes: IntArray
+    held: FloatArray
+    weight: FloatArray
+    weight_squares: FloatArray
+    many: bool = False
+
+    @classmethod
+    def from_rows(cls, codes: IntArray, categories: int, weight: FloatArray | None = None) -> Self:
+        """Of items by raters."""
+        return cls._of(codes, _sums_of(len(codes), weight), categories)
+
+    @classmethod
+    def _of(cls, codes: IntArray, sums: Sequence[FloatArray], categories: int) -> Self:
+        place, rows = _alike(codes, categories)
+        if len(rows) > MOST_WAYS:
+            none = np.zeros(0)
+            return cls(categories, codes[:0], none, none, none, many=True)
+        held, weight, squares = (
+            np.bincount(place, of, len(rows)).astype(np.float64) for of in sums
+        )
+        return cls(categories, np.asarray(codes[rows], np.int64), held, weight, squares)
+
+    def __add__(self, other: Self) -> Self:
+        """The items of both."""
+        if self.many or other.many:
+            return self if self.many else other
+        codes = np.concatenate([self.codes, other.codes])
+        names = ("held", "weight", "weight_squares")
+        sums = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in names]
+        return self._of(codes, sums, self.categories)
+
+    def in_units(self, weight: float) -> Self:
+        """Of items that weigh 1, where each weighs as much as this."""
+        squares = self.weight_squares / weight**2
+        return replace(self, weight=self.weight / weight, weight_squares=squares)
 
 
 def _alike(codes: IntArray, categories: int) -> tuple[IntArray, IntArray]:
