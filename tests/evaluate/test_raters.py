@@ -680,8 +680,8 @@ def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"count": "often"}], ids=str)
 def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of pairs and of raters, and findings, from how many items were rated alike; of κ the
-    interval goes by the cells, which are drawn in memory."""
+    """Tables of pairs and of raters, and findings, from how many items were rated alike. (Of κ of
+    items that weigh differently memory draws these.)"""
     import pyarrow as pa
 
     from calipers.data import streams
@@ -701,13 +701,37 @@ def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.Monk
             np.testing.assert_array_equal(one.counts[name], other.counts[name])
         for name, values in one.values.items():
             np.testing.assert_allclose(values, other.values[name], rtol=1e-9, atol=1e-12)
-            if "kappa" not in name:
+            if "kappa" not in name or "weight" not in more:
                 np.testing.assert_allclose(one.low[name], other.low[name], rtol=1e-9, atol=1e-12)
             assert (one.low[name] < values).all()
     found = [sorted((f.kind, f.systems) for f in ev.findings) for ev in (ours, theirs)]
     assert found[0] == found[1] != []
     clustered = cal.agreement(data=table, engine="stream", cluster="often", raters=[*"abc"])
     assert clustered.label_tables == ()
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"cluster": "doc"}], ids=str)
+def test_many_items_are_looked_at_by_how_they_were_rated(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory too, with the same numbers."""
+    from calipers.evaluate import raters as verb
+    from calipers.readings import raters as readings
+
+    asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, **more}
+    made = [cal.agreement(weighed(), **asked)]
+    for module in (verb, readings):
+        monkeypatch.setattr(module, "MANY", 20)
+    made.append(cal.agreement(weighed(), **asked))
+    for one, other in zip(*made, strict=True):
+        assert one.method == other.method
+        assert (one.value, one.low, one.high, one.n) == pytest.approx(
+            (other.value, other.low, other.high, other.n), rel=1e-9
+        )
+    for one, other in zip(*(ev.label_tables for ev in made), strict=True):
+        for name, values in one.high.items():
+            np.testing.assert_allclose(values, other.high[name], rtol=1e-9)
+    assert [f.sentence for f in made[0].findings] == [f.sentence for f in made[1].findings]
 
 
 def test_more_ways_to_rate_an_item_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.rater_agreement import counted_items
 from calipers.readings.counts import ClassCounts
+from calipers.readings.raters import MANY
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
@@ -325,17 +326,24 @@ class Agreement(Problem):
     def known(self, sample: Any) -> Mapping[str, Raters]:
         """The sets of raters, each with who said what: of all items, or of a stream where there are
         few ways to rate one, and items do not come in clusters."""
-        if sample.rows is not None:
-            rows: Mapping[str, Raters] = sample.rows
-            return rows
-        passes = sample.passes
-        found = passes.passed.beside
-        if found.many or passes.passed.clustered:
-            return {}
-        found = found.in_units(passes.unit)
+        rows: Mapping[str, Raters] | None = sample.rows
+        if rows is not None:
+            first = next(iter(rows.values()))
+            # (Where rows weigh differently, what is drawn for κ takes them.)
+            apart = first.weight is not None or first.clusters is not None
+            few = first.number <= MANY or apart or first.order is not None
+            found = None if few else self.summary(rows)
+            if found is None or found.many:
+                return rows
+        else:
+            passes = sample.passes
+            found = passes.passed.beside
+            if found.many or passes.passed.clustered:
+                return {}
+            found = found.in_units(passes.unit)
         made = self._sets(found.codes, sample.settings, found.weight)
-        alike = {"held": found.held, "weight_squares": found.weight_squares}
-        systems = {name: replace(of, **alike) for name, of in made.items()}
+        held, squares = found.held, found.weight_squares
+        systems = {n: replace(of, held=held, weight_squares=squares) for n, of in made.items()}
         return {name: of.serving(sample.measures) for name, of in systems.items()}
 
     @property

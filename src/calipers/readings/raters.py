@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
 
+#: Of more items those that were rated alike are one entry.
+MANY = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Rated:
@@ -61,7 +64,7 @@ class Rated:
             made["methods"] = {"bayesian": lambda level: self._of_clusters(measure, level)}
         return reading_of(
             measure,
-            self.statistic,
+            self.statistic.alike if len(self.statistic) > MANY else self.statistic,
             self.settings,
             law=_Items(measure, self),
             influence=lambda: self.influence(measure),

@@ -118,7 +118,7 @@ class Ratings(Statistic):
         added = tuple(np.bincount(place, of, len(rows)).astype(np.float64) for of in sums)
         return self._of_sorted(codes[rows], added, self.categories, self.values)
 
-    @property
+    @cached_property
     def alike(self) -> Self:
         """The same, with items that were rated alike as one entry."""
         none = np.zeros((0, 0), np.int64)
