@@ -674,6 +674,11 @@ def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.Mo
         assert "was read in batches" in ev.notes[-1]
         one, other = ev.estimates[0], expected.estimates[0]
         assert (one.value, one.low, one.n) == pytest.approx((other.value, other.low, other.n))
+    text = cal.agreement(data=table.to_reader(), **{**asked, "order": ["0", "1", "2"]})
+    assert text.estimates[0].value == once.estimates[0].value  # as a command line has them
+    letters = pa.table({n: [None if x is None else "xyz"[x] for x in weighed()[n]] for n in "abc"})
+    spelled = cal.agreement(data=letters.to_reader(), order=["x", "y", "z"], measures=OF_ALL[:1])
+    assert spelled.estimates[0].value == cal.agreement(letters).estimates[0].value
     with pytest.raises(InputError, match="can be read only once: say what the categories are"):
         cal.agreement(data=table.to_reader(), **asked)
 

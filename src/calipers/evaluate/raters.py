@@ -229,7 +229,7 @@ class _Asked:
 
     def _categories(self, engine: Engine, names: Sequence[str]) -> Categories:
         """In a look at all ratings; of what can be read only once as they are said to be."""
-        found = set(self.order or ())
+        found: set[Any] = set()
         if engine.again:
             seen: Each = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
             found = set().union(*(values_of(of.values) for of in seen.parts))
@@ -238,6 +238,8 @@ class _Asked:
                 f"{engine.name}: can be read only once: say what the categories are, as in "
                 "order=[0, 1]"
             )
+        elif not any(_is_number(engine.schema.field(name).type) for name in names):
+            found = {str(value) for value in self.order}  # which are no numbers written as text
         return Categories.of(found, self.order, f"{engine.name}: ")
 
     def _problem(
@@ -263,6 +265,13 @@ class _Seen:
 
     def __call__(self, batch: streams.Batch) -> Each:
         return Each(tuple(Distinct.of(batch.columns[name]) for name in self.names))
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is one of numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _few(seen: Each) -> Each:
