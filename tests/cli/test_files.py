@@ -36,7 +36,7 @@ LINES = {
     "regression": ("regression IN1 --truth y --predicted p", STREAMED),
     "merge": ("merge IN1 IN2", STREAMED),
     "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
-    "agreement": ("agreement IN1 --raters p,q", WRITTEN),
+    "agreement": ("agreement IN1 --raters p,q", STREAMED),
     "ranking": ("ranking IN1 --group q --truth y --score s", WRITTEN),
     "ranking, joined": (
         "ranking IN1 --group q --truth y --score s --id i --system a=IN2",

@@ -76,6 +76,8 @@ def table() -> pa.Table:
             "guess": near,
             "other": far,
             "bins": np.digitize(near, [-1.5, 0, 1]) - 1,
+            "coarse": np.digitize(far, [-1.5, 0, 1]) - 1,
+            "late": np.digitize(latent, [-1.5, 0, 1]) - 1,
             # Which partition a row goes to: most to one, none to some.
             "part": np.where(np.arange(ROWS) < 700, 0, random.choice([1, 5, 6], ROWS)),
         }

@@ -46,6 +46,13 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
             "measures": ["ARI", "V-measure", "simplified-silhouette", "DB", "CH", "WCSS"],
         },
     ),
+    "raters": (
+        "agreement",
+        {
+            "raters": {"one": ["bins", "coarse"], "two": ["bins", "late"]}, "weight": "w",
+            "slices": "kind", "measures": ["Krippendorff-alpha", "Gwet-AC1"], "scale": "ordinal",
+        },
+    ),
     "numbers": (
         "regression",
         {"truth": "real", "predicted": ["guess", "other"], "measures": ["RMSE", "MAE", "R2"]},

@@ -43,6 +43,10 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "clustering",
         {"truth": "kind", "labels": ["bins", "coarse"], "features": ["x", "z"]},
     ),
+    "raters": (
+        "agreement",
+        {"raters": {of: [f"{of}{k}" for k in range(3)] for of in ("skilled", "crowd")}},
+    ),
 }
 
 #: Averages and measures of one class.
@@ -50,7 +54,8 @@ MORE = {
     "several classes": (
         *("macro-F1", "weighted-F1", "micro-precision", "F1[dog]", "AUC[dog]", "macro-recall"),
         *("recall[cat]", "macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
-    )
+    ),
+    "raters": tuple(f"Krippendorff-alpha(scale='{scale}')" for scale in ("ordinal", "interval")),
 }
 
 #: What a stream does not serve: it takes all rows, or several statistics of them.
@@ -62,6 +67,7 @@ REFUSED = {
     },
     "numbers": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
+    "raters": set[str](),
 }
 
 DRAWS = "replicates of rows, which a stream does not draw"
@@ -102,7 +108,6 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("paired t or Bayesian bootstrap", "delta, Student t, paired"): LIE,
     ("paired t or Bayesian bootstrap", "DeLong, Student t, paired"): LIE,
     ("paired t or Bayesian bootstrap", "jackknife, Student t, paired"): LIE,
-    ("paired t or Bayesian bootstrap", "Dirichlet, of the cells, paired"): LIE,
 }
 
 
@@ -135,6 +140,11 @@ def rows() -> pa.Table:
             "coarse": np.digitize(far, [-1.5, 0, 1]),
             "x": latent,
             "z": near,
+            **{
+                f"{of}{k}": np.digitize(latent + size * random.normal(size=ROWS), [-1, 0, 2])
+                for of, size in (("skilled", 0.3), ("crowd", 0.8))
+                for k in range(3)
+            },
         }
     )
 

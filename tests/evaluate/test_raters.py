@@ -471,3 +471,321 @@ def test_charts_of_pairs_and_of_categories() -> None:
         assert cell["share"] == pytest.approx(said.count(int(cell["category"])) / len(said))
     page = ev.to_html()
     assert all(f"{kind} of <bdi>all</bdi>" in page for kind in ("Pairs", "Raters"))
+
+
+# --- Items that weigh, stand for several, and come in clusters ------------------------------------
+
+OF_ALL = ["Krippendorff-alpha", "Fleiss-kappa", "percent-agreement", "Gwet-AC1"]
+
+
+def weighed() -> dict[str, Any]:
+    """Ratings of items that weigh differently, of documents that have several."""
+    random = np.random.default_rng(8)
+    document = np.repeat(np.arange(30), random.integers(1, 6, 30))
+    items, odd = len(document), random.random(30)[document] < 0.3
+    truth = random.integers(0, 3, items)
+    said = {
+        name: np.where(random.random(items) < np.where(odd, 0.6, 0.1), 2 - truth, truth).tolist()
+        for name in "abc"
+    }
+    said["c"][4] = said["c"][9] = None
+    return {**said, "w": random.integers(1, 5, items) / 2, "doc": document}
+
+
+RATERS = {"raters": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_alpha_of_weighted_items_is_that_of_weighted_pairs(scale: str) -> None:
+    """Pairs of ratings of an item beside those of any two that are not one and the same, each by
+    what both weigh."""
+    said = weighed()
+    rows = [
+        ([x for x in row if x is not None], w)
+        for *row, w in zip(*(said[name] for name in "abc"), said["w"], strict=True)
+    ]
+    every = [(x, w) for row, w in rows for x in row]
+    weight = {k: sum(w for x, w in every if x == k) for k in range(3)}
+
+    def apart(x: int, y: int) -> float:
+        if scale == "nominal":
+            return float(x != y)
+        if scale == "interval":
+            return (x - y) ** 2
+        low, high = min(x, y), max(x, y)
+        return (sum(weight[k] for k in range(low, high + 1)) - (weight[x] + weight[y]) / 2) ** 2
+
+    within = sum(
+        w * apart(x, y) / (len(row) - 1) for row, w in rows for x, y in permutations(row, 2)
+    )
+    pairs = [(v * w, apart(x, y)) for (x, v), (y, w) in permutations(every, 2)]
+    observed = within / sum(w for _, w in every)
+    expected = sum(v * d for v, d in pairs) / sum(v for v, _ in pairs)
+    found = measured(said, scale=scale, weight="w", interval="none", **RATERS)
+    assert found.value == pytest.approx(1 - observed / expected, rel=1e-12)
+
+
+def test_a_weight_of_2_is_the_item_twice() -> None:
+    """But that α compares no rating with itself, of which a second one would be another."""
+    said, twice = weighed(), [2 if k % 3 else 1 for k in range(len(weighed()["w"]))]
+    written = {name: np.repeat(np.array(of, object), twice).tolist() for name, of in said.items()}
+    for name in ("percent", "AC1"):
+        whole = measured(written, name, interval="none", **RATERS).value
+        found = measured({**said, "w": twice}, name, weight="w", interval="none", **RATERS)
+        assert found.value == pytest.approx(whole, rel=1e-12)
+    full = {"a": said["a"], "b": said["b"], "w": twice}
+    written = {name: written[name] for name in "ab"}
+    whole = measured(written, "Fleiss", interval="none").value
+    assert measured(full, "Fleiss", weight="w", interval="none").value == pytest.approx(whole)
+    n, squares = 2 * sum(twice), 2 * sum(k**2 for k in twice)
+    alpha = measured(full, weight="w", interval="none").value
+    pairs = (1 - squares / n**2) / (1 - 1 / n)
+    assert 1 - alpha == pytest.approx((1 - measured(written, interval="none").value) * pairs)
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_errors_of_clusters_are_of_what_they_move(name: str, weight: str | None) -> None:
+    """CR2, by hand: each item once more or less by a millionth says what it moves, and a document
+    holds so much of all ratings, or of all items."""
+    said = weighed()
+    if name == "Fleiss-kappa":
+        said["c"] = [0 if x is None else x for x in said["c"]]
+    codes = np.array([[-1 if x is None else x for x in said[rater]] for rater in "abc"]).T
+    own = np.ones(len(codes)) if weight is None else said["w"]
+    measure = cal.measure(name)
+
+    def at(item: int, step: float) -> float:
+        r = Ratings.from_codes(codes, "012", np.arange(3.0), own)
+        more = np.ones(len(codes))
+        more[item] += step
+        parts = {part: getattr(r, part) * more for part in ("held", "weight", "weight_squares")}
+        return float(measure.apply(replace(r, **parts)))
+
+    moved = np.array([(at(k, 1e-6) - at(k, -1e-6)) / 2e-6 for k in range(len(codes))])
+    times = (codes >= 0).sum(axis=1)
+    held = own * (times if name in ("Krippendorff-alpha", "percent-agreement") else 1)
+    moved -= own * moved.sum() / own.sum()  # as all of them together move nothing
+    f, h = (np.bincount(said["doc"], of) for of in (moved, held / held.sum()))
+    [found] = cal.agreement(said, measures=[name], weight=weight, cluster="doc", **RATERS)
+    error = np.sqrt((f**2 / (1 - h)).sum())
+    assert found.standard_error == pytest.approx(error, rel=1e-5)
+    left = [
+        measured(
+            {n: [x for x, d in zip(of, said["doc"], strict=True) if d != out]
+             for n, of in said.items()},
+            next(k for k, v in NAMES.items() if v == name), weight=weight, interval="none",
+            **{**RATERS, "raters": [*"abc"]}, cluster="doc",
+        ).value
+        for out in range(30)
+    ]  # fmt: skip
+    jackknife = math.sqrt(29 / 30 * np.square(np.array(left) - np.mean(left)).sum())
+    assert found.standard_error == pytest.approx(jackknife, rel=0.1)
+    plain = cal.agreement(said, measures=[name], weight=weight, **RATERS, time="doc")
+    assert found.value == plain.estimates[0].value
+    assert found.method.startswith("Student t, log of 1 − value, 30 clusters")
+    assert found.low < found.value < found.high < 1
+
+
+def test_clusters_of_one_item_are_none() -> None:
+    said = {**weighed(), "each": [f"d{k}" for k in range(len(weighed()["w"]))]}
+    raters = {"raters": {"x": ["a", "b"], "y": ["a", "c"]}}
+    with_, without = (
+        cal.agreement(said, measures=OF_ALL[:1], **raters, **more)
+        for more in ({"cluster": "each"}, {})
+    )
+    assert with_.to_json(details=True) == without.to_json(details=True)
+
+
+def test_clusters_that_agree_on_all_have_an_interval() -> None:
+    """As few are known, half a cluster might not agree."""
+    said = {"a": [0, 1] * 20, "b": [0, 1] * 20, "doc": [k // 4 for k in range(40)]}
+    found = cal.agreement(said, measures=["percent-agreement"], cluster="doc").estimates[0]
+    assert found.value == found.high == 1
+    assert 0.5 < found.low < 0.9  # of ten documents; of forty items it would be above
+    assert found.method.startswith("Bayesian bootstrap, 10 clusters")
+
+
+def test_what_items_cost() -> None:
+    said = {**weighed(), "seconds": np.arange(len(weighed()["w"])) % 7}
+    sets = {"two": ["a", "b"], "three": ["a", "b", "c"]}
+    asked = {"measures": ["percent-agreement"], "raters": sets}
+    ev = cal.agreement(data=said, cost={"seconds": dict.fromkeys(sets, "seconds")}, **asked)
+    for system in sets:
+        of = [c.value for c in ev.costs if c.system == system]
+        assert of[0] == pytest.approx(said["seconds"].mean())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"data": {"a": [0]}}, "ratings= and data= are two names of the table"),
+        ({"weight": "v"}, "weight: there is no column 'v'"),
+        ({"cluster": "v"}, "cluster: there is no column 'v'"),
+        ({"weight": [1.0, 2.0]}, "weight"),
+        ({"count": [1.5] * 90}, "count"),
+        ({"engine": "stream", "rater": "a", "rating": "b", "item": "c"}, "cut through the ratings"),
+        ({"engine": "stream", "time": "doc"}, "time= takes all rows in memory"),
+        ({"engine": "stream", "weight": [1.0]}, "takes the name of a column"),
+        ({"engine": "stream", "memory": "much"}, "memory"),
+        ({"engine": "stream", "scale": "interval", "raters": ["a", "text"]}, "are numbers and text"),
+        ({"engine": "stream", "order": [0, 1]}, "order: it lacks the category '2'"),
+        ({"engine": "stream", "baseline": "last.json"}, "last.json"),
+    ],
+)  # fmt: skip
+def test_what_items_are_not_given(more: dict[str, Any], message: str) -> None:
+    import pyarrow as pa
+
+    said = {**weighed(), "text": ["x"] * len(weighed()["w"])}
+    if more.get("raters") is None and "data" not in more:
+        more = {**RATERS, **more}
+    with pytest.raises(InputError, match=re.escape(message)):
+        cal.agreement(pa.table(said), **more)
+
+
+def test_a_row_a_rating_says_what_the_item_has() -> None:
+    """A column of the item is the same in every row of it."""
+    rows = {**LONG, "w": [1.0, 1.0, 3.0, 3.0, 2.0, 2.0, 3.0, 1.0]}
+    wide = {"ann": [0, 1, 2, None], "ben": [0, 2, 2, None], "eve": [None, 1, None, 0]}
+    found = measured(rows, weight="w", **COLUMNS)
+    expected = measured({**wide, "w": [1.0, 3.0, 2.0, 1.0]}, weight="w")
+    assert (found.value, found.low) == (expected.value, expected.low)
+    rows["w"][6] = 2.0
+    with pytest.raises(InputError, match=r"weight: 'w' of 'd2' is 2\.0 in row 7 and 3\.0 in row 3"):
+        measured(rows, weight="w", **COLUMNS)
+
+
+def test_ratings_read_once_and_from_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of ways to rate an item is known in one look; a file that does not fit is read
+    in batches, of whatever columns it has."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from calipers.data import streams
+
+    monkeypatch.setattr(streams, "ROWS", 17)
+    table = pa.table(weighed()).drop_columns(["doc"])
+    expected = cal.agreement(table, measures=OF_ALL[:1], weight="w")
+    asked: dict[str, Any] = {"measures": OF_ALL[:1], "weight": "w"}
+    once = cal.agreement(data=table.to_reader(), order=[0, 1, 2], **asked)
+    parquet.write_table(table, tmp_path / "ratings.parquet")
+    small = cal.agreement(tmp_path / "ratings.parquet", memory=1, **asked)
+    for ev in (once, small):
+        assert "was read in batches" in ev.notes[-1]
+        one, other = ev.estimates[0], expected.estimates[0]
+        assert (one.value, one.low, one.n) == pytest.approx((other.value, other.low, other.n))
+    text = cal.agreement(data=table.to_reader(), **{**asked, "order": ["0", "1", "2"]})
+    assert text.estimates[0].value == once.estimates[0].value  # as a command line has them
+    letters = pa.table({n: [None if x is None else "xyz"[x] for x in weighed()[n]] for n in "abc"})
+    spelled = cal.agreement(data=letters.to_reader(), order=["x", "y", "z"], measures=OF_ALL[:1])
+    assert spelled.estimates[0].value == cal.agreement(letters).estimates[0].value
+    with pytest.raises(InputError, match="can be read only once: say what the categories are"):
+        cal.agreement(data=table.to_reader(), **asked)
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"count": "often"}], ids=str)
+def test_who_said_what_in_batches(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of pairs and of raters, and findings, from how many items were rated alike. (Of κ of
+    items that weigh differently memory draws these.)"""
+    import pyarrow as pa
+
+    from calipers.data import streams
+
+    monkeypatch.setattr(streams, "ROWS", 17)
+    said = {**three(), "e": np.array([*three()["a"][:60], *three()["odd"][60:]])}
+    w = np.random.default_rng(2).integers(1, 4, 120)
+    table = pa.table({**said, "w": w / 2, "often": w % 3})
+    asked: dict[str, Any] = {"raters": {"x": ["a", "b", "c"], "y": ["b", "odd", "e"]}, **more}
+    ours, theirs = (cal.agreement(data=table, engine=of, **asked) for of in ("stream", "memory"))
+    assert len(ours.label_tables) == len(theirs.label_tables) == 4
+    for one, other in zip(ours.label_tables, theirs.label_tables, strict=True):
+        assert (one.system, one.of, one.labels) == (other.system, other.of, other.labels)
+        np.testing.assert_array_equal(one.truth, other.truth)
+        assert set(one.counts) == set(other.counts)
+        for name in one.counts:
+            np.testing.assert_array_equal(one.counts[name], other.counts[name])
+        for name, values in one.values.items():
+            np.testing.assert_allclose(values, other.values[name], rtol=1e-9, atol=1e-12)
+            if "kappa" not in name or "weight" not in more:
+                np.testing.assert_allclose(one.low[name], other.low[name], rtol=1e-9, atol=1e-12)
+            assert (one.low[name] < values).all()
+    found = [sorted((f.kind, f.systems) for f in ev.findings) for ev in (ours, theirs)]
+    assert found[0] == found[1] != []
+    clustered = cal.agreement(data=table, engine="stream", cluster="often", raters=[*"abc"])
+    assert clustered.label_tables == ()
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": "w"}, {"cluster": "doc"}], ids=str)
+def test_many_items_are_looked_at_by_how_they_were_rated(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory too, with the same numbers."""
+    from calipers.evaluate import raters as verb
+    from calipers.readings import raters as readings
+
+    asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, **more}
+    made = [cal.agreement(weighed(), **asked)]
+    for module in (verb, readings):
+        monkeypatch.setattr(module, "MANY", 20)
+    made.append(cal.agreement(weighed(), **asked))
+    for one, other in zip(*made, strict=True):
+        assert one.method == other.method
+        assert (one.value, one.low, one.high, one.n) == pytest.approx(
+            (other.value, other.low, other.high, other.n), rel=1e-9
+        )
+    for one, other in zip(*(ev.label_tables for ev in made), strict=True):
+        for name, values in one.high.items():
+            np.testing.assert_allclose(values, other.high[name], rtol=1e-9)
+    assert [f.sentence for f in made[0].findings] == [f.sentence for f in made[1].findings]
+
+
+def test_more_ways_to_rate_an_item_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+
+    from calipers.statistics import ratings
+
+    monkeypatch.setattr(ratings, "MOST_WAYS", 5)
+    table = pa.table(weighed())
+    ev = cal.agreement(data=table, engine="stream", **RATERS)
+    assert ev.label_tables == ()
+    assert ev.estimates[0].low == pytest.approx(cal.agreement(table, **RATERS).estimates[0].low)
+
+
+def test_days_of_ratings_add_up(tmp_path: Path) -> None:
+    """What was kept of two days is what both days say; categories and raters have to agree."""
+    import pyarrow as pa
+
+    table = pa.table(weighed())
+    asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, "order": [0, 1, 2]}
+    days = [cal.agreement(data=of, engine="stream", weight="w", scale="ordinal", **asked)
+            for of in (table.slice(0, 40), table.slice(40))]  # fmt: skip
+    cal.save_state(days[0], tmp_path / "one.state")
+    both = cal.merge_states([tmp_path / "one.state", days[1]])
+    whole = cal.agreement(table, weight="w", scale="ordinal", **asked)
+    for one, other in zip(both, whole, strict=True):
+        assert (one.system, one.measure, one.n) == (other.system, other.measure, other.n)
+        assert (one.value, one.low, one.high) == pytest.approx(
+            (other.value, other.low, other.high), rel=1e-9
+        )
+    other = cal.agreement(data=table, engine="stream", weight="w", **asked)
+    with pytest.raises(InputError, match="the scale: 'nominal', but"):
+        cal.merge_states([days[0], other])
+
+
+def test_items_that_were_rated_alike_are_one_entry() -> None:
+    codes = np.array([[0, 1, -1], [1, 0, -1], [-1, 0, 1], [2, 2, 2]])
+    whole = Ratings.from_codes(codes, "xyz", np.arange(3.0), np.array([1.0, 2.0, 4.0, 1.0]))
+    alike = whole.alike
+    assert (len(whole), len(alike), alike.number) == (4, 2, 4)
+    assert sorted(zip(alike.held, alike.weight, alike.weight_squares, strict=True)) == [
+        (1.0, 1.0, 1.0),
+        (3.0, 7.0, 21.0),
+    ]
+    parts = [
+        Ratings.from_codes(codes[k : k + 2], "xyz", np.arange(3.0), np.array(w))
+        for k, w in ((0, [1.0, 2.0]), (2, [4.0, 1.0]))
+    ]
+    assert (parts[0] + parts[1]).to_bytes() == alike.to_bytes()
+    for name in NAMES.values():
+        measure = cal.measure(name)
+        assert measure.apply(alike) == pytest.approx(float(measure.apply(whole)), nan_ok=True)

@@ -39,6 +39,10 @@ def table() -> pa.Table:
             "noisy": noisy,
             **{f"x_{k}": points[:, k] for k in range(3)},
             "often": random.integers(0, 3, 900),
+            "site": np.array(["x", "y", "z"])[random.integers(0, 3, 900)],
+            "age": random.integers(20, 80, 900),
+            "holes": pa.array([None if k % 97 == 5 else k % 3 for k in range(900)]),
+            "gaps": pa.array([None if k % 131 == 7 else float(k % 7) for k in range(900)]),
         }
     )
 
@@ -52,8 +56,31 @@ def table() -> pa.Table:
         {"features": None, "measures": AGAINST_TRUTH},
         {"truth": None, "labels": "near", "measures": OF_POINTS},
         {"labels": {"a": "near"}, "features": ["x_0", "x_2"]},
+        {"slices": ["site", "age"], "measures": AGAINST_TRUTH},
+        {"slices": ["age*site"], "slice_bins": {"age": [40]}, "measures": ["ARI"], "noise": "drop"},
+        {"slices": "site", "count": "often", "measures": ["purity"], "interval": "auto"},
+        {"missing": "drop", "labels": ["near", "holes"], "features": ["x_0", "gaps"]},
+        {
+            "missing": "drop",
+            "labels": "holes",
+            "slices": "gaps",
+            "features": None,
+            "measures": ["ARI"],
+        },
     ],
-    ids=["both", "noise", "counts", "truth alone", "points alone", "named"],
+    ids=[
+        "both",
+        "noise",
+        "counts",
+        "truth alone",
+        "points alone",
+        "named",
+        "slices",
+        "crossed",
+        "slices of counts",
+        "missing",
+        "missing in slices",
+    ],
 )
 def test_batches_have_the_numbers_of_memory(
     more: dict[str, Any], table: pa.Table, monkeypatch: pytest.MonkeyPatch
@@ -66,7 +93,27 @@ def test_batches_have_the_numbers_of_memory(
     }  # fmt: skip
     ours, theirs = (cal.clustering(engine=of, **asked) for of in ("stream", "memory"))
     same(ours, theirs)
-    assert ours.notes == theirs.notes
+    left = "rows are left out because values are missing"
+    assert [n.partition(left)[0] for n in ours.notes] == [
+        n.partition(left)[0] for n in theirs.notes
+    ]
+    assert (ours.slices is None) == (theirs.slices is None) == ("slices" not in more)
+    for one, other in zip(ours.slices or (), theirs.slices or (), strict=True):
+        assert (one.column, one.slice, one.estimate.n) == (
+            other.column, other.slice, other.estimate.n)  # fmt: skip
+        for a, b in ((one.estimate, other.estimate), (one.to_rest, other.to_rest)):
+            assert (a.value, a.low, a.high) == pytest.approx(
+                (b.value, b.low, b.high), rel=1e-9, abs=1e-12, nan_ok=True
+            )
+    of = [[] if ev.slices is None else ev.slices.differences for ev in (ours, theirs)]
+    for one, other in zip(*of, strict=True):
+        assert (one.column, one.slice) == (other.column, other.slice)
+        assert (one.difference.value, one.difference.p) == pytest.approx(
+            (other.difference.value, other.difference.p), rel=1e-7, nan_ok=True
+        )
+    of_points = {"two-in-one", "points-elsewhere", "points-alone", "no-cluster"}
+    said = [(f.kind, f.systems) for f in theirs.findings if f.kind not in of_points]
+    assert [(f.kind, f.systems) for f in ours.findings] == said  # (points are dealt as they come)
     for one, other in zip(ours.label_tables, theirs.label_tables, strict=True):
         assert one.labels == other.labels
         np.testing.assert_array_equal(one.truth, other.truth)
@@ -103,22 +150,21 @@ def test_the_command_and_usual_measures(table: pa.Table, tmp_path: Path) -> None
         ({"measures": ["silhouette"]}, "silhouette takes all points in memory"),
         ({"measures": ["Dunn"]}, "Dunn takes all points in memory"),
         ({"metric": "cosine"}, "centres are Euclidean"),
-        ({"slices": "kind"}, "slices= takes all rows in memory"),
+        ({"slices": "kind", "measures": ["WCSS"]}, "slices= are for measures against truth="),
+        ({"memory": "much"}, "memory"),
+        ({"cost": {"ms": {"a": "x_0"}}}, "cost= takes all rows in memory"),
         ({"sample": 100}, "sample= takes all rows in memory"),
         ({"per_point": True}, "per_point= takes all rows in memory"),
         ({"labels": "nearly"}, "no column 'nearly'; did you mean 'near'"),
         ({"features": None, "measures": ["WCSS"]}, "needs the points"),
         ({"truth": None, "measures": ["ARI"]}, "needs the true class"),
-        ({"labels": "holes"}, "labels: 1 of 900 values are missing, the first in row 5"),
+        ({"labels": "holes"}, "labels: 10 of 900 values are missing, the first in rows 5, 102"),
         ({"features": "gaps"}, "features 'gaps'"),
         ({"baseline": "other.json"}, "other"),
     ],
 )
 def test_what_batches_do_not_have(more: dict[str, Any], words: str, table: pa.Table) -> None:
-    holes = pa.array([None if k == 5 else k % 3 for k in range(900)])
-    gaps = pa.array([None if k == 7 else 0.5 for k in range(900)])
-    rows = table.append_column("holes", holes).append_column("gaps", gaps)
-    asked = {"features": "x_*", "labels": "near", "truth": "kind", "data": rows, **more}
+    asked = {"features": "x_*", "labels": "near", "truth": "kind", "data": table, **more}
     with pytest.raises(InputError, match=words):
         cal.clustering(engine="stream", **asked)
 
@@ -129,3 +175,36 @@ def test_what_can_be_read_once_is_set_against_the_truth(table: pa.Table) -> None
     assert ours["ARI"].low == cal.clustering(None, "near", "kind", data=table)["ARI"].low
     with pytest.raises(InputError, match="can be read only once"):
         cal.clustering("x_*", "near", "kind", data=reader(), measures=["WCSS"])
+
+
+def test_a_batch_without_a_complete_row(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", 90)
+    none = pa.array([None if k < 180 else k % 4 for k in range(900)])
+    rows = table.append_column("late", none)
+    asked: dict[str, Any] = {"labels": "late", "truth": "kind", "data": rows, "missing": "drop"}
+    ours, theirs = (
+        cal.clustering("x_*", engine=of, measures=["ARI", "WCSS"], **asked)
+        for of in ("stream", "memory")
+    )
+    same(ours, theirs)
+    nothing = rows.append_column("nothing", pa.nulls(900, pa.int64()))
+    with pytest.raises(InputError, match="no row is complete"):
+        cal.clustering("x_*", engine="stream", **{**asked, "data": nothing, "labels": "nothing"})
+
+
+def test_more_ways_to_meet_than_memory_holds(table: pa.Table) -> None:
+    rows = table.append_column("each", pa.array(range(900)))
+    asked: dict[str, Any] = {"truth": "each", "data": rows, "measures": ["purity"]}
+    with pytest.raises(InputError, match="meet in more ways than the memory holds"):
+        cal.clustering(None, "near", engine="stream", memory=8_000, **asked)
+    assert cal.clustering(None, "near", engine="stream", memory="1MB", **asked)["purity"].n == 900
+
+
+def test_what_is_found_of_clusters_of_a_stream(table: pa.Table) -> None:
+    """Labels by chance, which are dealt anew by the number of points of each combination."""
+    random = np.random.default_rng(1)
+    by_chance = table.append_column("chance", pa.array(random.integers(0, 3, 900)))
+    asked: dict[str, Any] = {"labels": ["near", "chance"], "truth": "kind", "data": by_chance}
+    asked |= {"measures": ["ARI", "CH"], "engine": "stream"}
+    found = {f.kind: f for f in cal.clustering("x_*", **asked).findings}
+    assert found["clusters-like-chance"].systems == ("chance",)

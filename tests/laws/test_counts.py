@@ -52,6 +52,11 @@ def _columns() -> dict[str, Any]:
         "quantiles": each(
             lambda z: {0.1: (number + z[:, 0] - 1).round(1), 0.9: (number + z[:, 0] + 1).round(1)}
         ),
+        "ratings": {
+            f"{name}{k}": np.where(noise[name][:, k] > 0.8, (of_class + 1) % 4, of_class)
+            for name in noise
+            for k in range(3)
+        },
         "weight": random.uniform(0.5, 2.0, ROWS).round(2),
         "cluster": np.array([f"site {k}" for k in random.integers(0, 12, ROWS)]),
         "age": random.integers(20, 80, ROWS),
@@ -107,6 +112,15 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, str], dict[str, Any]]] = {
     "outputs": (cal.regression, {"truth": "outputs", "predicted": "of_outputs"}, {}),
     "quantiles": (cal.regression, {"truth": "number", "quantiles": "quantiles"}, {}),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}),
+    "raters": (
+        cal.agreement,
+        {"ratings": "ratings"},
+        {
+            "raters": {n: [f"{n}{k}" for k in range(3)] for n in ("rough", "fine")},
+            "measures": ["default", "Fleiss-kappa", "AC1"],
+            "scale": "ordinal",
+        },
+    ),
 }
 
 #: What the rows have besides.

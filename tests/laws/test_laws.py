@@ -126,19 +126,31 @@ def defined_or_explained(measure: Measure, statistic: Any) -> None:
         holds |= np.broadcast_to(np.asarray(where, bool), value.shape)  # (some count rows)
     np.testing.assert_array_equal(np.isnan(value), holds, err_msg=str(measure))
     low, high = measure.definition.range
-    if measure.definition.name == "Fleiss-kappa":  # see test_fleiss_kappa_is_above_minus_1
-        low = -np.inf
     rest = value[~holds]
     assert ((rest >= low - 1e-12) & (rest <= high + 1e-12) & np.isfinite(rest)).all(), measure
 
 
-@pytest.mark.xfail(reason="items that one rater rated count for chance alone, and it may be less")
-def test_fleiss_kappa_is_above_minus_1() -> None:
-    """As its range says. Of (0, 0, 1) and (0) a third of the pairs agree, and 13/18 would by chance."""
+def test_how_low_kappa_of_fleiss_gets() -> None:
+    """Of items that all m raters rated to −1/(m − 1), which nothing passes that these could say;
+    of one item on which two differ, and ever more that one rated alike, without end."""
     kind = KINDS["agreement"]
     [definition] = [d for d in kind.definitions() if d.name == "Fleiss-kappa"]
-    value = definition.example().apply(kind.of([(0, 0, 1), (0, -1, -1)])(definition))
-    assert value >= definition.range[0]
+    measure = definition.example()
+
+    def of(rows: list[tuple[int, int, int]]) -> float:
+        return float(measure.apply(kind.of(rows)(definition)))
+
+    every = [of([*rows]) for rows in product(product(range(3), repeat=3), repeat=2)]
+    assert np.nanmin(every) == pytest.approx(-1 / 2, abs=1e-12)
+    pairs = [of([(a, b, -1), (c, d, -1)]) for a, b, c, d in product(range(3), repeat=4)]
+    assert np.nanmin(pairs) == pytest.approx(-1, abs=1e-12)
+    for others in (1, 10, 1000):
+        share = np.array([0.5 + others, 0.5]) / (1 + others)
+        chance = share @ share  # and nothing agrees
+        value = of([(0, 1, -1), *[(0, -1, -1)] * others])
+        assert value == pytest.approx(-chance / (1 - chance))
+    assert value < -900
+    assert definition.range == (-np.inf, 1)
 
 
 def test_all_small_matrices() -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from results_of_verbs import QRELS, RUNS
 from test_counts import GIVEN, ROWS
+from test_counts import VERBS as COUNTED
 
 import calipers as cal
 from calipers.data import streams
@@ -102,6 +103,7 @@ VERBS: dict[str, tuple[Any, dict[str, str], dict[str, Any], set[str]]] = {
         set(),
     ),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}, set()),
+    "raters": (*COUNTED["raters"], set()),
     "topics": (cal.retrieval, {}, {}, set()),
     "groups": (cal.ranking, {}, {}, set()),
     "values": (cal.from_values, {}, {}, set()),
@@ -277,6 +279,13 @@ STREAMED: dict[str, tuple[Any, dict[str, Any]]] = {
             ],
         },
     ),
+    "raters": (
+        cal.agreement,
+        {
+            **COUNTED["raters"][2],
+            "measures": [str(d.example()) for d in definitions("agreement")],
+        },
+    ),
 }
 
 
@@ -296,6 +305,7 @@ def test_weights_of_batches(name: str, cluster: bool, monkeypatch: pytest.Monkey
         columns[system] = COLUMNS["probability"][system]
         columns[f"{system}_called"] = (columns[system] >= 0.5).astype(int)
         columns[f"{system}_above"] = COLUMNS["predicted_above"][system]
+    columns |= COLUMNS["ratings"]
     for k, letter in enumerate("abcd"):
         columns[f"p_{letter}"] = COLUMNS["class_probability"]["fine"][:, k]
 

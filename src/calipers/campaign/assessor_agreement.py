@@ -146,8 +146,8 @@ def agreement_over_topics(
     """
     chosen, columns = parse(measure, ("agreement",)), _columns(grades)
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
-    found = read_ratings(columns, {"": None}, None, names, ["topic"])
-    ratings = Ratings.from_codes(found.codes, found.categories, found.values)
+    found = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
+    ratings = Ratings.from_codes(found.codes, found.categories.names, found.categories.values)
     value, moved = float(chosen.apply(ratings)), moved_by_items(chosen, ratings)
     names_of = np.array(found.rows.column("topic").to_pylist())[counted_items(chosen, ratings)]
     topics, code = np.unique(names_of, return_inverse=True)

@@ -122,7 +122,11 @@ def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[s
         return False  # nobody knows how large a pipe is
     if engine is None and "memory" not in task.options:
         return False  # nobody knows whether its rows are sorted
-    found = _there(table, columns.all_specs) if engine is None else []
+    # Of ratings all columns may be raters, and rows of single ratings are read at once.
+    if engine is None and columns.specs.get("rater"):
+        return False
+    specs = columns.all_specs if task.per_system else ["*"]
+    found = _there(table, specs) if engine is None else []
     return in_batches(engine, options.get("memory"), table, found)
 
 

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +22,81 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@dataclass(frozen=True)
+class Categories:
+    """The categories of ratings in their order: the values that stand for them."""
+
+    ordered: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, found: set[Any], order: Sequence[Any] | None, where: str = "") -> Categories:
+        """Of all distinct ratings; checked, and in the ``order`` if that is given."""
+        for value in found:
+            if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
+                raise InputError(
+                    f"{where}a rating is {shown(value)}, expected text or a finite number"
+                )
+        return cls(tuple(_ordered(found, order, where)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(name_of(value) for value in self.ordered)
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """Their numbers, NaN where they are text."""
+        is_text = any(isinstance(value, str) for value in self.ordered)
+        return np.array([math.nan if is_text else float(value) for value in self.ordered])
+
+    def codes(self, column: Any, where: str = "") -> npt.NDArray[np.int64]:
+        """The category of each rating of a column, by its place, −1 where there is none."""
+        place = {value: k for k, value in enumerate(self.ordered)}
+        values, which = _encoded(column)
+        for value in values:
+            if not is_missing(value) and value not in place:
+                raise InputError(f"{where}order: it lacks the category {str(value)!r}")
+        of_value = [-1 if is_missing(value) else place[value] for value in values]
+        return np.array([*of_value, -1], np.int64)[which]
+
+
+def _encoded(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
+    """The values of a column, each once where Arrow tells, and the place of each row's among them;
+    −1 where there is none."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.Array) and not pa.types.is_null(whole.type):
+        try:
+            if not pa.types.is_dictionary(whole.type):
+                whole = whole.dictionary_encode()
+            found = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            return whole.dictionary.to_pylist(), found.astype(np.int64)
+        except pa.ArrowNotImplementedError:  # of lists and such, which are no ratings
+            pass
+    rows = whole.to_pylist() if hasattr(whole, "to_pylist") else list(whole)
+    return rows, np.arange(len(rows))
+
+
+def values_of(column: Any) -> set[Any]:
+    """The distinct ratings of a column."""
+    try:
+        return {value for value in _encoded(column)[0] if not is_missing(value)}
+    except TypeError:  # of a list or a dict
+        odd = next(v for v in _encoded(column)[0] if isinstance(v, list | dict))
+        raise InputError(f"a rating is {shown(odd)}, expected text or a finite number") from None
+
+
 @dataclass(frozen=True, eq=False)
 class RatedItems:
     """The category that each rater put each item into (items, raters), −1 for none; categories in
-    their order and their numbers, NaN where they are text; sets of raters by name, as positions.
+    their order; sets of raters by name, as positions.
     ``rows`` is a row of the table for each item, ``ids`` what its column of items calls them, and
     ``origins`` what was read."""
 
     raters: tuple[str, ...]
     codes: npt.NDArray[np.int64]
-    categories: tuple[str, ...]
-    values: npt.NDArray[np.float64]
+    categories: Categories
     sets: Mapping[str, list[int]]
     rows: pa.Table
     ids: tuple[str, ...]
@@ -43,12 +108,12 @@ def read_ratings(
     raters: Mapping[str, Any],
     order: Sequence[Any] | None,
     long: Mapping[str, str | None],
-    others: Sequence[str] = (),
+    others: Mapping[str, str] = MappingProxyType({}),
 ) -> RatedItems:
     """Ratings from a table with a column a rater and a row an item, but for the columns that are
-    ``others`` and the one of the "item" that ``long`` names; or, where that names those of the
-    "rater" and the "rating" as well, a row a rating. ``raters`` are those of each set, by its name;
-    None for all."""
+    ``others``, with what these are, and the one of the "item" that ``long`` names; or, where that
+    names those of the "rater" and the "rating" as well, a row a rating. ``raters`` are those of
+    each set, by its name; None for all."""
     path = isinstance(source, str | os.PathLike)
     table = tables.read_table(os.fspath(source)) if path else tables.as_arrow(source)
     where, origins = "", tuple[Origin, ...]()
@@ -56,7 +121,7 @@ def read_ratings(
         where = f"{os.fspath(source)}: "
         size, digest = tables.file_digest(source)
         origins = (Origin("table", os.fspath(source), bytes=size, sha256=digest),)
-    for what, name in [*long.items(), *(("slices", name) for name in others)]:
+    for what, name in [*long.items(), *((what, name) for name, what in others.items())]:
         if name is not None and name not in table.column_names:
             told = did_you_mean(name, table.column_names)
             raise InputError(f"{where}{what}: there is no column {name!r}; {told}")
@@ -69,24 +134,17 @@ def read_ratings(
         columns, rows = _pivoted(table, long, others, where)
     else:
         none = {*others, long["item"]}
-        columns = {n: table.column(n).to_pylist() for n in table.column_names if n not in none}
+        columns = {n: table.column(n) for n in table.column_names if n not in none}
         rows = table
     ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), where)
-    sets = _sets(raters, list(columns), where)
+    sets = sets_of(raters, list(columns), where)
     names = list(dict.fromkeys(name for of in sets.values() for name in of))
-    found = {x for name in names for x in columns[name] if not is_missing(x)}
-    for value in found:
-        if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
-            raise InputError(f"{where}a rating is {shown(value)}, expected text or a finite number")
-    values = _ordered(found, order, where)
-    place = {value: k for k, value in enumerate(values)}
-    codes = [[-1 if is_missing(x) else place[x] for x in columns[name]] for name in names]
-    is_text = any(isinstance(value, str) for value in values)
+    found = set().union(*(values_of(columns[name]) for name in names))
+    categories = Categories.of(found, order, where)
     return RatedItems(
         tuple(names),
-        np.array(codes, np.int64).T,
-        tuple(name_of(value) for value in values),
-        np.array([math.nan if is_text else float(value) for value in values]),
+        np.column_stack([categories.codes(columns[name], where) for name in names]),
+        categories,
         {name: [names.index(one) for one in of] for name, of in sets.items()},
         rows,
         ids,
@@ -109,7 +167,9 @@ def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _sets(given: Mapping[str, Any], known: Sequence[str], where: str) -> dict[str, list[str]]:
+def sets_of(
+    given: Mapping[str, Any], known: Sequence[str], where: str = ""
+) -> dict[str, list[str]]:
     """Raters by the name of the set that they are in."""
     sets = {}
     for name, asked in given.items():
@@ -129,7 +189,7 @@ def _sets(given: Mapping[str, Any], known: Sequence[str], where: str) -> dict[st
 
 
 def _pivoted(
-    table: pa.Table, long: Mapping[str, str | None], others: Sequence[str], where: str
+    table: pa.Table, long: Mapping[str, str | None], others: Mapping[str, str], where: str
 ) -> tuple[dict[str, list[Any]], pa.Table]:
     """A column of each rater, and the first row of each item."""
     parts = {what: table.column(str(name)).to_pylist() for what, name in long.items()}
@@ -151,13 +211,13 @@ def _pivoted(
             )
         seen[item, name] = row
         columns.setdefault(name, [None] * len(first))[place[item]] = rating
-    for name in others:
+    for name, what in others.items():
         given = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
         for row, (item, value) in enumerate(zip(parts["item"], given, strict=True), 1):
             at = items[item]
             if value != given[at]:
                 raise InputError(
-                    f"{where}slices: {name!r} of {shown(item)} is {shown(value)} in row {row} and "
+                    f"{where}{what}: {name!r} of {shown(item)} is {shown(value)} in row {row} and "
                     f"{shown(given[at])} in row {at + 1}; expected one for an item"
                 )
     return columns, table.take(first)

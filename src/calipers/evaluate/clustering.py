@@ -19,11 +19,10 @@ from calipers.evaluate.clusters import notes_of, sampled, without_noise
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problems.clusters import Clusters
+from calipers.evaluate.problems.clusters import Clusters, evaluate_cells
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
 from calipers.evaluate.stability import reclusters, said_of, stability_of
-from calipers.evaluate.stream_columns import in_batches
-from calipers.evaluate.streamed_clusters import clusters_in_batches
+from calipers.evaluate.stream_columns import Columns, flat, in_batches
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -189,14 +188,18 @@ def clustering(
     options = Options.of(locals())
     settings = options.settings
     named = {"features": features, "labels": labels, "truth": truth, "count": count}
-    if in_batches(engine, memory, data, (features, labels, truth)):
-        refused = {"distances": distances, "slices": slices, "slice_bins": slice_bins, "cost": cost}
-        refused |= {"sample": sample, "recluster": recluster, "per_point": per_point or None}
-        refused |= {"id": id, "missing": None if missing == "error" else missing}
-        return clusters_in_batches(
-            data, engine, named, refused, against_truth=AGAINST_TRUTH, noise=noise, metric=metric,
-            options=options)  # fmt: skip
     cut_by = slice_columns(slices)
+    if in_batches(engine, memory, data, (features, labels, truth)):
+        # There is always a column of labels, if not of classes.
+        first = next(iter(flat(labels)), None) if truth is None else truth
+        refused = {"distances": distances, "cost": cost, "id": id, "sample": sample}
+        refused |= {"recluster": recluster, "per_point": per_point or None}
+        cut = cut_by, slice_bins, count
+        said = {"labels": labels, "features": features}
+        columns = Columns.of(data, first, said, None, None, missing, refused, engine, *cut)
+        return evaluate_cells(
+            columns, options, _check, against_truth=AGAINST_TRUTH, truth=truth is not None,
+            noise=noise, metric=metric)  # fmt: skip
     if distances is not None and missing != "error":
         raise InputError("distances= are of all points: missing='drop' goes with features=")
     gathered = {**named, "slices": cut_by}

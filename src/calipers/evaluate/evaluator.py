@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.counts import NOTHING, About
 from calipers.data.errors import InputError
-from calipers.evaluate.cuts import cuts
+from calipers.evaluate.cuts import Cut, cuts
 from calipers.evaluate.kept import at_thresholds, earlier, with_baseline
 from calipers.evaluate.matrices import Matrices, split, with_matrix
 from calipers.evaluate.rows import Rows
@@ -63,11 +63,13 @@ def evaluate_systems(
     table: Table | None = None,
     about: About = NOTHING,
     slices: Any = None,
+    cut: tuple[Sequence[Cut], Sequence[str]] | None = None,
     apart: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
     """The evaluation of systems on the rows of a table, or on what else there is that has the
-    columns ``slices``; of those ``apart`` each has rows of its own."""
+    columns ``slices``, or is ``cut`` already, which comes with what there is to say of that; of
+    those ``apart`` each has rows of its own."""
     here = tuple(systems)
     order, named = None, str
     if table is not None:
@@ -80,7 +82,7 @@ def evaluate_systems(
     else:
         systems, against = with_baseline(systems, options.baseline, problem.task, about.ids)
     first = next(iter(systems.values()))
-    made, how = cuts(slices, options.slice_bins, first.number)
+    made, how = cuts(slices, options.slice_bins, first.number) if cut is None else cut
     fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
     sample: Rows = (
         Matrices(systems, measures, first.settings, ids=None, **fields)

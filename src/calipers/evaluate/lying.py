@@ -23,6 +23,7 @@ from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
+    from calipers.evaluate.stream_rows import Read
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -65,19 +66,22 @@ class _Points:
     features: tuple[str, ...]
     codes: Mapping[str, tuple[Any, IntArray]]
     truth: tuple[str, Any, IntArray] | None
+    #: Reads the rows that are complete, where others are left out.
+    read: Read | None = None
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Of a batch."""
+        columns = batch.columns if self.read is None else self.read.complete(batch)
+        given = {name: columns[name] for name in self.features}
         try:
-            points = as_points({name: batch.columns[name] for name in self.features}, "features")
+            there = len(next(iter(given.values())))
+            points = as_points(given, "features") if there else np.zeros((0, len(given)))
         except InputError as error:
             raise batch.told(error) from None
         found = {}
         for name, column in self.labels.items():
-            found[name] = _places(batch.columns[column], *self.codes[name])
-        truth = (
-            None if self.truth is None else _places(batch.columns[self.truth[0]], *self.truth[1:])
-        )
+            found[name] = _places(columns[column], *self.codes[name])
+        truth = None if self.truth is None else _places(columns[self.truth[0]], *self.truth[1:])
         inside = np.logical_and.reduce([of >= 0 for of in found.values()])
         if inside.all():
             return points, found, truth
@@ -224,6 +228,8 @@ class Lying:
     truth: tuple[str, Any, IntArray] | None
     #: What else has to be read.
     also: tuple[str, ...] = ()
+    #: Reads the rows that are complete, where others are left out.
+    read: Read | None = None
 
     def added(self) -> dict[str, Clustering]:
         """The clusterings, with all that points add up to."""
@@ -236,7 +242,7 @@ class Lying:
 
     @cached_property
     def _first(self) -> _First:
-        points = _Points(self.labels, self.features, self.codes, self.truth)
+        points = _Points(self.labels, self.features, self.codes, self.truth, self.read)
         one = next(iter(self.systems.values()))
         return _First(points, {name: of.sizes for name, of in self.systems.items()}, one.settings)
 

@@ -15,6 +15,7 @@ from calipers.evaluate.evaluator import evaluate_stream
 from calipers.evaluate.problems.classes import SeveralClasses
 from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.problems.two_classes import TwoClasses
+from calipers.evaluate.raters import Agreement
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.states import Added, State, added
 from calipers.evaluate.stream_columns import Columns
@@ -34,7 +35,7 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     evaluation
-        Of ``classification`` or ``regression`` with ``engine="stream"``, or of
+        Of ``classification``, ``regression`` or ``agreement`` with ``engine="stream"``, or of
         :func:`merge_states`.
     path
         The file.
@@ -134,6 +135,8 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
     """The problem that sums are of."""
     if plan["task"] == Numbers.kind:
         return Numbers()
+    if plan["task"] == Agreement.kind:
+        return Agreement.of_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
     if plan["task"] == TwoClasses.kind:

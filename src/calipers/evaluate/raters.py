@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -9,31 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.counts import About
+from calipers.data.columns import gather
 from calipers.data.errors import InputError
-from calipers.data.ratings import read_ratings
+from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
+from calipers.data.streams import Stream
+from calipers.engines.adding import Distinct
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.evaluator import evaluate_systems, serving
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, class_order_notes
+from calipers.evaluate.stream_columns import Columns, allowed, engine_of, flat, in_batches
+from calipers.evaluate.streamed_slices import Each
 from calipers.evaluate.subjects import of_raters
+from calipers.evaluation.availability import ROW_REASONS
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.inference.reading import Reading
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.rater_agreement import counted_items
 from calipers.readings.counts import ClassCounts
+from calipers.readings.raters import MANY
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
+from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
 from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
+    from calipers.data import streams
+    from calipers.engines.base import Engine
+    from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
+    from calipers.inference.settings import Settings
     from calipers.results import Finding
+    from calipers.statistics import FloatArray, IntArray
 
 SCALES = PARAMETERS["scale"].choices
 
@@ -48,14 +62,20 @@ MOST_RATERS, MOST_LISTED, MOST_CATEGORIES = 12, 50, 12
 
 @verb
 def agreement(
-    ratings: Any,
+    ratings: Any = None,
     raters: Any = None,
     *,
     item: str | None = None,
     rater: str | None = None,
     rating: str | None = None,
+    weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    cost: Any = None,
+    data: Any = None,
     scale: str = "nominal",
     order: Sequence[Any] | None = None,
     measures: MeasureNames | None = None,
@@ -66,13 +86,15 @@ def agreement(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """Measure inter-rater agreement on the same items, beyond chance.
 
     Parameters
     ----------
-    ratings : data frame, dict of columns, or path
+    ratings : data frame, dict of columns, or path, optional
         Table of ratings: a column for each rater and a row for each item, where a rating may be
         missing; or, where ``rater`` is given, a row for each rating.
     raters : list, or dict of list, optional
@@ -84,15 +106,33 @@ def agreement(
         Of a table with one row for each rating: name of the column of raters.
     rating : str, optional
         Of such a table: name of the column of ratings.
+    weight : array-like of shape (n,), optional
+        Weight of each item, of which only the proportions matter: the name of a column of the
+        table, which is no rater then, or one value for each item.
+    count : array-like of shape (n,), optional
+        Number of items that each item stands for: the name of a column, or one value for each item.
+    cluster : array-like of shape (n,), optional
+        What each item comes from, such as a document or a patient: the name of a column, or one
+        value for each item. Intervals and tests are then of clusters.
+    time : array-like of shape (n,), optional
+        Time of each item: the name of a column, or one value for each item. Where neighbors in time
+        are rated alike, intervals and tests allow for it.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
         ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
-        list of names will do. The names are of columns of ``ratings`` that say more of each item.
+        list of names will do. The names are of columns of the table that say more of each item.
     slice_bins : dict of list of float, optional
         Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
         ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
     scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
         Scale of the ratings, by which α takes two of them to be apart.
     order : list, optional
@@ -119,6 +159,15 @@ def agreement(
         Bootstrap replicates.
     seed : int, default=0
         Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
     inputs : list, optional
         Where the columns came from, for the provenance.
 
@@ -127,7 +176,9 @@ def agreement(
     Evaluation
         α (Krippendorff 2011) and the share of pairs of ratings that agree; Fleiss' κ by name. Each
         is from −1 to 1, 0 being chance; of the share from 0 to 1. Intervals are for items like
-        these, rated by these raters. A table has each pair of raters, with Cohen's κ (of ordinal
+        these, rated by these raters, or for clusters like these. Where items weigh differently,
+        α compares ratings of an item with those of any two, by what both weigh, and no rating with
+        itself. A table has each pair of raters, with Cohen's κ (of ordinal
         ratings with quadratic weights); another one each rater, with α of all others.
 
     Raises
@@ -148,33 +199,140 @@ def agreement(
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
     options = Options.of(locals())
-    settings = options.settings
-    cut_by = slice_columns(slices) or {}
-    named = [part for parts in cut_by.values() for part in parts.values() if isinstance(part, str)]
+    if (ratings is None) == (data is None):
+        raise InputError("ratings= and data= are two names of the table of ratings: give one")
+    table = data if ratings is None else ratings
     sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
-    long = {"item": item, "rater": rater, "rating": rating}
-    found = read_ratings(ratings, sets, order, long, named)
-    if scale == "interval" and np.isnan(found.values).any():
-        told = ", ".join(map(repr, found.categories[:3]))
-        raise InputError(f"scale is 'interval', and the ratings are text: {told}; expected numbers")
-    chosen = choose_measures(measures, USUAL, "agreement", {"scale": scale})
-    whole = Raters("", found.raters, found.codes, found.categories, found.values, settings)
-    systems = serving({n: whole.of(which, n) for n, which in found.sets.items()}, chosen)
-    cut_by = {
-        name: {of: found.rows.column(c) if isinstance(c, str) else c for of, c in parts.items()}
-        for name, parts in cut_by.items()
-    }
-    problem = Agreement(scale, found.categories, order is not None)
-    return evaluate_systems(
-        problem,
-        systems,
-        chosen,
-        replace(options, inputs=[*found.origins, *inputs]),
-        slices=cut_by or None,
-        about=About(found.ids),
-    )
+    of_items: dict[str, Any] = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+    of_items["slices"] = slice_columns(slices)
+    others = {name: what for what, of in (*of_items.items(), ("cost", cost)) for name in flat(of)}
+    known = _Asked(sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others)
+    by_engine = engine is not None or rater is None
+    if by_engine and in_batches(engine, memory, table, known.needed(table)):
+        stream, problem = known.in_batches(table, options, {**of_items, "cost": cost})
+        return evaluate_stream(problem, stream, options, allowed(memory, stream.stream))
+    return known.evaluate(table, options, of_items)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a table: sets of raters, a scale, the order of categories, what its columns
+    are called, and which of these are no raters, with what they are."""
+
+    sets: Mapping[str, Any]
+    scale: str
+    order: Sequence[Any] | None
+    long: Mapping[str, str | None]
+    others: Mapping[str, str]
+
+    def needed(self, table: Any) -> list[str]:
+        """The columns of a table that are read: those of raters, or all of a file."""
+        named = [name for of in self.sets.values() for name in flat(of)]
+        if named or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
+            return named
+        return list(Stream.of(table).names)
+
+    def evaluate(self, table: Any, options: Options, of_items: Mapping[str, Any]) -> Evaluation:
+        """The evaluation of all items, in memory."""
+        found = read_ratings(table, self.sets, self.order, self.long, self.others)
+        problem = self._problem(found.categories, found.raters, found.sets)
+        gathered = gather(of_items, data=found.rows, cost=options.cost)
+        if found.ids:
+            import pyarrow as pa
+
+            gathered = replace(gathered, ids=pa.array(found.ids))
+        columns = {**gathered.columns, "ratings": found.codes}
+        return evaluate_rows(
+            problem,
+            Table.of(gathered, columns, len(found.codes)),
+            replace(options, inputs=[*found.origins, *options.inputs]),
+        )
+
+    def in_batches(
+        self, table: Any, options: Options, of_items: Mapping[str, Any]
+    ) -> tuple[Columns, Agreement]:
+        """The columns of a table with a row an item, of which batches are added up."""
+        engine = engine_of(table, options.engine)
+        for name in ("rater", "rating"):
+            if self.long[name] is not None:
+                raise InputError(
+                    f"{name}= takes all rows in memory: {ROW_REASONS[name]}; engine='memory'"
+                )
+        none = {*self.others, self.long["item"]}
+        sets = sets_of(self.sets, [name for name in engine.names if name not in none])
+        names = list(dict.fromkeys(name for of in sets.values() for name in of))
+        columns = Columns.of(
+            engine,
+            names[0],  # there is no truth, but always a rater
+            {"ratings": {name: {one: one for one in of} for name, of in sets.items()}},
+            of_items["weight"],
+            of_items["cluster"],
+            "error",
+            {name: of_items[name] for name in ("time", "cost")},
+            options.engine,
+            of_items["slices"],
+            options.slice_bins,
+            of_items["count"],
+        )
+        places = {name: [names.index(one) for one in of] for name, of in sets.items()}
+        return columns, self._problem(self._categories(columns.stream, names), names, places)
+
+    def _categories(self, engine: Engine, names: Sequence[str]) -> Categories:
+        """In a look at all ratings; of what can be read only once as they are said to be."""
+        found: set[Any] = set()
+        if engine.again:
+            seen: Each = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
+            found = set().union(*(values_of(of.values) for of in seen.parts))
+        elif self.order is None:
+            raise InputError(
+                f"{engine.name}: can be read only once: say what the categories are, as in "
+                "order=[0, 1]"
+            )
+        elif not any(_is_number(engine.schema.field(name).type) for name in names):
+            found = {str(value) for value in self.order}  # which are no numbers written as text
+        return Categories.of(found, self.order, f"{engine.name}: ")
+
+    def _problem(
+        self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
+    ) -> Agreement:
+        if self.scale == "interval" and np.isnan(categories.values).any():
+            told = ", ".join(map(repr, categories.names[:3]))
+            raise InputError(
+                f"scale is 'interval', and the ratings are text: {told}; expected numbers"
+            )
+        return Agreement(self.scale, categories, self.order is not None, tuple(raters), sets)
+
+
+#: Of so many different ratings, what a batch has of them takes no less room than the batch.
+MOST_OF_BATCHES = 10_000
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The distinct ratings of each rater in a batch."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: streams.Batch) -> Each:
+        return Each(tuple(Distinct.of(batch.columns[name]) for name in self.names))
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is one of numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _few(seen: Each) -> Each:
+    if max(len(of.values) for of in seen.parts) > MOST_OF_BATCHES:
+        raise InputError(
+            f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
+            "them in memory: engine='memory'"
+        )
+    return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +341,89 @@ class Agreement(Problem):
 
     task = "agreement"
 
+    kind = "ratings"
+
     scale: str
-    categories: tuple[str, ...]
+    categories: Categories
     ordered: bool
+    #: All raters, and the places of those of each set among them.
+    raters: tuple[str, ...]
+    sets: Mapping[str, list[int]]
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Raters]:
+        """The sets of raters on some items, in memory as places among the categories."""
+        given = batch["ratings"]
+        if isinstance(given, Mapping):
+            columns = [column for of in _by_set(given).values() for column in of.items()]
+            codes = {name: self.categories.codes(column) for name, column in columns}
+            given = np.column_stack([codes[name] for name in self.raters])
+        return self._sets(batch.frequencies(given), settings, batch.weights, batch.clusters)
+
+    def _sets(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
+        names, values = self.categories.names, self.categories.values
+        whole = Raters("", self.raters, codes, names, values, settings, *rows)
+        return {name: whole.of(which, name) for name, which in self.sets.items()}
+
+    def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
+        """The measures that are asked for, by the scale."""
+        return choose_measures(options.measures, USUAL, self.task, {"scale": self.scale})
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Raters]:
+        """The sets of raters on no items."""
+        return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> RatingRows:
+        """Who said what, of items that everybody rated alike at once."""
+        one = next(iter(systems.values()))
+        columns: dict[str, Any] = {}
+        for of in systems.values():
+            columns |= dict(zip(of.raters, of.codes.T, strict=True))
+        codes = np.column_stack(list(columns.values()))
+        return RatingRows.from_rows(codes, len(one.categories), one.weight)
+
+    def known(self, sample: Any) -> Mapping[str, Raters]:
+        """The sets of raters, each with who said what: of all items, or of a stream where there are
+        few ways to rate one, and items do not come in clusters."""
+        rows: Mapping[str, Raters] | None = sample.rows
+        if rows is not None:
+            first = next(iter(rows.values()))
+            # (Where rows weigh differently, what is drawn for κ takes them.)
+            apart = first.weight is not None or first.clusters is not None
+            few = first.number <= MANY or apart or first.order is not None
+            found = None if few else self.summary(rows)
+            if found is None or found.many:
+                return rows
+        else:
+            passes = sample.passes
+            found = passes.passed.beside
+            if found.many or passes.passed.clustered:
+                return {}
+            found = found.in_units(passes.unit)
+        made = self._sets(found.codes, sample.settings, found.weight)
+        held, squares = found.held, found.weight_squares
+        systems = {n: replace(of, held=held, weight_squares=squares) for n, of in made.items()}
+        return {name: of.serving(sample.measures) for name, of in systems.items()}
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The categories, and who rates."""
+        sets = {name: list(of) for name, of in self.sets.items()}
+        return {
+            "classes": list(self.categories.ordered),
+            "scale": self.scale,
+            "ordered": self.ordered,
+            "raters": list(self.raters),
+            "sets": sets,
+        }
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any]) -> Agreement:
+        """The problem that a file of sums tells of."""
+        categories = Categories(tuple(plan["classes"]))
+        return cls(plan["scale"], categories, plan["ordered"], tuple(plan["raters"]), plan["sets"])
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """The scale."""
@@ -193,37 +431,46 @@ class Agreement(Problem):
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
         """What a reader has to know of items and of the order of categories."""
-        systems, measures = (sample.rows or {}).values(), sample.measures
+        measures = sample.measures
         order = class_order_notes(
             [*measures, *_of_two(self.scale)],
-            self.categories,
+            self.categories.names,
             stated=self.ordered,
             option="order",
         )
-        return (*_notes(systems, measures), *order)
+        return (*_notes(sample), *order)
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of raters."""
-        return of_raters(sample, told)
+        return of_raters(sample, told, self.known(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of pairs of raters, and of each."""
-        systems = (sample.rows or {}).values()
+        systems = self.known(sample).values()
         return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
 
+    def statistic(self, system: Any, kind: type) -> Any:
+        """How often items were put into each category."""
+        return system.over(None).statistic if kind is Ratings else None
 
-def _notes(systems: Iterable[Raters], measures: Sequence[Measure]) -> list[str]:
+
+def _by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Columns of raters by the set; of one set that has no other name, as it is read."""
+    return given if isinstance(next(iter(given.values())), Mapping) else {ALL_RATERS: given}
+
+
+def _notes(sample: Sample) -> list[str]:
     """How many items tell nothing, and what has no table."""
     notes = []
-    for system in systems:
-        who = "" if system.name == ALL_RATERS else f"{system.name}: "
-        r = system.over(measures[0]).statistic
-        alone = len(r) - len(r.shared)
+    for name, system in sample.template.items():
+        who = "" if name == ALL_RATERS else f"{name}: "
+        r = sample.statistic(name, Ratings)
+        alone = r.number - r.shared.number
         if alone:
-            taking = [str(m) for m in measures if (counted_items(m, r) & ~r.twice).any()]
+            taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
             also = f"; {' and '.join(taking)} count them for how common categories are"
             notes.append(
-                f"{who}{alone:,} of {count(len(r), 'items')} have fewer than two ratings and say "
+                f"{who}{alone:,} of {count(r.number, 'items')} have fewer than two ratings and say "
                 f"nothing of agreement{also if taking else ''}."
             )
         if len(system.raters) > MOST_RATERS:
@@ -254,17 +501,29 @@ def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTabl
     names, items, readings = [], [], list[dict[str, Reading]]()
     for pair in combinations(range(len(system.raters)), 2):
         two = system.of(list(pair))
-        both = two.codes[(two.codes >= 0).all(axis=1)]
+        both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
         found = {str(m): two.reading(m) for m in measures}
         for own in _of_two(scale):
-            cells = ClassCounts.from_codes(
-                both[:, 0], both[:, 1], system.categories, system.settings
-            )
-            found[str(own)] = cells.reading(own)
+            found[str(own)] = _cells(both).reading(own)
         names.append(" ~ ".join(two.raters))
-        items.append(len(both))
+        items.append(both.items(np.ones(both.number, bool)))
         readings.append(found)
     return _table(system, "pair", names, items, readings)
+
+
+def _cells(both: Raters) -> ClassCounts:
+    """How often the first of two raters said what, and the second."""
+    first, second = both.codes.T
+    names, rows = both.categories, (both.settings, both.weight, both.clusters)
+    if both.held is None:
+        return ClassCounts.from_codes(first, second, names, *rows)
+    k, place = len(names), first * len(names) + second
+    counts, squares = (
+        np.bincount(place, of, k * k).astype(np.float64).reshape(k, k)
+        for of in (both.weight, both.weight_squares)
+    )
+    matrix = ConfusionMatrix(counts, squares, names, round(float(both.held.sum())))
+    return ClassCounts.from_matrix(matrix, both.settings)
 
 
 def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
@@ -272,12 +531,12 @@ def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
     everyone, counts = range(len(system.raters)), {}
     if len(system.categories) <= MOST_CATEGORIES:
         counts = {
-            name: (system.codes == k).sum(axis=0).astype(np.float64)
+            name: np.asarray(system.items(system.codes == k), np.float64)
             for k, name in enumerate(system.categories)
         }
     others = [system.of([k for k in everyone if k != own]) for own in everyone]
     readings = [{f"{m} without": of.reading(m) for m in measures} for of in others]
-    times = (system.codes >= 0).sum(axis=0)
+    times = system.items(system.codes >= 0)
     return _table(system, "rater", system.raters, times, readings, counts)
 
 

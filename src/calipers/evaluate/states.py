@@ -27,6 +27,7 @@ _ALIKE = {
     "weight": "the column of weights",
     "cluster": "the column of clusters",
     "classes": "the classes",
+    "scale": "the scale",
     "threshold": "the threshold",
     "undefined": "undefined=",
 }
@@ -181,7 +182,8 @@ def _checked(plan: Mapping[str, Any], first: State, other: State) -> dict[str, b
         one, two = plan.get(name), other.plan.get(name)
         if one != two:
             told = (
-                "; name the classes with labels= where parts of the rows do not have all of them"
+                "; name the classes with labels= (of ratings with order=) where parts of the rows "
+                "do not have all of them"
                 if name == "classes"
                 else ""
             )

@@ -38,7 +38,7 @@ class Read:
     def __call__(self, batch: streams.Batch) -> Batch:
         """The rows of a batch, by what they are."""
         c = self.columns
-        columns = self._complete(batch) if c.missing == "drop" else batch.columns
+        columns = self.complete(batch) if c.missing == "drop" else batch.columns
         truth = columns[c.truth]
         said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
         weight, places = weights_of(None if c.weight is None else columns[c.weight], len(truth))
@@ -52,7 +52,7 @@ class Read:
             slices={name: columns[name] for name in c.of_slices},
         )
 
-    def _complete(self, batch: streams.Batch) -> dict[str, Any]:
+    def complete(self, batch: streams.Batch) -> dict[str, Any]:
         """The rows without missing values."""
         import pyarrow as pa
 

@@ -228,6 +228,10 @@ def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, (), told)
 
 
+#: So many points that are known by their number are written out to be dealt anew.
+MOST_DEALT = 10_000_000
+
+
 def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that put points into clusters."""
     rows = sample.rows
@@ -236,8 +240,9 @@ def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     has, systems = {}, rows
     near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
-        known: list[object] = [] if s.truth is None else [Independence(cache(partial(_dealt, s)))]
-        for measure in near[:1]:
+        dealt = s.truth is not None and (s.held is None or s.held.sum() <= MOST_DEALT)
+        known: list[object] = [Independence(cache(partial(_dealt, s)))] if dealt else []
+        for measure in near[:1] if s.added is None else ():
             of = s.over(measure)
             if np.isfinite(of.values).all():
                 known.append(Lying(s.names, of.cluster, of.of.nearest.which, of.values))
@@ -257,10 +262,10 @@ def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
-def of_raters(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of sets of raters: by the first measure that goes by a scale, as the verb was told it."""
-    rows = sample.rows
-    if rows is None:
+def of_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Of sets of raters, of whom it may be known who said what: by the first measure that goes by a
+    scale, as the verb was told it."""
+    if not rows:
         return of_systems(sample, told)
     scaled = [m for m in sample.measures if "scale" in m.parameters]
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
@@ -268,7 +273,7 @@ def of_raters(sample: Sample, told: Told) -> tuple[Finding, ...]:
     for name, s in rows.items():
         r = s.over(alpha).statistic.shared
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
-        share = float(r.of_category[at] / r.times.sum()) if len(r) else 0.0
+        share = float(r.of_category[at] / r.total) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
         has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
     return _of(sample, has, (), told)
@@ -286,7 +291,10 @@ def _without_each(s: Any, measure: Measure, level: float) -> list[Valued]:
 def _dealt(s: Any) -> float:
     from calipers.inference.independence import independence
 
-    return independence(s.truth, s.cluster, s.settings.resamples, s.settings.seed)
+    truth, cluster = s.truth, s.cluster
+    if s.held is not None:
+        truth, cluster = (np.repeat(of, s.held.astype(np.int64)) for of in (truth, cluster))
+    return independence(truth, cluster, s.settings.resamples, s.settings.seed)
 
 
 def of_runs(

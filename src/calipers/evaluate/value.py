@@ -148,12 +148,13 @@ def _of_raters(
     measure: Measure, ratings: dict[str, Any], weight: Any, count: Any, labels: Sequence[Any] | None
 ) -> float:
     """Of two raters; ``labels`` are the categories in their order."""
-    if weight is not None or count is not None:
-        raise InputError(f"{measure} is over items, which have no weight= and no count=")
     if labels is None:
         unnamed = {"item": None, "rater": None, "rating": None}
-        _check_order(measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories)
-    found = agreement(ratings, measures=[measure], order=labels, interval="none")
+        _check_order(
+            measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories.names
+        )
+    of_items = {"weight": weight, "count": count, "order": labels}
+    found = agreement(ratings, measures=[measure], interval="none", **of_items)
     return found.estimates[0].value
 
 

@@ -66,6 +66,8 @@ ROW_REASONS: Mapping[str, str] = {
     "per_point": "a silhouette takes the distances of a point to all others",
     "distances": "distances are of every two points",
     "recluster": "points are clustered anew, which takes all of them",
+    "rater": "a batch would cut through the ratings of an item, which are in several rows",
+    "rating": "a batch would cut through the ratings of an item, which are in several rows",
     "y": "a model predicts all rows at once",
     "confusion": "a confusion matrix is small, and no table of rows",
 }
@@ -73,22 +75,25 @@ ROW_REASONS: Mapping[str, str] = {
 #: What takes no row in memory after all, as what is known of each group comes back from where its
 #: rows are.
 OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
+#: The same of an option that other tasks take of rows in batches.
+TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
+    ("clustering", "curves"): "silhouettes and points are drawn one by one",
+}
 
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
 NOT_YET: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("time", "memory"),
-    "agreement": ("data", "weight", "count", "cluster", "time", "cost", "memory"),
 }
 NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("stream", "spark", "dask"),
-    "agreement": ("stream", "spark", "dask"),
 }
 #: The same of options that a task takes of rows in memory alone.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "classification": ("cost",),
     "regression": ("cost", "curves"),
-    "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
+    "clustering": ("cost",),
+    "agreement": ("cost",),
 }
 
 
@@ -119,7 +124,8 @@ def cell(task: Task, option: str, engine: str = "memory") -> Cell:
         return NOT_YET_CELL
     if engine == "memory":
         return YES
-    of_rows = "" if option in OF_GROUPS.get(task.name, ()) else ROW_REASONS.get(option, "")
+    own = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
+    of_rows = "" if option in OF_GROUPS.get(task.name, ()) else own
     reason = ENGINE_REASONS.get((task.name, engine), of_rows)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Cell("no", reason)

@@ -1247,6 +1247,7 @@ AGREEMENT = Task(
       calipers agreement grades.csv --raters ann,ben,eve --scale ordinal --by-rater
       calipers agreement labels.csv --item doc --rater who --rating label
       calipers agreement grades.csv --raters experts=ann,ben --raters crowd=w1,w2,w3
+      calipers agreement labels.parquet --raters ann,ben --cluster-by document
     """,
     columns=(
         Column(
@@ -1271,8 +1272,33 @@ AGREEMENT = Task(
             annotation="str | None",
         ),
         replace(
+            WEIGHT,
+            help="Column of what items count for.",
+            description="Weight of each item, of which only the proportions matter: the name of a "
+            "column of the table, which is no rater then, or one value for each item.",
+        ),
+        replace(
+            COUNT,
+            help="Column of how many items each item stands for.",
+            description="Number of items that each item stands for: the name of a column, or one "
+            "value for each item.",
+        ),
+        replace(
+            CLUSTER,
+            help="Column of what the items come from: documents, patients.",
+            description="What each item comes from, such as a document or a patient: the name of a "
+            "column, or one value for each item. Intervals and tests are then of clusters.",
+        ),
+        replace(
+            TIME,
+            help="Column of the time of each item; where neighbours in time are rated alike, "
+            "intervals and tests allow for it.",
+            description="Time of each item: the name of a column, or one value for each item. "
+            "Where neighbors in time are rated alike, intervals and tests allow for it.",
+        ),
+        replace(
             SLICES,
-            description=f"{SLICES.description} The names are of columns of ``ratings`` that say "
+            description=f"{SLICES.description} The names are of columns of the table that say "
             "more of each item.",
         ),
     ),
@@ -1306,8 +1332,8 @@ AGREEMENT = Task(
             annotation="Sequence[Any] | None",
         ),
     ),
-    options=("slice_bins", *INFERENCE, "inputs"),
-    table="ratings",
+    options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
+    engines=_IN_BATCHES,
     below="by-rater",
     below_help="Show the tables of raters and of their pairs too.",
     python_only=(
@@ -1319,7 +1345,7 @@ AGREEMENT = Task(
         ),
     ),
     positional=("ratings", "raters"),
-    needed=("ratings",),
+    needed=(),
 )
 
 #: All of them, in the order in which they are listed.

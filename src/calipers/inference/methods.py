@@ -133,7 +133,8 @@ _MEANS = (
 def by_cluster(reading: Reading, level: float) -> Interval | None:
     """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
     share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
-    area the logit; of a mean that is never negative the logarithm."""
+    area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
+    a ratio of two sums, that of this ratio."""
     found, clusters, value = reading.found_error, reading.clusters, reading.value
     if clusters is None or not isinstance(found, Error):
         return found if isinstance(found, Interval) and reading.reduced else None
@@ -156,6 +157,10 @@ def by_cluster(reading: Reading, level: float) -> Interval | None:
             return replace(
                 made, low=low + length * made.low, high=low + length * made.high, se=found.se
             )
+    if reading.kind == "agreement of raters" and value < high and found.se > 0:
+        name = clusters.named(f"Student t, {SCALES['rest'].name}")
+        half = intervals.t_of(level, found.degrees) * found.se
+        return Interval(*SCALES["rest"].around(value, half), name, se=found.se)
     if mean and np.isfinite(low) and value > low and found.se > 0:
         name = clusters.named("Student t, log")
         half = intervals.t_of(level, found.degrees) * found.se

@@ -8,6 +8,7 @@ with half of their own; in that of intervals the square of their distance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,60 +32,70 @@ _NO_NUMBERS = {
 _UNEQUAL = {"unequal_ratings": lambda r, _: len(r.shared) > 0 and np.ptp(r.shared.times) > 0}
 
 
-class _Pairs(NamedTuple):
-    """Per item Σ δ/(m − 1); Σ δ over all pairs of ratings of any items; and by how much another
-    item like this one would move either sum."""
-
-    apart: FloatArray
-    total: float
-    moved: FloatArray
-    more: FloatArray
-
-    @property
-    def lost(self) -> float:
-        """N times D_o."""
-        return float(self.apart.sum())
-
-
-def _pairs(r: Ratings, scale: str) -> _Pairs:
-    own = r.shared
-    m, all_of = own.times, own.of_category
-    n = m.sum()
+def _along(own: Ratings, scale: str) -> FloatArray | None:
+    """Where categories stand on a scale whose distances are squared, about the mean of all ratings
+    so that sums of squares keep their digits; None of the nominal one, which has no places."""
     if scale == "nominal":
-        apart = (m**2 - own.squares) / (m - 1)
-        total = n**2 - np.square(all_of).sum()
-        return _Pairs(apart, float(total), apart, 2 * (n * m - own.by_item(all_of)))
-    x = own.middles if scale == "ordinal" else r.values
-    x = x - (all_of @ x) / n  # sums of squares keep their digits
-    first, second = own.by_item(x), own.by_item(x**2)
-    apart = 2 * (m * second - first**2) / (m - 1)
-    spread = float(all_of @ x**2)
-    total, more = 2 * n * spread, 2 * (m * spread + n * second)
-    moved = apart
+        return None
+    x = own.middles if scale == "ordinal" else own.values
+    return np.asarray(x - (own.of_category @ x) / own.total)
+
+
+def _apart(own: Ratings, x: FloatArray | None) -> FloatArray:
+    """Of each item Σ δ/(m − 1)."""
+    m = own.times
+    if x is None:
+        return np.asarray((m**2 - own.squares) / (m - 1))
+    return np.asarray(2 * (m * own.by_item(x**2) - own.by_item(x) ** 2) / (m - 1))
+
+
+def _of_any_two(own: Ratings, x: FloatArray | None) -> float:
+    """Σ δ over all pairs of ratings of any items, times what both weigh."""
+    if x is None:
+        return float(own.total**2 - np.square(own.of_category).sum())
+    return float(2 * own.total * (own.of_category @ x**2))
+
+
+def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
+    """1 − D_o/D_e, where chance does not draw one rating twice: of all pairs of ratings, which
+    weigh W² in all, those of one with itself weigh Σw²."""
+    own = r.shared
+    x = _along(own, scale)
+    lost = own.weight @ _apart(own, x)
+    return np.asarray(1 - lost * _other(own) / _of_any_two(own, x))
+
+
+def _other(own: Ratings) -> Any:
+    """What ratings other than one weigh: their number less 1, where all weigh 1."""
+    return own.total - own.total_squares / own.total
+
+
+def _moves(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
+    """By how much each item moves that, by its weight."""
+    own, every = r.shared, whole.shared
+    x, m, n = _along(every, scale), own.times, every.total
+    lost, total = float(every.weight @ _apart(every, x)), _of_any_two(every, x)
+    moved = _apart(own, x)
+    if x is None:
+        more = 2 * (n * m - own.by_item(every.of_category))
+    else:
+        more = 2 * (m * (every.of_category @ x**2) + n * own.by_item(x**2))
     if scale == "ordinal":  # whose ranks move with the ratings
+        assert x is not None
 
         def shifted(slope: FloatArray) -> FloatArray:
             """What it makes of each item that its ratings move all middles above them by 1, and
             their own by a half."""
             return own.by_item(slope[::-1].cumsum()[::-1] - slope / 2)
 
-        slope = 4 * (own.by_category(m / (m - 1)) * x - own.by_category(first / (m - 1)))
-        moved, more = apart + shifted(slope), more + shifted(4 * n * all_of * x)
-    return _Pairs(apart, total, moved, more)
-
-
-def _beyond_chance(r: Ratings, scale: str) -> FloatArray:
-    """1 − D_o/D_e, where chance does not draw one rating twice."""
-    pairs = _pairs(r, scale)
-    return np.asarray(1 - pairs.lost * (r.shared.times.sum() - 1) / pairs.total)
-
-
-def _moves(r: Ratings, scale: str) -> FloatArray:
-    """By how much each item moves that."""
-    lost, (_, total, moved, more) = (pairs := _pairs(r, scale)).lost, pairs
-    m = r.shared.times
-    n = m.sum() - 1
-    return np.asarray(-(moved * n + lost * m - lost * n * more / total) / total)
+        times = every.times
+        slope = every.by_category(times / (times - 1)) * x
+        slope = 4 * (slope - every.by_category(every.by_item(x) / (times - 1)))
+        moved, more = moved + shifted(slope), more + shifted(4 * n * every.of_category * x)
+    # One more item like this one is one more that ratings are not compared with themselves.
+    beside = m * (1 + (every.total_squares / n - own.unit) / n)
+    others = _other(every)
+    return np.asarray(-(moved * others + lost * beside - lost * others * more / total) / total)
 
 
 @of_raters(
@@ -121,19 +132,20 @@ class _ByItem(NamedTuple):
 def _by_item(r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]) -> _ByItem:
     """What agrees is the mean over the items that were rated twice; shares of categories, of which
     chance is made, are those of all items that were rated, as in Gwet 2014."""
-    agreed = r.agreeing[r.twice].sum() / np.float64(len(r.shared))
+    weight = r.weight[r.twice]
+    agreed = weight @ r.agreeing[r.twice] / np.float64(weight.sum())
     return _ByItem(agreed, *chance_of(r.share_of_category))
 
 
 def _moves_by_item(
-    r: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
+    r: Ratings, whole: Ratings, chance_of: Callable[[FloatArray], tuple[Any, FloatArray]]
 ) -> FloatArray:
-    """By how much each item that was rated moves that."""
-    of = _by_item(r, chance_of)
-    agreeing = r.agreeing[r.rated]
-    apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / len(r.shared)
+    """By how much each item that was rated moves that, by its weight."""
+    of = _by_item(whole, chance_of)
+    agreeing, twice = r.agreeing[r.rated], float(whole.weight[whole.twice].sum())
+    apart = np.where(np.isnan(agreeing), 0.0, agreeing - of.agreed) / twice
     own = (r.by_item(of.slope) / np.maximum(r.times, 1))[r.rated]
-    more = (own - own.mean()) / len(own)
+    more = (own - of.slope @ whole.share_of_category) / float(whole.weight[whole.rated].sum())
     return np.asarray(apart / (1 - of.chance) + (of.agreed - 1) / (1 - of.chance) ** 2 * more)
 
 
@@ -151,7 +163,7 @@ def _one_guessed(share: FloatArray) -> tuple[Any, FloatArray]:
 @of_raters(
     "Fleiss-kappa",
     aliases=("fleiss_kappa",),
-    range=(-1, 1),
+    range=(-math.inf, 1),
     undefined=_NO_ITEM
     | _UNEQUAL
     | {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1},
@@ -162,7 +174,8 @@ def fleiss(r: Ratings) -> FloatArray:
     p_e) with p_e = Σ π², π being the mean share of the ratings of an item that are of a category.
     As Krippendorff's α, but two ratings drawn by chance may be one and the same.
 
-    All items have the same number of ratings; those that one rater rated count for π alone."""
+    All items have the same number m of ratings, so that κ is −1/(m − 1) or more; those that one
+    rater rated count for π alone, and where there are many of these nothing bounds it below."""
     return _by_item(r, _both_alike).beyond
 
 
@@ -188,13 +201,13 @@ def gwet(r: Ratings) -> FloatArray:
 def percent(r: Ratings) -> FloatArray:
     """Share of the pairs of ratings of an item that agree, by chance or not; each rating counts
     once."""
-    return np.asarray(1 - _pairs(r, "nominal").lost / r.shared.times.sum())
+    return np.asarray(1 - r.shared.weight @ _apart(r.shared, None) / np.float64(r.shared.total))
 
 
-def _moves_percent(r: Ratings) -> FloatArray:
-    m, pairs = r.shared.times, _pairs(r, "nominal")
-    n = m.sum()
-    return np.asarray((pairs.lost / n * m - pairs.apart) / n)
+def _moves_percent(r: Ratings, whole: Ratings) -> FloatArray:
+    own, every = r.shared, whole.shared
+    lost = float(every.weight @ _apart(every, None)) / every.total
+    return np.asarray((lost * own.times - _apart(own, None)) / every.total)
 
 
 _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
@@ -212,12 +225,23 @@ def counted_items(measure: Measure, r: Ratings) -> npt.NDArray[np.bool_]:
     return r.rated if measure.definition.formula in _OF_RATED else r.twice
 
 
-def moved_by_items(measure: Measure, r: Ratings) -> FloatArray | None:
-    """By how much each item that counts (:func:`counted_items`) moves the value of a measure, times
-    their number; None of a measure that has no derivative here."""
-    moves = _MOVES.get(measure.definition.formula)
-    if moves is None or not len(r.shared):
+def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
+    """What each item holds of the denominator of a measure: of a mean over items its weight, of one
+    over ratings that of these; 0 of what does not count."""
+    counted = counted_items(measure, r)
+    by_item = measure.definition.formula in _OF_RATED
+    return np.where(counted, r.weight if by_item else r.weight * r.times, 0.0)
+
+
+def moved_by_items(measure: Measure, r: Ratings, whole: Ratings | None = None) -> FloatArray | None:
+    """By how much each item that counts (:func:`counted_items`) moves the value of a measure by its
+    weight, times what they weigh in all: values whose mean is 0, so weighted. None of a measure
+    that has no derivative here. ``whole`` is the statistic of all items, if not ``r``."""
+    moves, every = _MOVES.get(measure.definition.formula), r if whole is None else whole
+    if moves is None or not len(every.shared):
         return None
+    weight = every.weight[counted_items(measure, every)]
     with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value
-        by_item = moves(r, **measure.parameters)
-    return np.asarray(len(by_item) * (by_item - by_item.mean()))
+        of_all = moves(every, every, **measure.parameters)
+        by_item = of_all if r is every else moves(r, every, **measure.parameters)
+        return np.asarray(weight.sum() * (by_item - np.average(of_all, weights=weight)))

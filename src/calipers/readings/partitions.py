@@ -15,7 +15,7 @@ from calipers.inference.contents import Contents, Drawn
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import FEW_OF_CELL
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, UnitGroups
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.undefined import reasons
@@ -121,6 +121,11 @@ class Partition:
         are some of them."""
         if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
             return known
+        alike = 1.0 if self.held is None else np.sqrt(self.held)
+        return Influence(self.slopes(measure, whole) * alike, Space(), METHOD)
+
+    def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
+        """How much a point of each entry moves the value."""
         table = self.statistic if whole is None else whole
         steps = STEP * np.eye(len(table.held)) * table.held
         ends = [
@@ -135,8 +140,7 @@ class Partition:
         slope -= float((slope * table.held).sum() / table.held.sum())
         place = table.class_of * len(self.clusters) + table.cluster_of
         cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
-        alike = 1.0 if self.held is None else np.sqrt(self.held)
-        return Influence(slope[cell] * alike, Space(), METHOD)
+        return np.asarray(slope[cell])
 
     def spread(self, measure: Any) -> Spread:
         """How the value varies; of all measures that are asked for at once."""
@@ -268,8 +272,16 @@ class _Meeting:
             low, high = low - max(0.0, *more), high - min(0.0, *more)
             return Error(max(value - low, high - value) / _NORMAL, METHOD)
 
+        def groups() -> UnitGroups:
+            """Points that are alike move it alike."""
+            held = self.partition.held
+            assert held is not None
+            moved = self.partition.slopes(measure) - other.slopes(measure)
+            return UnitGroups(moved * held.sum(), held, held, held)
+
         return first.difference(
             second,
             influence=lambda: self.partition.influence(measure) - other.influence(measure),
             error=error,
+            unit_groups=None if self.partition.held is None else groups,
         )

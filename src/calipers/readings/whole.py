@@ -10,6 +10,7 @@ from calipers.measures.averages import of_outputs
 from calipers.readings import calibration, numbers, scores
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
+from calipers.readings.raters import reading_of as of_ratings
 from calipers.readings.sets import LabelCounts
 from calipers.statistics import (
     ConfusionMatrix,
@@ -17,6 +18,7 @@ from calipers.statistics import (
     Moments,
     NumberMoments,
     NumberRows,
+    Ratings,
     ScoreTable,
 )
 from calipers.statistics.logits import SummedLogits
@@ -49,6 +51,8 @@ def of_statistic(
         return of_moments(measure, statistic, settings, rows)
     if isinstance(statistic, NumberMoments | NumberRows):
         return numbers.of_statistic(measure, statistic, settings, rows)
+    if isinstance(statistic, Ratings):
+        return of_ratings(measure, statistic, settings)
     return None
 
 

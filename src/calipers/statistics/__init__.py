@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
-    from calipers.statistics.ratings import Ratings
+    from calipers.statistics.ratings import RatingRows, Ratings
     from calipers.statistics.sampled import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.separations import Separations
@@ -44,7 +44,7 @@ _HOMES = {
     "occupied": "OccupiedMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
-    "ratings": "Ratings",
+    "ratings": "RatingRows, Ratings",
     "ranks": "ClassRanks, rank_cells",
     "sampled": "SampledRankings",
     "separations": "Separations",
@@ -70,6 +70,7 @@ __all__ = [
     "NumberRows",
     "OccupiedMatrix",
     "QuantileRows",
+    "RatingRows",
     "Ratings",
     "SampledRankings",
     "ScoreOrder",

@@ -73,6 +73,20 @@ class Histogram(Statistic):
             return replace(made, single=True, mean=x, sums=ones, squares=np.square(ones))
         return made._together(x, weight, None if weight is None else np.square(weight))
 
+    @classmethod
+    def of_groups(
+        cls, values: FloatArray, sums: FloatArray, squares: FloatArray, rows: int
+    ) -> Self:
+        """Of so many rows, of which groups have equal values, with the sums of their weights and of
+        the squares of these.
+
+        >>> of = Histogram.of_groups(np.array([0.0, 1.0]), np.array([1.0, 5.0]), np.ones(2), 3)
+        >>> of.rows, of.mean.tolist(), of.sums.tolist()
+        (3, [0.0, 1.0], [1.0, 5.0])
+        """
+        made = replace(cls.from_rows(values), rows=rows)
+        return made._together(values, sums, squares) if made.bounded else made
+
     @property
     def bounded(self) -> bool:
         """Whether there are values, all of them finite."""

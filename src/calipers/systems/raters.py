@@ -14,7 +14,11 @@ from calipers.statistics import FloatArray, IntArray, Ratings
 from calipers.systems.base import System
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
@@ -28,12 +32,17 @@ class Raters(System):
     categories: tuple[str, ...]
     values: FloatArray
     settings: Settings
-    weight: None = None
-    clusters: None = None
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
+    #: How many items each row stands for, and the sum of the squares of what they weigh; None of
+    #: one.
+    held: FloatArray | None = None
+    weight_squares: FloatArray | None = None
 
     unit: ClassVar = "items"
-    columns: ClassVar = ("codes",)
+    columns: ClassVar = ("codes", "weight", "held", "weight_squares")
     own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
 
     def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
@@ -74,8 +83,19 @@ class Raters(System):
         """How often items were put into each category."""
         return self.once("items", self._rated)
 
+    def items(self, of: npt.NDArray[np.bool_]) -> IntArray | FloatArray:
+        """How many items these are, of a mask or of several."""
+        return of.sum(axis=0) if self.held is None else self.held @ of
+
     def _rated(self) -> Rated:
-        return Rated(Ratings.from_codes(self.codes, self.categories, self.values), self.settings)
+        known = self.categories, self.values
+        if self.held is not None:
+            assert self.weight is not None
+            assert self.weight_squares is not None
+            sums = self.held, self.weight, self.weight_squares
+            return Rated(Ratings.of_rows(self.codes, sums, *known), self.settings)
+        ratings = Ratings.from_codes(self.codes, *known, self.weight)
+        return Rated(ratings, self.settings, self.weight, self.clusters)
 
     def of(self, which: list[int], name: str = "") -> Raters:
         """Some of the raters."""
