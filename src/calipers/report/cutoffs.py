@@ -1,13 +1,12 @@
-"""The table of cut-offs, and what a page has of it."""
+"""The table of cut-offs."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from calipers.report import numbers
-from calipers.report.names import short, visible
-from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
+from calipers.report.names import short
+from calipers.report.tables import KEY, NUMBER, NUMBERS, VALUE, Column
 from calipers.results import Cutoffs, CutoffTable
 
 
@@ -15,7 +14,7 @@ def columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
     """A row a cut-off: how many rows are above it, and each measure with its interval."""
     sizes = numbers.sizes(own.above)
     out = [
-        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()]),
+        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
         Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
     ]
     for name, values in own.values.items():
@@ -43,20 +42,3 @@ def caption(made: Cutoffs) -> str:
         f"A score at or above the cut-off is positive. {intervals}"
         f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
     )
-
-
-def sections(made: Cutoffs | None) -> dict[str, Any] | None:
-    """What the page shows."""
-    if made is None:
-        return None
-    tables = []
-    for own in made:
-        shown = [column for column in columns(made, own) if any(column.cells)]
-        tables.append(
-            {
-                "system": short(own.system),
-                "head": [column.name for column in shown],
-                "rows": list(zip(*(column.cells for column in shown), strict=True)),
-            }
-        )
-    return {"tables": tables, "caption": caption(made), "notes": [visible(n) for n in made.notes]}

@@ -6,13 +6,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from calipers.report.blocks import Explorer, Lines
 from calipers.report.names import labels, short
 from calipers.results import Curve, Evaluation, of_kinds
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 #: So many thresholds of a system at most, the one in use among them.
 MOST = 400
@@ -20,18 +18,25 @@ MOST = 400
 MOST_SYSTEMS = 40
 
 
-def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
+#: What has to be known to move a threshold.
+_ABOUT = (
+    "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
+    "the drawn curve, with exact counts, and the one in use; a table of cut-offs has others, and "
+    "intervals of likelihood ratios (--cutoffs, cutoffs()). Intervals are of each threshold by "
+    "itself, as one that was fixed beforehand."
+)
+
+
+def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     """The data of the script, where systems give scores of two classes; None where none does.
-    Where no row count is known, ``why`` says so in their place."""
+    Where no row count is known, lines say why there is nothing to move."""
     roc = [c for c in of_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
     made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
     known = {name: of for name, of in made.items() if of is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not known:
-        return {"why": _WEIGHED} if made and conventions.get("weighted") else None
-    from markupsafe import Markup
-
+        return Lines([_WEIGHED], aside=True) if made and conventions.get("weighted") else None
     names = labels(known)
     odd = ("clusters", "cross-validation")  # rows that share more than being drawn alike
     plain = not conventions.get("weighted") and not any(name in conventions for name in odd)
@@ -43,9 +48,9 @@ def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
         "level": f"{100 * evaluation.level:.4g}%",
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # Data in a script element, which no "<" can end.
-    shown: Markup = Markup(text.replace("<", "\\u003c"))
-    return {"json": shown, "left_out": max(0, len(roc) - MOST_SYSTEMS)}
+    left_out = max(0, len(roc) - MOST_SYSTEMS)
+    more = f" {left_out} more systems are left out here." if left_out else ""
+    return Explorer(text, f"{_ABOUT}{more}")
 
 
 #: Why there is nothing to move.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from calipers.report import labels, numbers
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
-from calipers.report.html import rendered, resource
 from calipers.report.names import short
 from calipers.report.plan import columns, lines
 from calipers.report.rows import call_of, finding_numbers, finding_text
 from calipers.report.verdict import outcome, sentence
+from calipers.report.writers.html import rendered, resource
 
 if TYPE_CHECKING:
     from calipers.results import (

@@ -1,9 +1,8 @@
-"""The table of labels or clusters, shown: as text, as Markdown and on a page."""
+"""The table of labels or clusters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from calipers.report import numbers
 from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
-from calipers.results.estimate import ALL_RATERS, UNNAMED
 from calipers.results.labels import COUNTED
 
 if TYPE_CHECKING:
@@ -71,27 +69,3 @@ def caption(table: LabelTable) -> str:
 def plural(table: LabelTable) -> str:
     """What the rows of the table are."""
     return "classes" if table.of == "class" else f"{table.of}s"
-
-
-def label_sections(tables: Sequence[LabelTable]) -> list[dict[str, Any]]:
-    """What the page shows of the tables of all systems; where these have tables of several kinds,
-    each says which it is."""
-    kinds = {table.of: plural(table).capitalize() for table in tables}
-    made, told = [], set[str]()
-    for table in tables:
-        named = "" if table.system in (UNNAMED, ALL_RATERS) else short(table.system)
-        kind = kinds[table.of] + (" of" if named else "") if len(kinds) > 1 else ""
-        head, rows = grid(table)
-        made.append(
-            {
-                "heading": " and ".join(kinds.values()).capitalize(),
-                "of": kinds[table.of],
-                "kind": kind,
-                "system": named if kind else short(table.system),
-                "head": head,
-                "rows": rows,
-                "caption": "" if table.of in told else caption(table),
-            }
-        )
-        told.add(table.of)
-    return made

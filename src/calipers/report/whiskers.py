@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calipers.report import numbers
 from calipers.report.figures.vega import color
@@ -19,7 +19,8 @@ Domain = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Whisker:
-    """One interval drawn on the scale of its measure; positions in the units of the view box."""
+    """One interval drawn on the scale of its measure; positions in the units of the view box. The
+    last of those that share a scale says where it ``ends``."""
 
     at: str
     low: str
@@ -27,22 +28,27 @@ class Whisker:
     default: str
     possible: tuple[str, str] | None
     color: str
+    ends: tuple[str, str] | None = None
 
 
 def whiskers(
     estimates: Sequence[Estimate], definition: Definition | None, systems: Sequence[str]
-) -> tuple[tuple[str, str] | None, list[Whisker | None]]:
-    """What is written at the ends of the scale of some estimates, and each interval on it; None
-    where there is none to draw."""
+) -> list[Whisker | None]:
+    """The intervals of some estimates on one scale; None where there is none to draw."""
     domain = _domain(estimates, definition)
     if domain is None:
-        return None, [None] * len(estimates)
+        return [None] * len(estimates)
     # Two digits of the span say where the scale ends; the exact numbers stand beside it.
     decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
     if all(float(x).is_integer() for x in domain):
         decimals = 0
     low, high = map(numbers.Rounding(decimals), domain)
-    return (low, high), [_whisker(e, domain, systems) for e in estimates]
+    made = [_whisker(e, domain, systems) for e in estimates]
+    last = max((i for i, one in enumerate(made) if one is not None), default=None)
+    return [
+        replace(one, ends=(low, high)) if one is not None and i == last else one
+        for i, one in enumerate(made)
+    ]
 
 
 def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:

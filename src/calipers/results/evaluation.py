@@ -387,15 +387,12 @@ class Evaluation(Written, Tidy):
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
         """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
         confusion matrices, as in :meth:`Confusion.table`."""
-        from calipers.report.files import saved
-        from calipers.report.html import page
-
-        return saved(page(self, checked_orientation(orientation)), path)
+        return self.to_format("html", path, orientation=checked_orientation(orientation))
 
     def _repr_html_(self) -> str:
-        from calipers.report.html import fragment
+        from calipers.report.documents import cell
 
-        return fragment(self)
+        return cell(self)
 
     def __str__(self) -> str:
         return self.to_text()

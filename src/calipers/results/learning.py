@@ -76,16 +76,15 @@ class Learned(Written, Tidy):
 
     def chart(self) -> Chart:
         """The curves drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
-        from calipers.report.learning_page import chart
+        from calipers.report.charts import Chart
+        from calipers.report.figures.learning import figure
 
-        return chart(self)
+        made = figure(self)
+        return Chart(made.kind, (made,))
 
     def to_html(self, path: Any = None) -> str:
         """One HTML page that needs no network; written to ``path`` where that is given."""
-        from calipers.report.files import saved
-        from calipers.report.learning_page import page
-
-        return saved(page(self), path)
+        return self.to_format("html", path)
 
     def to_markdown(self) -> str:
         """The sentences and the table as GitHub-flavoured Markdown."""
@@ -101,9 +100,9 @@ class Learned(Written, Tidy):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.learning_page import fragment
+        from calipers.report.documents import cell
 
-        return fragment(self)
+        return cell(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
