@@ -272,13 +272,12 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 
 def print_tables(evaluation: Evaluation) -> None:
     """The tables of labels or clusters, below the result."""
+    from calipers.report.class_tables import label_text, label_titles
     from calipers.report.columns import width_of
-    from calipers.report.labels import label_sections, text_table
 
     tables = evaluation.label_tables
-    for table, said in zip(tables, label_sections(tables), strict=True):
-        heading = " ".join(filter(None, (said["kind"], said["system"])))
-        print_below(heading, text_table(table, width_of(sys.stdout)))
+    for table, title in zip(tables, label_titles(tables), strict=True):
+        print_below(title, label_text(table, width_of(sys.stdout)))
 
 
 def no_tables_below(option: str, kind: str, path: str | None) -> None:

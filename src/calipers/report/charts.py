@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers.report.asked import as_asked
-from calipers.report.confusion import MOST_IN_GRID, grid, summary
+from calipers.report.class_tables import MOST_IN_GRID, grid, summary
 from calipers.report.figures.confusions import MOST_DRAWN
 from calipers.report.figures.curves import chart_of
 from calipers.report.figures.figure import SIDE_BY_SIDE, Figure

@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from calipers.report import (
-    confusion,
+    class_tables,
     cutoffs,
     fronts,
-    labels,
     learning,
-    many,
     numbers,
+    page_data,
     plan,
     rows,
-    selection,
     tables,
     wide,
 )
@@ -370,7 +368,7 @@ def _every_pair(of: Comparison, look: Look) -> Iterator[Block]:
     count = f"{len(pairs(of)):,}"
     if look.in_browser:
         level = numbers.percent(of.level)
-        yield Pairs(count, many.every_pair(of), level, p_heading(of))
+        yield Pairs(count, page_data.every_pair(of), level, p_heading(of))
     else:
         yield Lines([f"{count} pairs of systems: see the page of to_html()."], aside=True)
 
@@ -422,23 +420,23 @@ def _confusions(of: Sequence[AnyConfusion], orientation: str, *, told: bool) -> 
     """The matrix of each system, and a table of its classes where there are more than two, unless
     another is told."""
     for own in of:
-        if len(own.labels) <= confusion.MOST_CLASSES:
+        if len(own.labels) <= class_tables.MOST_CLASSES:
             yield Heading(f"Confusion matrix{_of_system(own, of)}")
-            yield confusion.table(own, orientation)
+            yield class_tables.table(own, orientation)
             if len(own.labels) > 2 and not told:
-                yield Table.of(*confusion.class_table(own))
+                yield Table.of(*class_tables.class_table(own))
 
 
 def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
     """The table of labels or clusters of each system."""
-    shown = [own for own in of if look.in_browser or len(own.labels) <= labels.MOST_LABELS]
+    shown = [own for own in of if look.in_browser or len(own.labels) <= class_tables.MOST_LABELS]
     if look.in_browser and len(of) > 1:
-        kinds = " and ".join(dict.fromkeys(map(labels.plural, of)))
+        kinds = " and ".join(dict.fromkeys(map(class_tables.plural, of)))
         yield Heading(kinds.capitalize(), anchor="labels")
     said = set[str]()
     for own in shown:
-        title = f"{labels.plural(own).capitalize()}{_of_system(own, of)}"
-        table = Table.of(*labels.grid(own), title)
+        title = f"{class_tables.plural(own).capitalize()}{_of_system(own, of)}"
+        table = Table.of(*class_tables.label_grid(own), title)
         if len(of) > 1:
             yield Part(title, [table], open=own is shown[0])
         else:
@@ -446,7 +444,7 @@ def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
     if look.in_browser:
         for own in shown:
             if own.of not in said:
-                yield Lines([labels.caption(own)])
+                yield Lines([class_tables.label_caption(own)])
             said.add(own.of)
 
 
@@ -567,11 +565,10 @@ def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
 def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
     """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
     computed."""
-    from calipers.report.explorer import explorer
     from calipers.report.figures.page import figures
     from calipers.report.figures.rendering import beside
 
-    found = explorer(of)
+    found = page_data.explorer(of)
     if found is not None:
         yield from (Heading("Move the threshold", anchor="threshold"), found)
     with beside() as begin:
@@ -717,9 +714,14 @@ def learned(of: Learned, look: Look) -> Iterator[Block]:
 
 def selected(of: Selection, look: Look) -> Iterator[Block]:
     """The best of several candidates."""
-    table = Table(selection.columns(of), plain=True, title="Candidates")
+    table = Table(learning.selection_columns(of), plain=True, title="Candidates")
     yield from _told(
-        selection.HEADING, [selection.sentence(of)], table, selection.notes(of), look, of
+        learning.SELECTION_HEADING,
+        [learning.selection_sentence(of)],
+        table,
+        learning.selection_notes(of),
+        look,
+        of,
     )
     yield from () if look.on_screen else _provenance(of.provenance)
 

@@ -392,9 +392,9 @@ class Selection(Written, Tidy):
     @property
     def sentence(self) -> str:
         """What it comes to, for people."""
-        from calipers.report.selection import sentence
+        from calipers.report.learning import selection_sentence
 
-        return sentence(self)
+        return selection_sentence(self)
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.candidates)
@@ -488,9 +488,9 @@ class TunedThreshold(Written):
     @property
     def sentence(self) -> str:
         """What it comes to, for people."""
-        from calipers.report.tuning import sentence
+        from calipers.report.learning import threshold_sentence
 
-        return sentence(self)
+        return threshold_sentence(self)
 
     def __str__(self) -> str:
         return self.sentence

@@ -8,7 +8,7 @@ import numpy as np
 
 import calipers as cal
 from calipers.report.blocks import Explorer, Lines
-from calipers.report.explorer import explorer
+from calipers.report.page_data import explorer
 
 
 def test_each_place_has_its_counts_and_the_threshold_in_use_is_one() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.report.confusion import class_table, common_order, most_confused, summary
+from calipers.report.class_tables import class_table, common_order, most_confused, summary
 from calipers.report.figures.confusions import caption, heat_map
 from calipers.report.figures.figure import by_choice
 from calipers.report.figures.page import figures
