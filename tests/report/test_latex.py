@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from samples import HOSTILE, hostile, regression, retrieval, undefined
 
 import calipers as cal
-from calipers.report.letters import shared_letters
 from calipers.report.verdict import Outcome, outcome
+from calipers.report.wide import shared_letters
 
 
 def cells(text: str) -> list[list[str]]:

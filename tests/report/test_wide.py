@@ -14,8 +14,8 @@ import pytest
 from samples import regression, retrieval
 
 import calipers as cal
-from calipers.report.letters import AS_BEST, runs, shared_letters
 from calipers.report.verdict import outcome
+from calipers.report.wide import AS_BEST, runs, shared_letters
 
 
 def errors(systems: int, seed: int = 0, **options: object) -> cal.Evaluation:

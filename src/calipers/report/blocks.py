@@ -19,7 +19,7 @@ from calipers.report.tables import DRAWN, KEY, NUMBER, Column
 
 if TYPE_CHECKING:
     from calipers.report.figures.figure import Figure
-    from calipers.report.whiskers import Whisker
+    from calipers.report.tables import Whisker
     from calipers.report.wide import Wide
 
 

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from calipers.report import (
     class_tables,
-    cutoffs,
     fronts,
     learning,
     numbers,
@@ -46,7 +45,6 @@ from calipers.report.blocks import (
     name,
 )
 from calipers.report.glossary import glossary
-from calipers.report.grid import is_wide
 from calipers.report.grouping import grouped
 from calipers.report.headlines import (
     MOST_PAIRS,
@@ -59,16 +57,20 @@ from calipers.report.headlines import (
 )
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short, visible
-from calipers.report.slices import (
+from calipers.report.tables import (
+    KEY,
     MOST_ON_A_PAGE,
+    NUMBER,
+    Column,
     SliceGroup,
+    filled,
     left_out_text,
     slice_groups,
     within_left_out_text,
     within_rows,
 )
-from calipers.report.tables import KEY, NUMBER, Column, filled
 from calipers.report.verdict import adjustment_text, p_heading, pairs, sentences
+from calipers.report.wide import is_wide
 from calipers.report.writers import known, named
 from calipers.report.writers import own as own_formats
 from calipers.results import (
@@ -333,11 +335,9 @@ def _estimates(of: Evaluation, look: Look) -> Table:
 
 def _whiskers(of: Evaluation, measure: str) -> list[Any]:
     """The interval of each system as a row of a wide table, drawn."""
-    from calipers.report.whiskers import whiskers
-
     found = {e.system: e for e in of if e.measure == measure}
     own = [found[system] for system in wide.ordered(of) if system in found]
-    drawn = whiskers(own, rows.definitions_of(of).get(measure), of.systems)
+    drawn = tables.whiskers(own, rows.definitions_of(of).get(measure), of.systems)
     by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
     return [by_system.get(system) for system in wide.ordered(of)]
 
@@ -494,10 +494,8 @@ def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
 
 
 def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bool = False) -> Part:
-    from calipers.report.whiskers import whiskers
-
     definition = rows.definitions_of(whole).get(group.name)
-    drawn = whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
+    drawn = tables.whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
     columns = _without_measure(tables.slice_columns(of, group.rows, drawn))
     table = Table(columns, title=f"{group.measure} by {group.column}")
     apart = ", ".join(map(name, group.told_apart))
@@ -532,11 +530,11 @@ def _without_measure(columns: Sequence[Column]) -> list[Column]:
 
 def of_cutoffs(of: Cutoffs, look: Look) -> Iterator[Block]:
     """A table a system, and what it holds."""
-    said = cutoffs.caption(of)
+    said = tables.cutoffs_caption(of)
     if look.in_browser and len(of) > 1:
         yield Heading("Cut-offs", anchor="cutoffs")
     for place, own in enumerate(of):
-        title, columns = f"Cut-offs{_of_system(own, of)}", cutoffs.columns(of, own)
+        title, columns = f"Cut-offs{_of_system(own, of)}", tables.cutoff_columns(of, own)
         if look.medium is Medium.PAPER:
             # The cut-offs are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import short
+from calipers.report.names import labels, short
 from calipers.report.rows import (
     OVERALL_HEAD,
+    DifferenceRow,
+    EstimateRow,
     arrow,
     definitions_of,
+    difference_row,
     difference_rows,
+    estimate_row,
     estimate_rows,
     overall_rows,
+    remarks,
     unit_label,
 )
-from calipers.report.slices import (
-    MOST_IN_TEXT,
-    WITHIN_P,
-    SliceRow,
-    WithinRow,
-    left_out_text,
-    p_label,
-    slice_groups,
-    within_left_out_text,
-    within_rows,
+from calipers.report.verdict import Outcome, outcome, p_heading
+from calipers.results import (
+    Comparison,
+    Cutoffs,
+    CutoffTable,
+    Definition,
+    Estimate,
+    Evaluation,
+    Slice,
+    Slices,
 )
-from calipers.report.verdict import p_heading
-from calipers.results import Comparison, Evaluation, Slices
-
-if TYPE_CHECKING:
-    from calipers.report.whiskers import Whisker
 
 
 class Kind(Enum):
@@ -158,8 +160,6 @@ def of_estimates(
         titles = [of[m].title if (m := r.estimate.measure) in of else "" for r in rows]
         made[0] = made[0]._replace(cells=cells, titles=titles)
     if drawn:
-        from calipers.report.whiskers import whiskers
-
         groups = grouped((r.estimate for r in rows), lambda e: e.measure)
         scales = [whiskers(own, of.get(m), evaluation.systems) for m, own in groups.items()]
         made.insert(6, _drawn([one for own in scales for one in own]))
@@ -278,3 +278,286 @@ def slice_columns(
     if whiskers is not None:
         columns.insert(5, _drawn(whiskers))
     return _without_lone_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
+
+
+# --- Slices ---------------------------------------------------------------------------------------
+
+
+#: So many rows are shown; what is beyond them is in the data.
+MOST_IN_TEXT = 150
+MOST_ON_A_PAGE = 600
+
+#: What stands above the p-values of systems compared within slices.
+WITHIN_P = "p (joint)"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """One measure of one system on one slice, and its difference to the rest, as their cells."""
+
+    slice: str
+    of: EstimateRow
+    rest: DifferenceRow
+    remarks: str
+
+    @property
+    def verdict(self) -> str:
+        """What is told of it and the rest, where they are told apart, or were not tested."""
+        of = self.rest.outcome
+        return of.value if of.decided or of is Outcome.NOT_TESTED else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceGroup:
+    """All slices of one column on one measure."""
+
+    column: str
+    name: str
+    measure: str
+    rows: tuple[SliceRow, ...]
+
+    @property
+    def told_apart(self) -> list[str]:
+        """The slices that differ from the rest, by name."""
+        several = len({r.of.system for r in self.rows}) > 1
+        return [
+            f"{r.slice} ({r.of.system})" if several else r.slice
+            for r in self.rows
+            if r.rest.outcome.decided
+        ]
+
+    @property
+    def tested(self) -> bool:
+        """Whether any slice was tested against the rest."""
+        return any(row.rest.outcome.tested for row in self.rows)
+
+
+def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
+    """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
+    out; each column has its share of the rows. What there is room for is the first measure, then
+    those by which a slice differs from the rest, then the others."""
+    systems = labels(s.estimate.system for s in slices)
+    by_column: dict[str, dict[str, list[Slice]]] = {}
+    for s in slices:
+        by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
+    share = most // max(1, len(by_column))
+    shown: list[SliceGroup] = []
+    left_out = 0
+    for of_column in by_column.values():
+        room, kept = share, set()
+        first = next(iter(of_column))
+        tells = {m: any(outcome(s.to_rest).decided for s in of) for m, of in of_column.items()}
+        by_rank = sorted(of_column, key=lambda m: (m != first, not tells[m]))
+        for measure in by_rank:
+            size = len(of_column[measure])
+            # The first measure of a column is shown however many slices it has.
+            if size <= room or measure == first:
+                room -= size
+                kept.add(measure)
+            else:
+                left_out += size
+        shown += [_slice_group(rows, systems) for m, rows in of_column.items() if m in kept]
+    return shown, left_out
+
+
+@dataclass(frozen=True, slots=True)
+class WithinRow:
+    """Two systems on one slice, as their cells."""
+
+    slice: str
+    of: DifferenceRow
+
+    @property
+    def n(self) -> str:
+        """How many rows."""
+        return f"{self.of.difference.n:,}"
+
+
+def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[WithinRow]]:
+    """The pairs of systems on the slices of a column by measure: the primary one, then others as
+    far as all are no more than ``most`` rows."""
+    rows = [d for d in slices.differences if d.column == column]
+    systems = labels(name for d in rows for name in (d.difference.system, d.difference.baseline))
+    names = labels(d.slice for d in rows)
+    made: dict[str, list[WithinRow]] = {}
+    number = 0
+    for measure, own in grouped(rows, lambda d: d.difference.measure).items():
+        number += len(own)
+        if made and number > most:
+            break
+        digits = numbers.rounding(
+            ((d.difference.value, d.difference.low, d.difference.high) for d in own),
+            keep_sign=True,
+        )
+        for d in own:
+            pair = f"{systems[d.difference.system]} - {systems[d.difference.baseline]}"
+            row = WithinRow(names[d.slice], difference_row(d.difference, digits, pair))
+            made.setdefault(measure, []).append(row)
+    return made
+
+
+def _slice_group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
+    slices = labels(s.slice for s in rows)
+    digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
+    apart = numbers.rounding(
+        ((s.to_rest.value, s.to_rest.low, s.to_rest.high) for s in rows), keep_sign=True
+    )
+    first = rows[0]
+    return SliceGroup(
+        column=short(first.column),
+        name=first.estimate.measure,
+        measure=short(first.estimate.measure),
+        rows=tuple(
+            SliceRow(
+                slices[s.slice],
+                estimate_row(s.estimate, digits, systems[s.estimate.system]),
+                difference_row(s.to_rest, apart),
+                _slice_remarks(s),
+            )
+            for s in rows
+        ),
+    )
+
+
+def _slice_remarks(s: Slice) -> str:
+    own = remarks(s.estimate)
+    # An undefined slice has said why; a slice that has no difference has to.
+    if s.estimate.undefined or s.to_rest.no_interval is None:
+        return own
+    rest = f"difference: {remarks(s.to_rest)}"
+    return f"{own}; {rest}" if own else rest
+
+
+def p_label(slices: Slices) -> str:
+    """What stands above the p-values."""
+    return f"p ({short(slices.adjustment)})"
+
+
+def within_left_out_text(rows: int) -> str:
+    """The same of systems within slices; empty where all are shown."""
+    more = f"{rows:,} more differences of systems within slices are not shown; the JSON has them."
+    return more if rows else ""
+
+
+def left_out_text(rows: int) -> str:
+    """What is said of the rows that are not shown."""
+    return f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() have them all."
+
+
+# --- Cut-offs -------------------------------------------------------------------------------------
+
+
+def cutoff_columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
+    """A row a cut-off: how many rows are above it, and each measure with its interval."""
+    sizes = numbers.sizes(own.above)
+    out = [
+        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
+        Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
+    ]
+    for name, values in own.values.items():
+        triples = list(
+            zip(values.tolist(), own.low[name].tolist(), own.high[name].tolist(), strict=True)
+        )
+        # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
+        cells = [
+            numbers.UNDEFINED if math.isnan(t[0]) else numbers.single(*t).triple(*t)
+            for t in triples
+        ]
+        out.append(Column(short(made.name_of(name)), NUMBERS, cells))
+    return out
+
+
+def cutoffs_caption(made: Cutoffs) -> str:
+    """What the table holds."""
+    methods: dict[str, list[str]] = {}
+    for name, method in (pair for own in made for pair in own.methods.items()):
+        methods.setdefault(method, []).append(short(made.name_of(name)))
+    how = "; ".join(f"{short(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items())
+    level = numbers.percent(made.level)
+    intervals = f"{level} intervals ({how}) are of each cut-off by itself, " * bool(how)
+    return (
+        f"A score at or above the cut-off is positive. {intervals}"
+        f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
+    )
+
+
+# --- Drawings -------------------------------------------------------------------------------------
+
+
+_SCALE_WIDTH = 150  # in the units of the view box
+_SCALE_MARGIN = 6
+
+#: Where a drawn scale begins and ends.
+Domain = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """One interval drawn on the scale of its measure; positions in the units of the view box. The
+    last of those that share a scale says where it ``ends``."""
+
+    at: str
+    low: str
+    high: str
+    default: str
+    possible: tuple[str, str] | None
+    color: str
+    ends: tuple[str, str] | None = None
+
+
+def whiskers(
+    estimates: Sequence[Estimate], definition: Definition | None, systems: Sequence[str]
+) -> list[Whisker | None]:
+    """The intervals of some estimates on one scale; None where there is none to draw."""
+    domain = _domain(estimates, definition)
+    if domain is None:
+        return [None] * len(estimates)
+    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
+    decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
+    if all(float(x).is_integer() for x in domain):
+        decimals = 0
+    low, high = map(numbers.Rounding(decimals), domain)
+    made = [_whisker(e, domain, systems) for e in estimates]
+    last = max((i for i, one in enumerate(made) if one is not None), default=None)
+    return [
+        replace(one, ends=(low, high)) if one is not None and i == last else one
+        for i, one in enumerate(made)
+    ]
+
+
+def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:
+    """What a drawn scale spans.
+
+    One system is placed within all that the measure could be; several are spread over what they
+    cover, so that they can be told from one another.
+    """
+    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
+    if len(estimates) == 1:
+        if definition is not None and None not in definition.range:
+            seen += [x for x in definition.range if x is not None]
+        seen.append(estimates[0].default)
+    finite = [x for x in seen if math.isfinite(x)]
+    if not finite or min(finite) == max(finite):
+        return None
+    return min(finite), max(finite)
+
+
+def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | None:
+    from calipers.report.figures.vega import color
+
+    if not math.isfinite(e.value):
+        return None
+
+    def place(x: float) -> str:
+        share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
+        return f"{_SCALE_MARGIN + share * (_SCALE_WIDTH - 2 * _SCALE_MARGIN):.1f}"
+
+    low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
+    return Whisker(
+        at=place(e.value),
+        low=place(low),
+        high=place(high),
+        default=place(e.default) if domain[0] <= e.default <= domain[1] else "",
+        possible=(place(e.possible_low), place(e.possible_high)) if e.possible else None,
+        color=color(systems.index(e.system)),
+    )

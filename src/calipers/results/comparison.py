@@ -174,8 +174,8 @@ class Comparison(Written, Tidy):
         for each pair, with the difference, its limits and its p-value by each measure."""
         if checked_layout(layout) == LAYOUTS[1]:
             return Tidy.to_csv(self)
-        from calipers.report.grid import csv_pairs
         from calipers.report.spreadsheets import csv_text
+        from calipers.report.wide import csv_pairs
 
         return csv_text(csv_pairs(self))
 

@@ -365,8 +365,8 @@ class Evaluation(Written, Tidy):
         for each system, with the value, the limits and the marks of each measure."""
         if checked_layout(layout) == LAYOUTS[1]:
             return super().to_csv()
-        from calipers.report.grid import csv_rows
         from calipers.report.spreadsheets import csv_text
+        from calipers.report.wide import csv_rows
 
         return csv_text(csv_rows(self))
 

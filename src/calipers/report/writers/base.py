@@ -22,10 +22,9 @@ from calipers.report.blocks import (
     simplified,
     spoken,
 )
-from calipers.report.grid import BESIDE, signs_key
 from calipers.report.names import short
 from calipers.report.tables import NUMBER, NUMBERS
-from calipers.report.wide import Cell
+from calipers.report.wide import BESIDE, Cell, signs_key
 
 
 class Writer(ABC):

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from calipers.report.figures.figure import Figure
-    from calipers.report.whiskers import Whisker
+    from calipers.report.tables import Whisker
 
 #: Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
 _ISOLATE = "\u2068\u2069"

@@ -23,9 +23,9 @@ from calipers.report.blocks import (
     spoken,
 )
 from calipers.report.columns import GAP, aligned, parts, records
-from calipers.report.grid import BEST, has_signs, signs_key, text_tables
 from calipers.report.names import short, visible
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
+from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
 if TYPE_CHECKING:
