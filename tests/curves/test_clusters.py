@@ -10,7 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.curves.clusters import BARS, MOST_CLUSTERS, MOST_POINTS, diagonal, lines
-from calipers.report.figures.page import figures
+from calipers.report.charts import figures
 from calipers.results import Curve
 
 RANDOM = np.random.default_rng(11)

@@ -19,7 +19,7 @@ from calipers.data.errors import InputError
 from calipers.inference.settings import Settings
 from calipers.measures.rater_agreement import moved_by_items
 from calipers.readings.raters import Rated
-from calipers.report.figures.page import figures
+from calipers.report.charts import figures
 from calipers.statistics.ratings import Ratings
 
 #: Krippendorff 2011: four observers, twelve units.

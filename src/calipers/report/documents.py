@@ -563,7 +563,7 @@ def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
 def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
     """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
     computed."""
-    from calipers.report.figures.page import figures
+    from calipers.report.charts import figures
     from calipers.report.figures.rendering import beside
 
     found = page_data.explorer(of)
@@ -658,9 +658,9 @@ def comparison(of: Comparison, look: Look, original: Comparison | None = None) -
 
 def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
     """The charts, and what is said of those that there is no room for."""
+    from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import MOST_DIFFERENCES
     from calipers.report.figures.figure import numbered
-    from calipers.report.figures.page import comparison_figures
     from calipers.report.figures.units import every_unit_figure
 
     of_units, missing = every_unit_figure(of)

@@ -456,7 +456,7 @@ def _policy(scripts: Iterable[str]) -> str:
 
 
 def _bundle() -> str:
-    from calipers.report.bundle import javascript
+    from calipers.report.figures.rendering import javascript
 
     return javascript()
 
