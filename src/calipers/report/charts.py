@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from calipers.report.asked import as_asked
 from calipers.report.class_tables import MOST_IN_GRID, grid, summary
+from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import MOST_DRAWN
 from calipers.report.figures.curves import chart_of
@@ -145,7 +145,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart
     """The chart of that name; ``of`` names the system, the measure, … where there are several."""
     if of is not None and of not in evaluation.systems:
         evaluation.named(of)  # one measure, if it means any
-    names, evaluation = evaluation.asked, as_asked(evaluation)
+    names, evaluation = evaluation.asked, use_display_names(evaluation)
     kind = meant("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
 
@@ -168,7 +168,7 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
     """The chart of that name."""
-    made = _of_comparison(as_asked(comparison))
+    made = _of_comparison(use_display_names(comparison))
     kind = meant("chart", name, dict.fromkeys(figure.kind for figure in made))
     own = comparison.asked.get(of or "", of)
     return _chart(kind, [figure for figure in made if figure.kind == kind], own)
@@ -248,9 +248,9 @@ def chart_files(
 
 def _all(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
-        made = figures(as_asked(result), orientation)
+        made = figures(use_display_names(result), orientation)
     else:
-        made = _of_comparison(as_asked(result))
+        made = _of_comparison(use_display_names(result))
     by_kind: dict[str, list[Figure]] = {}
     for figure in made:
         by_kind.setdefault(figure.kind, []).append(figure)

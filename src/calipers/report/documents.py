@@ -21,7 +21,6 @@ from calipers.report import (
     tables,
     wide,
 )
-from calipers.report.asked import as_asked
 from calipers.report.blocks import (
     Block,
     Downloads,
@@ -44,6 +43,7 @@ from calipers.report.blocks import (
     literal,
     name,
 )
+from calipers.report.display_names import use_display_names
 from calipers.report.glossary import glossary
 from calipers.report.grouping import grouped
 from calipers.report.headlines import (
@@ -166,9 +166,9 @@ def document(result: Any, look: Look) -> Iterable[Block]:
     """The blocks of a result."""
     match result:
         case Evaluation():
-            return evaluation(as_asked(result), look, result)
+            return evaluation(use_display_names(result), look, result)
         case Comparison():
-            return comparison(as_asked(result), look, result)
+            return comparison(use_display_names(result), look, result)
         case Plan():
             return of_plan(result, look)
         case Learned():

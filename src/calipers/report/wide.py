@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from calipers.report import numbers
-from calipers.report.asked import in_names_asked
 from calipers.report.columns import GAP, parts
+from calipers.report.display_names import with_display_names
 from calipers.report.grouping import grouped
 from calipers.report.headlines import MANY_SYSTEMS, by_value, gains, listed, of_primary, systems_of
 from calipers.report.names import joined, labels, short
@@ -592,7 +592,7 @@ def _lined(cells: Sequence[Cell | None]) -> list[str]:
 # ------------------------------------------------------------------------------------------ CSV
 
 
-@in_names_asked
+@with_display_names
 def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A row a system: the value of each measure, its limits and its marks."""
     marked = marks_of(evaluation)
@@ -618,7 +618,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-@in_names_asked
+@with_display_names
 def csv_pairs(comparison: Comparison) -> list[dict[str, Any]]:
     """A row a pair of systems: the difference by each measure, its limits and adjusted p."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
