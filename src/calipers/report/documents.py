@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
     class_tables,
@@ -89,6 +89,9 @@ from calipers.results.estimate import ALL_RATERS
 from calipers.results.learning import Learned, Selection
 from calipers.results.name_lookup import meant
 
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
+
 #: Each split is written out where there are no more than these.
 MOST_SPLITS = 30
 #: More differences than these are folded beside a wide table, or have a row a pair there.
@@ -160,6 +163,15 @@ def cell(result: Evaluation | Comparison | Learned) -> str:
             more=("How", learning.notes(result)),
         )
     return Cell().write(document(result, Look(Medium.NOTEBOOK)))
+
+
+def learning_chart(of: Learned) -> Chart:
+    """The curves of a result about learning."""
+    from calipers.report.charts import Chart
+    from calipers.report.figures.learning import figure
+
+    made = figure(of)
+    return Chart(made.kind, (made,))
 
 
 def document(result: Any, look: Look) -> Iterable[Block]:

@@ -76,11 +76,9 @@ class Learned(Written, Tidy):
 
     def chart(self) -> Chart:
         """The curves drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
-        from calipers.report.charts import Chart
-        from calipers.report.figures.learning import figure
+        from calipers.report.documents import learning_chart
 
-        made = figure(self)
-        return Chart(made.kind, (made,))
+        return learning_chart(self)
 
     def to_html(self, path: Any = None) -> str:
         """One HTML page that needs no network; written to ``path`` where that is given."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -61,7 +62,7 @@ def command(
     from calipers.campaign import report
     from calipers.campaign.store import Campaign
 
-    asked = {"measures": measures, "level": level, "draws": draws, "seed": seed}
+    asked: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
     with Campaign.open(file, readonly=True) as campaign:
         write_document(report.document(campaign, **asked), kind, page)
     say(f"wrote {page}")
