@@ -21,6 +21,7 @@ from calipers.campaign.records import Topic
 from calipers.campaign.storage import VERSION
 from calipers.measures import parse
 from calipers.measures.errors import UnknownMeasureError
+from calipers.report.blocks import Figures, Table
 from calipers.report.figures import figure
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -108,7 +109,7 @@ def tables(page: str, section: str) -> list[list[list[str]]]:
             ]
             for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
         ]
-        for table in re.findall(r"<table>.*?</table>", own, re.DOTALL)
+        for table in re.findall(r"<table.*?</table>", own, re.DOTALL)
     ]
 
 
@@ -274,8 +275,10 @@ def test_more_participants_than_graphs_can_tell_apart(tmp_path: Path) -> None:
                 run = {"1": {"a": 1, f"z{k}{name}": 3, "c": 1}}
                 campaign.add_run(f"{name}{k:02}", run, f"group {k:02}")
         section, _ = report._scores(campaign, operations.final_of(campaign), (), 0.95)
-    assert len(section["tables"][0]["rows"]) == 33
-    recalls, ranks, *own = section["figures"]
+    [table] = (block for block in section if isinstance(block, Table))
+    assert len(table.rows) == 33
+    [charts] = (block for block in section if isinstance(block, Figures))
+    recalls, ranks, *own = charts.items
     for graph in (recalls, ranks):
         assert len({row[0] for row in graph.rows}) == 12
         assert graph.caption.startswith("The first 12 of 33 participants. The best run of each")

@@ -37,7 +37,7 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def headings(page: str) -> list[str]:
-    return re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
+    return [title.strip() for title in re.findall(r"<h2[^>]*>([^<]*)<", page)]
 
 
 def test_the_headline_names_whoever_has_a_run_that_moves() -> None:
@@ -85,14 +85,13 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
     assert "12 of 12 documents judged" in page
     assert "4 documents are disputed, and 0 decided." in page
     assert len(pictures) == 2 * 7
-    # It asks for nothing, and what came with the data is text.
-    assert "<script" not in page
+    # It asks for nothing, charts are pictures, and what came with the data is text.
+    assert len(re.findall("<script", page)) == 1  # of the tables
     assert "&lt;script&gt;" in page
     assert not re.findall(r"(?:src|href)=\"(?!#)", page)
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
-    bees = re.findall(r"<tr><th[^>]*><bdi>bees</bdi></th>(.*?)</tr>", page)
-    assert bees
-    assert all("<bdi>b</bdi>" in row for row in bees)
+    bees = re.findall(r"<tr>\s*<th[^>]*><bdi>bees</bdi></th>(.*?)</tr>", page, re.DOTALL)
+    assert sum("<bdi>b</bdi>" in row for row in bees) == 4
 
 
 def test_few_whole_numbers_all_have_a_tick() -> None:

@@ -221,7 +221,7 @@ def test_repeated_splits_of_values(tmp_path: Path) -> None:
             [*OF_CANCER, "-m", "AUC", "--split", "fold", "--design", "k-fold", "--test", "t"],
             "the design settles the test",
         ),
-        ([*OF_CANCER, "-m", "AUC", "--format", "html"], "html"),
+        ([*OF_CANCER, "-m", "AUC", "--format", "pdf"], "pdf"),
         (["compare", "values", "no-such-file.csv"], "no-such-file.csv"),
         (["compare", "overlap"], "No such command"),
     ],

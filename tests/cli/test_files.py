@@ -270,8 +270,8 @@ def test_the_standard_input_is_one_input(line: str) -> None:
     ("suffix", "message"),
     [
         (
-            "html",
-            "cannot be written as html; use table, json, csv, markdown, latex, typst, org; --report",
+            "pdf",
+            "cannot be written as pdf; use table, json, csv, markdown, latex, typst, org, html",
         ),
         ("json.gz", "cannot be written as gz"),
         ("xlsx", "cannot be written as xlsx"),

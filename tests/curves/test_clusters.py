@@ -10,8 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.curves.clusters import BARS, MOST_CLUSTERS, MOST_POINTS, diagonal, lines
-from calipers.report.figures.page import figures
-from calipers.report.html import page
+from calipers.report.charts import figures
 from calipers.results import Curve
 
 RANDOM = np.random.default_rng(11)
@@ -110,7 +109,7 @@ def test_figures_by_what_is_known() -> None:
     }  # fmt: skip
     by_number = [f for f in drawn if f.chosen_from == "number"]
     assert [row[1] for row in by_number[0].rows] == ["2", "3", "4"]
-    text = page(ev)
+    text = ev.to_html()
     assert "silhouette by the number of clusters" in text
     assert cal.Evaluation.from_json(ev.to_json(details=True)).to_html() == text
 
@@ -130,6 +129,6 @@ def test_clusters_stand_below_their_classes() -> None:
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "\x1b[31m", "\u202e", ""])
 def test_strange_names_are_shown(name: str) -> None:
     label = np.array([name, "b"])[KIND % 2]
-    text = page(cal.clustering(POINTS, label, label, interval="none"))
+    text = cal.clustering(POINTS, label, label, interval="none").to_html()
     assert "<script>alert" not in text
     assert "\x1b" not in text

@@ -16,8 +16,8 @@ import calipers as cal
 from calipers.curves.access import OF_SCORES, ScoreCurves
 from calipers.curves.thinning import TOLERANCE, thinned
 from calipers.curves.thresholds import OF_THRESHOLD
+from calipers.report.charts import figures
 from calipers.report.figures.curves import curve_charts
-from calipers.report.figures.page import figures
 from calipers.results import Curve, Evaluation
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]

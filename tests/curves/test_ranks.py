@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.report.figures.page import figures
+from calipers.report.charts import figures
 from calipers.results import Curve, Evaluation
 
 RANKS = [1, 2, 3, 5, 8]

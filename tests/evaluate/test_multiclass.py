@@ -27,7 +27,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import UnknownMeasureError, definitions, parse
 from calipers.measures.averages import AVERAGES
 from calipers.readings.counts import ClassCounts
-from calipers.report.confusion import block_order
+from calipers.report.class_tables import block_order
 from calipers.results import Evaluation
 from calipers.statistics import ClassRanks, ConfusionMatrix
 

@@ -371,7 +371,7 @@ def test_curves_of_an_output_are_those_of_it_alone() -> None:
 
 
 def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
-    from calipers.report.figures.page import figures
+    from calipers.report.charts import figures
 
     ev = cal.regression(TRUTH, {"a": SAID, "b": OTHER}, outputs=NAMES, resamples=200)
     drawn = [f for f in figures(ev) if f.chosen_by == "Output"]

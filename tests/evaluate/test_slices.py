@@ -20,7 +20,7 @@ from calipers.evaluate.cuts import cuts
 from calipers.inference import intervals, limits, paired, proportions, unpaired
 from calipers.inference.intervals import Interval
 from calipers.inference.scores import Drawn
-from calipers.report.slices import slice_groups
+from calipers.report.tables import slice_groups
 from calipers.results import Slices
 from calipers.statistics import ConfusionMatrix, ScoreTable
 from calipers.statistics.occupied import OccupiedMatrix

@@ -18,7 +18,7 @@ class ReStructuredText(Writer):
         return re.sub(r"^(?=[-+•‣⁃#=~^:>[\"'.]|\(?\w+[.)])", r"\\", text)
 
     def heading(self, text: str, level: int) -> Iterator[str]:
-        yield from (text, "=-~"[level - 1] * (2 * len(text)))
+        yield from (text, "=-~^"[level - 1] * (2 * len(text)))
 
     def lines(self, items: Sequence[str], listed: bool) -> Iterator[str]:
         for item in items:

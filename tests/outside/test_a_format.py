@@ -92,7 +92,7 @@ def test_python_writes_it_and_messages_and_help_name_it() -> None:
     ev = cal.regression([1.0, 2.0, 4.0], [1.0, 2.0, 3.0], measures=["MAE"])
     assert ev.to_format("rst", "ev.rst") == Path("ev.rst").read_text("utf-8")
     assert ev.to_format("rst").startswith("Regression: system, 1 measure\n=====")
-    with pytest.raises(cal.InputError, match=r"no format 'rts'; .* table, .*org, rst"):
+    with pytest.raises(cal.InputError, match=r"no format 'rts'; .* table, .*org, html, rst"):
         ev.to_format("rts")
     assert "|rst]" in re.sub(r"\s", "", ran("show --help").stdout)
     assert "'rst'" in ran("show x.json --format rts", 2).output
@@ -115,6 +115,39 @@ def test_other_packages_are_asked_for_nothing_but_what_is_not_ours(
         ran("show ev.json")
     with pytest.raises(RuntimeError, match="it was imported"):
         ev.to_format("rst")
+
+
+@pytest.mark.usefixtures("package")
+def test_on_the_medium_of_a_browser_it_has_what_the_page_has() -> None:
+    """What it cannot show, as a slider, is left out; charts are their captions and numbers."""
+    from calipers.report.blocks import Medium
+
+    class Whole(type(writers.named("rst"))):  # type: ignore[misc]
+        name, medium = "whole", Medium.BROWSER
+
+    writers.register(Whole())
+    truth, score = [0, 1, 0, 1, 1, 0] * 5, {"a": [0.1, 0.6, 0.3, 0.4, 0.9, 0.2] * 5}
+    ev = cal.classification(truth, score=score, measures=["AUC"], resamples=100)
+    text, page = ev.to_format("whole"), ev.to_html()
+    headings = re.findall(r"<h2[^>]*>([^<]*) <", page)
+    assert {"Estimates", "Charts", "Definitions", "Provenance"} < set(headings)
+    assert all(f"\n{title}\n--" in text or f"\n{title}\n==" in text for title in headings)
+    for figure in (figure for name in ev.charts for figure in ev.chart(name).figures):
+        assert f"\n{figure.title}\n~~" in text
+        assert figure.rows[0][-1] in text
+    assert "Chance that" in text or ev.definitions[0].description.split("``")[0] in text
+    assert "result.json" not in text
+    assert "<" not in text.replace("<0.001", "")
+
+
+@pytest.mark.usefixtures("results")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_writes_a_page(line: str) -> None:
+    made = ran(f"{line} --format html").stdout
+    assert made.startswith("<!doctype html>")
+    assert re.search("<table", made)
+    ran(f"{line} -o out.html")
+    assert Path("out.html").read_text("utf-8").rstrip() == made.rstrip()
 
 
 def test_what_is_no_writer_is_told(package: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 from samples import HOSTILE, OF_JAVASCRIPT, binary, hostile, retrieval, values
 
 import calipers as cal
-from calipers.report.html import comparison_page, page
-from calipers.results import Evaluation
+from calipers.results import Comparison, Evaluation
+
+page, comparison_page = Evaluation.to_html, Comparison.to_html
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.report.charts import figures
 from calipers.report.figures.figure import Figure
-from calipers.report.figures.page import figures
 from calipers.report.figures.vega import still
 
 

@@ -10,10 +10,10 @@ import vl_convert
 from samples import HOSTILE, OF_JAVASCRIPT, binary, hostile, regression, retrieval, undefined
 
 import calipers as cal
+from calipers.report.charts import figures
 from calipers.report.figures import units, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.differences import differences_chart
-from calipers.report.figures.page import figures
 from calipers.report.figures.vega import Spec
 from calipers.results import Comparison
 

@@ -17,7 +17,6 @@ from calipers.report import numbers
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
-from calipers.report.html import comparison_page as page
 from calipers.report.rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
@@ -30,7 +29,7 @@ from calipers.report.verdict import (
 )
 from calipers.results import Comparison, Overall, PerUnit
 
-markdown = Comparison.to_markdown
+page, markdown = Comparison.to_html, Comparison.to_markdown
 MOST_BYTES = 1_500_000
 
 

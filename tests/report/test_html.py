@@ -17,18 +17,19 @@ import numpy as np
 import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
-from calipers.report import bundle
+from calipers.report.charts import figures
+from calipers.report.figures import rendering
 from calipers.report.figures.figure import (
     FIRST_PICTURES,
     MOST_PICTURES,
     Figure,
     some_later,
 )
-from calipers.report.figures.page import figures
 from calipers.report.figures.rendering import beside
 from calipers.report.files import write_text
-from calipers.report.html import comparison_fragment, fragment, page
 from calipers.results import Comparison, Evaluation
+
+page, fragment = Evaluation.to_html, Evaluation._repr_html_
 
 ALL = [retrieval, binary, regression, undefined, hostile]
 CHECKED = {"script", "img", "iframe", "link", "object", "embed", "base", "form", "style", "meta"}
@@ -139,7 +140,7 @@ def test_many_rows_are_folded() -> None:
 
 def test_the_parts_come_in_order() -> None:
     text = page(retrieval())
-    parts = ["dense is better than bm25", "Measure by measure", '<h2 id="estimates"', '<h2 id="notes"',
+    parts = ["dense is better than bm25", "Measure by measure", '<h2 id="notes"', '<h2 id="estimates"',
              '<h2 id="comparison"', '<h2 id="charts"', '<h2 id="definitions"',
              '<h2 id="provenance"']  # fmt: skip
     places = [text.index(part) for part in parts]
@@ -186,7 +187,7 @@ def test_a_name_adds_no_markup(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_page_holds_no_control_characters(name: str) -> None:
-    text = page(hostile(name, "b")).replace(bundle.javascript(), "")
+    text = page(hostile(name, "b")).replace(rendering.javascript(), "")
     text.encode("utf-8")
     allowed = "\n\u2068\u2069\xa0"
     # The zero-width joiners of the names themselves aside, everything can be seen.
@@ -223,8 +224,7 @@ def test_a_fragment_is_small_and_still() -> None:
 def test_a_comparison_has_a_fragment_of_its_own() -> None:
     comparison = binary().comparison
     assert comparison is not None
-    text = comparison_fragment(comparison)
-    assert text == comparison._repr_html_()
+    text = comparison._repr_html_()
     assert "logistic is better than forest on AUC" in text
     assert "McNemar" in text
 
@@ -263,24 +263,24 @@ def test_a_missing_folder_is_said_clearly(tmp_path: Path) -> None:
 @pytest.fixture
 def anew() -> Iterator[None]:
     """The bundle as a new process finds it."""
-    bundle.javascript.cache_clear()
+    rendering.javascript.cache_clear()
     yield
-    bundle.javascript.cache_clear()
+    rendering.javascript.cache_clear()
 
 
 @pytest.mark.usefixtures("anew")
 def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "calipers")
-    made = bundle.javascript()
+    monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path / "calipers")
+    made = rendering.javascript()
     (file,) = (tmp_path / "calipers").iterdir()
     assert file.read_bytes().decode().startswith(made)
     assert "</script" not in made
     assert made.startswith("/*\nSoftware in this script")
     assert "Redistributions in binary form must reproduce" in made[: made.index("*/")]
     assert "<!--" not in made
-    bundle.javascript.cache_clear()
-    monkeypatch.setattr(bundle, "_make", lambda: pytest.fail("made again"))
-    assert bundle.javascript() == made
+    rendering.javascript.cache_clear()
+    monkeypatch.setattr(rendering, "_make", lambda: pytest.fail("made again"))
+    assert rendering.javascript() == made
 
 
 @pytest.mark.usefixtures("anew")
@@ -290,14 +290,14 @@ def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_copy_that_is_not_whole_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(bundle, "_make", lambda: "let script = 'ß';\n" * 20)
-    made = bundle.javascript()
+    monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(rendering, "_make", lambda: "let script = 'ß';\n" * 20)
+    made = rendering.javascript()
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
     file.write_bytes(harm(whole))
-    bundle.javascript.cache_clear()
-    assert bundle.javascript() == made
+    rendering.javascript.cache_clear()
+    assert rendering.javascript() == made
     assert file.read_bytes() == whole
 
 
@@ -307,9 +307,9 @@ def test_an_unwritable_cache_only_costs_time_once(
 ) -> None:
     made = []
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "file" / "calipers")
-    monkeypatch.setattr(bundle, "_make", lambda: made.append(1) or "script")
-    assert bundle.javascript() == bundle.javascript() == "script"
+    monkeypatch.setattr(rendering, "cache_folder", lambda: tmp_path / "file" / "calipers")
+    monkeypatch.setattr(rendering, "_make", lambda: made.append(1) or "script")
+    assert rendering.javascript() == rendering.javascript() == "script"
     assert len(made) == 1
 
 

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli.group import cli
-from calipers.report.charts import FORMATS, chart_files
-from calipers.report.figures.page import figures
+from calipers.report.charts import FORMATS, chart_files, figures
 
 
 def rows(n: int = 120) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from samples import binary, difference, regression, retrieval, undefined
 
 import calipers as cal
 from calipers.evaluate import gates
-from calipers.report import headlines, letters, verdict
+from calipers.report import headlines, verdict, wide
 from calipers.report.verdict import Outcome
 from calipers.results import Comparison, Estimate, Evaluation
 
@@ -260,8 +260,8 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
     names = {name: float(name[1:]) for d in own for name in (d.system, d.baseline)}
     key_of = dict(zip(names, "abcdefghijkl", strict=False))
     # No letters, which systems share that do not differ; and a question mark in the row of signs.
-    assert not any(letters.marks(comparison, own, names, key_of).values())
-    assert set("".join(letters.signs(own, list(names)))) == {"\\", "?"}
+    assert not any(wide.marks(comparison, own, names, key_of).values())
+    assert set("".join(wide.signs(own, list(names)))) == {"\\", "?"}
 
 
 def test_a_requirement_that_nobody_tested_is_not_met() -> None:

@@ -14,8 +14,8 @@ import pytest
 from samples import regression, retrieval
 
 import calipers as cal
-from calipers.report.letters import AS_BEST, runs, shared_letters
 from calipers.report.verdict import outcome
+from calipers.report.wide import AS_BEST, runs, shared_letters
 
 
 def errors(systems: int, seed: int = 0, **options: object) -> cal.Evaluation:
@@ -98,7 +98,7 @@ def test_a_table_too_wide_has_measures_in_rows_or_comes_in_parts(
     ev = cal.regression(truth, said, measures=names)
     table = ev.to_text().split("\n\n")[1 if not ev.findings else 2].splitlines()
     assert [line.split()[0] for line in table[2:10]] == names
-    monkeypatch.setattr("calipers.report.grid.WIDTH", width)
+    monkeypatch.setattr("calipers.report.wide.WIDTH", width)
     many = MANY.to_text().split("\n\nRanked")[0].partition(" # ")[2].splitlines()
     assert max(map(len, many)) <= width
     assert sum(line.count("system ") for line in many) == (2 if width == 60 else 1)

@@ -5,15 +5,28 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from html import unescape
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
-from samples import HOSTILE, hostile, retrieval
+from samples import HOSTILE, binary, hostile, retrieval
 
 import calipers as cal
 from calipers.report import writers
-from calipers.report.blocks import Fold, Heading, Lines, Medium, Notes, Table, literal, name, spoken
+from calipers.report.blocks import (
+    Fold,
+    Heading,
+    Lines,
+    Medium,
+    Notes,
+    Table,
+    Verdict,
+    literal,
+    name,
+    spoken,
+)
 from calipers.report.documents import Look, document
 from calipers.report.names import short
 from calipers.report.tables import KEY, NUMBER, Column
@@ -188,3 +201,41 @@ def test_a_document_is_the_same_printed_and_written() -> None:
     out = io.StringIO()
     text.print(document(retrieval(), Look(Medium.SCREEN)), out)  # type: ignore[attr-defined]
     assert out.getvalue().strip("\n") == retrieval().to_format("table") == str(retrieval())
+
+
+# --- Pages ----------------------------------------------------------------------------------------
+
+ROWS = np.arange(90)
+DOCUMENTS: dict[str, Callable[[], Any]] = {
+    "binary": binary,
+    "retrieval": retrieval,
+    "compared": lambda: retrieval().comparison,
+    "slices": lambda: cal.classification(
+        ROWS % 3 == 0, ROWS % 4 < 2, slices={"site": ROWS % 2}, resamples=100
+    ),
+    "plan": lambda: cal.plan("AP", sd=0.1, difference=0.02),
+    "best": lambda: cal.best_of(
+        cal.regression(ROWS * 1.0, {"a": ROWS * 1.1, "b": ROWS[::-1] * 1.0}, resamples=100),
+        measure="MAE",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", DOCUMENTS)
+def test_a_page_says_what_other_formats_say(which: str) -> None:
+    """Every sentence, and every number and word of the tables, is on the page."""
+    result = DOCUMENTS[which]()
+    page = unescape(re.sub(r"<[^>]*>", " ", result.to_format("html")))
+    page = re.sub(r"\s+", " ", page).replace("\xa0", " ")
+    cells = 0
+    for block in document(result, Look(layout="long")):
+        match block:
+            case Heading(level=1):
+                assert block.text in page
+            case Lines() | Verdict():
+                assert all(spoken(item) in page for item in block.items)
+            case Table() if not block.plain or which in ("plan", "best"):  # else it is drawn
+                for cell in (cell for row in block.rows for cell in row):
+                    cells += 1
+                    assert cell in page, cell
+    assert cells > 5

@@ -1,11 +1,11 @@
-"""A campaign as one HTML page that needs no network."""
+"""A campaign as a document: a page that needs no network, text, Markdown and so on."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,9 +18,10 @@ from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
 from calipers.report.blocks import (
     Block,
-    Fold,
+    Figures,
     Heading,
     Lines,
+    Provenance,
     Table,
     Verdict,
     literal,
@@ -29,10 +30,10 @@ from calipers.report.figures.curves import MOST_CURVES, chart_of
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import grouped
-from calipers.report.html import sections_page
 from calipers.report.names import short, visible
 from calipers.report.numbers import count, rounding
 from calipers.report.tables import KEY, NUMBER, WORDS, Column
+from calipers.report.writers import named
 from calipers.results import Curve, Evaluation
 
 #: Depths whose pools are drawn.
@@ -43,58 +44,20 @@ _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
 _GRAPHS = 24
 
 
-@dataclass(frozen=True)
-class Report:
-    """What is said of a campaign."""
-
-    heading: str
-    headlines: Sequence[str]
-    sections: Sequence[Mapping[str, Any]]
-    provenance: Sequence[tuple[str, str]]
-
-
 def page(campaign: Campaign, **asked: Any) -> str:
-    """The page of a campaign, of what :func:`report` says; the same campaign gives the same
+    """The page of a campaign, of what :func:`document` says; the same campaign gives the same
     bytes."""
-    made = report(campaign, **asked)
-    return sections_page(made.heading, made.headlines, made.sections, made.provenance)
+    return named("html").write(document(campaign, **asked))
 
 
-def document(campaign: Campaign, **asked: Any) -> Iterator[Block]:
-    """The same as blocks; of the figures, which only a page has, what they show and the numbers."""
-    made = report(campaign, **asked)
-    yield Heading(literal(made.heading), 1)
-    yield Verdict(list(map(literal, made.headlines)))
-    for section in made.sections:
-        yield Heading(literal(section["title"]))
-        yield from (Lines([literal(line)]) for line in section["lines"])
-        for table in section["tables"]:
-            yield from (Heading(literal(table["title"]), 3),) if table["title"] else ()
-            yield _columns(table["head"], table["rows"], table["numbers"])
-            yield from (Lines([literal(table["said"])]),) if table["said"] else ()
-        for figure in section["figures"]:
-            yield Heading(literal(figure.title), 3)
-            yield Lines([literal(figure.caption)])
-            numbers = [k > 0 for k in range(len(figure.head))]
-            yield Fold("Numbers", [_columns(figure.head, figure.rows, numbers)], level=4)
-    facts = [f"{literal(name)}: {literal(value)}" for name, value in made.provenance]
-    yield Fold("Provenance", [Lines(facts)])
-
-
-def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
-    kinds = [KEY, *(NUMBER if one else WORDS for one in numbers[1:])]
-    cells = [[visible(row[k]) for row in rows] for k in range(len(head))]
-    return Table(list(map(Column, map(visible, head), kinds, cells)))
-
-
-def report(
+def document(
     campaign: Campaign,
     *,
     measures: Iterable[str] = (),
     level: float = 0.95,
     draws: int = 20,
     seed: int = 0,
-) -> Report:
+) -> Iterator[Block]:
     """What is said of a campaign: what participants and their systems score, with recall-precision
     graphs, its topics, how the pool grows and who brings what, how far judging is, how far
     assessors agree, and whether the collection is good enough.
@@ -124,34 +87,43 @@ def report(
     told = warnings(campaign) if found.topics and campaign.runs() else []
     if told:
         parts.insert(0, _section("notes", "To be wary of", lines=told))
-    return Report(
-        f"{about.name}, a test collection (goal: {about.goal})",
-        _headlines(found, check),
-        [part for part in parts if part is not None],
-        _provenance(campaign),
-    )
+    yield Heading(literal(f"{about.name}, a test collection (goal: {about.goal})"), 1)
+    yield Verdict(list(map(literal, _headlines(found, check))))
+    for part in parts:
+        yield from part or ()
+    yield Provenance(_provenance(campaign))
 
 
 def _section(
-    place: str,
+    anchor: str,
     title: str,
     *,
     lines: Sequence[str] = (),
-    tables: Sequence[Mapping[str, Any]] = (),
+    tables: Sequence[Sequence[Block]] = (),
     figures: Sequence[Figure] = (),
-) -> dict[str, Any]:
-    return {"id": place, "title": title, "lines": lines, "tables": tables, "figures": figures}
+) -> list[Block]:
+    made: list[Block] = [Heading(title, anchor=anchor)]
+    made += (Lines([literal(line)]) for line in lines)
+    for block in (block for table in tables for block in table):
+        if isinstance(block, Table) and not block.title:
+            block = replace(block, title=f"{title}, table")  # noqa: PLW2901
+        made.append(block)
+    return [*made, Figures(figures, live=False)] if figures else made
 
 
 def _table(
     head: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", said: str = ""
-) -> dict[str, Any]:
-    """A table, whose columns of numbers stand to the right."""
-    numbers = [
-        k > 0 and any(isinstance(row[k], int | float) for row in rows) for k in range(len(head))
+) -> list[Block]:
+    """A table, whose columns of numbers stand to the right, under its title."""
+    cells = [[visible(_cell(row[k])) for row in rows] for k in range(len(head))]
+    kinds = [
+        NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
+        for k in range(len(head))
     ]
-    cells = [[_cell(value) for value in row] for row in rows]
-    return {"title": title, "head": head, "numbers": numbers, "rows": cells, "said": said}
+    columns = list(map(Column, map(visible, head), [KEY, *kinds[1:]], cells))
+    made: list[Block] = [Heading(title, 3)] if title else []
+    made.append(Table(columns, title=title))
+    return [*made, Lines([literal(said)], aside=True)] if said else made
 
 
 def _cell(value: Any) -> str:
@@ -189,7 +161,7 @@ def _moved(change: Any, runs: Sequence[str]) -> list[float]:
 
 def _scores(
     campaign: Campaign, final: Mapping[str, Any], asked: Sequence[str], level: float
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[list[Block]]:
     """What participants score by the measures of the campaign, and each of their systems."""
     runs, sampled = campaign.runs(), operations.sampled_of(campaign, final)
     measures = operations.measures_of(campaign, asked, sampled=sampled is not None)
@@ -289,7 +261,7 @@ def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
         yield replace(figure, title=title, caption=f"{said}{figure.caption}")
 
 
-def _topics(campaign: Campaign, found: Status, check: Checked | None) -> dict[str, Any]:
+def _topics(campaign: Campaign, found: Status, check: Checked | None) -> list[Block]:
     told = {} if check is None else {one.topic: one for one in check.told}
     topics = {one.topic: one for one in campaign.topics()}
     rows = [
@@ -316,7 +288,7 @@ def _topics(campaign: Campaign, found: Status, check: Checked | None) -> dict[st
     return _section("topics", "Topics", tables=[_table(head, rows, said=said)])
 
 
-def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
+def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
     rankings, groups = operations.rankings_of(campaign)
     depth = operations.pooled_depth(campaign)
     longest = max((len(of) for one in rankings.values() for of in one.values()), default=1)
@@ -364,7 +336,7 @@ def _pooled_said(campaign: Campaign, depth: int | None) -> str:
     return f" Pooled were the first {depth}." if depth else ""
 
 
-def _progress(found: Status) -> dict[str, Any]:
+def _progress(found: Status) -> list[Block]:
     head = "assessor", "kind", "topics", "to judge", "judged", "put aside", "minutes", "last"
     rows = [
         [a.assessor, a.kind if a.role == "assessor" else a.role, a.topics, a.to_judge, a.judged,
@@ -374,7 +346,7 @@ def _progress(found: Status) -> dict[str, Any]:
     return _section("progress", "Progress", tables=[_table(head, rows)])
 
 
-def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> dict[str, Any] | None:
+def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> list[Block] | None:
     grades = operations.grades_of(campaign)
     if len(grades) < 2:
         return None
@@ -422,7 +394,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> dic
 
 def _orders(
     campaign: Campaign, grades: Any, measures: Sequence[str], level: float
-) -> list[dict[str, Any]]:
+) -> list[list[Block]]:
     """The order of systems with every choice of assessors."""
     if len(campaign.runs()) < 2:
         return []
@@ -443,7 +415,7 @@ def _orders(
     return [_table(head, rows, "Order of systems with another assessor", said)]
 
 
-def _reliability(check: Checked, left_out: Sequence[str]) -> dict[str, Any]:
+def _reliability(check: Checked, left_out: Sequence[str]) -> list[Block]:
     rows = []
     for one in check.left_out:
         for c in one.changes:
@@ -484,7 +456,7 @@ def _reliability(check: Checked, left_out: Sequence[str]) -> dict[str, Any]:
 
 def _separation(
     campaign: Campaign, check: Checked, measure: str, final: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> list[Block]:
     head = ("measure", "topics", "pairs", "told apart", "difference found with 80%",
             "half of the pairs need", "four fifths need")  # fmt: skip
     rows = [

@@ -282,8 +282,8 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
 
 def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
+    from calipers.report.class_tables import text_table
     from calipers.report.columns import width_of
-    from calipers.report.confusion import text_table
 
     of, width = None if confusion == "counts" else confusion, width_of(sys.stdout)
     for matrix in confusions:

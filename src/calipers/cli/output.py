@@ -30,7 +30,7 @@ UNIT_DATA = ("json", "csv", "parquet", "trec")
 LAYOUTS = ("wide", "long")
 #: Suffixes of which nothing here is written, unless another package does.
 _OTHERS = frozenset(
-    {".html", ".htm", ".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
+    {".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
     | {".gz", ".zst", ".bz2", ".xz", ".zip"}
 )
 
@@ -152,19 +152,17 @@ def format_and_file(
         of_data = suffix[1:] if suffix[1:] in UNIT_DATA else None
         other = suffix[1:] if suffix in _OTHERS else "table"
         kind = of_data or writers.of_suffix(suffix) or other
-    check_format(kind, data, what, page="report" in options)
+    check_format(kind, data, what)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
     return kind, path
 
 
-def check_format(kind: str, data: Sequence[str], what: str, *, page: bool = False) -> None:
+def check_format(kind: str, data: Sequence[str], what: str) -> None:
     """Refuse a format in which a result called ``what`` is not written: it is never written in
-    another one. ``page`` says whether the command takes --report."""
+    another one."""
     if kind not in formats(data, everywhere=False) and kind not in formats(data):
         choice = ", ".join(formats(data))
-        if kind in ("html", "htm") and page:
-            choice += "; --report writes a page"
         raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
 
 
@@ -191,9 +189,7 @@ def is_for_papers(kind: str) -> bool:
 
 def is_page(kind: str) -> bool:
     """Whether a format has sections, which a terminal has not."""
-    from calipers.report.blocks import Medium
-
-    return kind not in UNIT_DATA and writers.named(kind).medium is Medium.PAGE
+    return kind not in UNIT_DATA and writers.named(kind).medium.has_sections
 
 
 def write(
@@ -276,13 +272,12 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 
 def print_tables(evaluation: Evaluation) -> None:
     """The tables of labels or clusters, below the result."""
+    from calipers.report.class_tables import label_text, label_titles
     from calipers.report.columns import width_of
-    from calipers.report.labels import label_sections, text_table
 
     tables = evaluation.label_tables
-    for table, said in zip(tables, label_sections(tables), strict=True):
-        heading = " ".join(filter(None, (said["kind"], said["system"])))
-        print_below(heading, text_table(table, width_of(sys.stdout)))
+    for table, title in zip(tables, label_titles(tables), strict=True):
+        print_below(title, label_text(table, width_of(sys.stdout)))
 
 
 def no_tables_below(option: str, kind: str, path: str | None) -> None:

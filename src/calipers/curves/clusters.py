@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.curves.drawn import of_system
 from calipers.report import numbers
-from calipers.report.confusion import cells_of
+from calipers.report.class_tables import cells_of
 from calipers.report.figures import confusions, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.curves import CurveChart

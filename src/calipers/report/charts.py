@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from calipers.report.asked import as_asked
-from calipers.report.confusion import MOST_IN_GRID, grid, summary
+from calipers.report.class_tables import MOST_IN_GRID, grid, summary
+from calipers.report.display_names import use_display_names
+from calipers.report.figures import vega
 from calipers.report.figures.confusions import MOST_DRAWN
 from calipers.report.figures.curves import chart_of
-from calipers.report.figures.figure import SIDE_BY_SIDE, Figure
-from calipers.report.figures.page import comparison_figures, figures
+from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, numbered, some_later
+from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import image, picture
-from calipers.report.figures.together import together
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.figures.vega import Spec, still
 from calipers.report.fragments import charted, small
@@ -27,6 +28,7 @@ from calipers.results import (
     AnyConfusion,
     Comparison,
     Curve,
+    Definition,
     Estimate,
     Evaluation,
     kinds_in,
@@ -143,7 +145,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart
     """The chart of that name; ``of`` names the system, the measure, … where there are several."""
     if of is not None and of not in evaluation.systems:
         evaluation.named(of)  # one measure, if it means any
-    names, evaluation = evaluation.asked, as_asked(evaluation)
+    names, evaluation = evaluation.asked, use_display_names(evaluation)
     kind = meant("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
 
@@ -166,7 +168,7 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
     """The chart of that name."""
-    made = _of_comparison(as_asked(comparison))
+    made = _of_comparison(use_display_names(comparison))
     kind = meant("chart", name, dict.fromkeys(figure.kind for figure in made))
     own = comparison.asked.get(of or "", of)
     return _chart(kind, [figure for figure in made if figure.kind == kind], own)
@@ -246,9 +248,9 @@ def chart_files(
 
 def _all(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
-        made = figures(as_asked(result), orientation)
+        made = figures(use_display_names(result), orientation)
     else:
-        made = _of_comparison(as_asked(result))
+        made = _of_comparison(use_display_names(result))
     by_kind: dict[str, list[Figure]] = {}
     for figure in made:
         by_kind.setdefault(figure.kind, []).append(figure)
@@ -270,3 +272,94 @@ def _file_name(name: str, taken: set[str]) -> str:
         stem = f"{base}-{copy}"
     taken.add(stem.lower())
     return stem
+
+
+# --- Which figures a page has ---------------------------------------------------------------------
+
+
+def figures(
+    evaluation: Evaluation,
+    orientation: str = ORIENTATIONS[0],
+    begin: Callable[[Spec], Future[str]] | None = None,
+) -> list[Figure]:
+    """The figures of a page, in order; none where there is nothing to draw.
+
+    ``begin`` begins a picture as soon as its spec is there, while the next curves are computed.
+    """
+
+    def begun(made: Iterable[Figure]) -> Iterator[Figure]:
+        for figure in some_later(made):
+            if begin is None or figure.later:
+                yield figure
+            else:
+                yield replace(figure, begun=begin(still(figure.spec)))
+
+    sections: dict[str, list[Figure]] = {section: [] for section in SECTIONS}
+    unknown = [kind for kind in dict.fromkeys(kinds_in(evaluation.curves)) if kind not in CHARTS]
+    for chart in (*CHARTS.values(), *map(chart_of, unknown)):
+        sections[chart.section] += begun(chart.figures(evaluation, orientation))
+    sections["evaluation"].sort(key=lambda figure: figure.more)
+    return numbered(figure for of in sections.values() for figure in of)
+
+
+def comparison_figures(
+    comparison: Comparison, definitions: Sequence[Definition] = ()
+) -> list[Figure]:
+    """The figures of all differences together: intervals, pairs, mean ranks."""
+    return [
+        figure
+        for chart in CHARTS.values()
+        if isinstance(chart, ComparisonChart)
+        for figure in chart.figures_of(comparison, definitions)
+    ]
+
+
+# --- Several figures as one spec, side by side ----------------------------------------------------
+
+
+#: What only the outermost spec may have.
+_OUTER = ("$schema", "config", "padding", "datasets")
+#: So many stand in a row, where they are many.
+_COLUMNS = 2
+
+
+def together(figures: Sequence[Figure]) -> Spec:
+    """The spec of one figure; of several one that has them side by side under their titles."""
+    if len(figures) == 1:
+        return figures[0].spec
+    datasets: dict[str, Any] = {}
+    parts = [_part(figure, f"-{place}", datasets) for place, figure in enumerate(figures)]
+    apart = {"color": "independent", "strokeDash": "independent", "shape": "independent"}
+    extra: Spec = {"datasets": datasets} if datasets else {}
+    made = vega.whole(concat=parts, columns=_COLUMNS, resolve={"scale": apart}, **extra)
+    lefts = [figure.spec["padding"]["left"] for figure in figures]
+    return {**made, "padding": {**made["padding"], "left": max(lefts)}}
+
+
+def _part(figure: Figure, suffix: str, datasets: dict[str, Any]) -> Spec:
+    """The spec of one of them, its names told from those of the others."""
+    own = figure.spec.get("datasets", {})
+    datasets |= {f"{name}{suffix}": rows for name, rows in own.items()}
+    inner = {key: value for key, value in figure.spec.items() if key not in _OUTER}
+    title = {"text": figure.title, "color": "currentColor", "fontWeight": "normal", "fontSize": 14}
+    made: Spec = _renamed(inner, frozenset(own), suffix)
+    return {"title": {**title, "anchor": "start"}, **made}
+
+
+def _renamed(part: Any, datasets: frozenset[str], suffix: str) -> Any:
+    """A part of a spec, in which data and parameters have names of their own."""
+    if isinstance(part, list):
+        return [_renamed(item, datasets, suffix) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    out = {
+        key: value if key == "values" else _renamed(value, datasets, suffix)
+        for key, value in part.items()
+    }
+    if out.keys() == {"name"} and out["name"] in datasets:
+        out["name"] += suffix
+    if "select" in out and "name" in out:
+        out["name"] += suffix
+    if isinstance(out.get("param"), str):
+        out["param"] += suffix
+    return out

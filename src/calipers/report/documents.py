@@ -1,6 +1,6 @@
 """Which blocks the document of each kind of result consists of, and in which order.
 
-What a terminal, a page and a paper have is told apart here and nowhere else; see
+What a terminal, a page, a browser and a paper have is told apart here and nowhere else; see
 :class:`~calipers.report.blocks.Medium`.
 """
 
@@ -8,39 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
-    confusion,
-    cutoffs,
+    class_tables,
     fronts,
-    labels,
     learning,
     numbers,
+    page_data,
     plan,
     rows,
-    selection,
     tables,
     wide,
 )
-from calipers.report.asked import as_asked
 from calipers.report.blocks import (
     Block,
+    Downloads,
+    Figures,
     Findings,
+    FindingText,
     Fold,
     Heading,
     Lines,
     Medium,
     Notes,
+    Pairs,
+    Part,
+    Provenance,
     Table,
+    Term,
     Terms,
     Verdict,
     WideTable,
     literal,
     name,
 )
+from calipers.report.display_names import use_display_names
 from calipers.report.glossary import glossary
-from calipers.report.grid import is_wide
+from calipers.report.grouping import grouped
 from calipers.report.headlines import (
     MOST_PAIRS,
     comparison_headlines,
@@ -51,9 +56,21 @@ from calipers.report.headlines import (
     others,
 )
 from calipers.report.names import labels as told_apart
-from calipers.report.names import short
-from calipers.report.tables import KEY, NUMBER, Column, filled
-from calipers.report.verdict import adjustment_text, pairs, sentences
+from calipers.report.names import short, visible
+from calipers.report.tables import (
+    KEY,
+    MOST_ON_A_PAGE,
+    NUMBER,
+    Column,
+    SliceGroup,
+    filled,
+    left_out_text,
+    slice_groups,
+    within_left_out_text,
+    within_rows,
+)
+from calipers.report.verdict import adjustment_text, p_heading, pairs, sentences
+from calipers.report.wide import is_wide
 from calipers.report.writers import known, named
 from calipers.report.writers import own as own_formats
 from calipers.results import (
@@ -62,13 +79,18 @@ from calipers.results import (
     Comparison,
     Cutoffs,
     CutoffTable,
+    Definition,
     Evaluation,
     LabelTable,
     Plan,
     Slices,
 )
+from calipers.results.estimate import ALL_RATERS
 from calipers.results.learning import Learned, Selection
 from calipers.results.name_lookup import meant
+
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
 
 #: Each split is written out where there are no more than these.
 MOST_SPLITS = 30
@@ -76,8 +98,20 @@ MOST_SPLITS = 30
 FEW_DIFFERENCES = 12
 #: More sentences than these are left to the table.
 MOST_SENTENCES = 60
+#: No more sentences than these are folded away in a browser.
+FEW_SENTENCES = 8
 # Pages have one more blank line where differences are folded.
 _BLANK = Lines([""])
+
+
+class Reported(Protocol):
+    """A result that can be taken along."""
+
+    def to_json(self, *, details: bool = False) -> str:
+        """As JSON."""
+
+    def to_csv(self) -> str:
+        """As CSV."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +129,16 @@ class Look:
         """Whether it is read on a terminal."""
         return self.medium is Medium.SCREEN
 
+    @property
+    def in_browser(self) -> bool:
+        """Whether it is a page with charts, of which a reader unfolds parts."""
+        return self.medium is Medium.BROWSER
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its tables have drawings."""
+        return self.medium in (Medium.BROWSER, Medium.NOTEBOOK)
+
 
 def written(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     """A result in a format."""
@@ -103,13 +147,40 @@ def written(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     return writer.write(document(result, Look(writer.medium, **look)))
 
 
+def cell(result: Evaluation | Comparison | Learned) -> str:
+    """A result as a notebook shows it below a cell."""
+    from calipers.report.writers.html import Cell
+
+    if isinstance(result, Learned):
+        from calipers.report.figures.learning import figure
+        from calipers.report.fragments import small
+
+        first, *more = learning.sentences(result)
+        return small(
+            [("", first), *(("soft", line) for line in more)],
+            tables=[learning.grid(result)],
+            figures=[figure(result)],
+            more=("How", learning.notes(result)),
+        )
+    return Cell().write(document(result, Look(Medium.NOTEBOOK)))
+
+
+def learning_chart(of: Learned) -> Chart:
+    """The curves of a result about learning."""
+    from calipers.report.charts import Chart
+    from calipers.report.figures.learning import figure
+
+    made = figure(of)
+    return Chart(made.kind, (made,))
+
+
 def document(result: Any, look: Look) -> Iterable[Block]:
     """The blocks of a result."""
     match result:
         case Evaluation():
-            return evaluation(as_asked(result), look)
+            return evaluation(use_display_names(result), look, result)
         case Comparison():
-            return comparison(as_asked(result), look)
+            return comparison(use_display_names(result), look, result)
         case Plan():
             return of_plan(result, look)
         case Learned():
@@ -126,8 +197,9 @@ def document(result: Any, look: Look) -> Iterable[Block]:
 # --- Evaluations ----------------------------------------------------------------------------------
 
 
-def evaluation(of: Evaluation, look: Look) -> Iterator[Block]:
-    """An evaluation: the verdict first, but on a terminal last, where it is read first."""
+def evaluation(of: Evaluation, look: Look, original: Evaluation | None = None) -> Iterator[Block]:
+    """An evaluation: the verdict first, but on a terminal last, where it is read first. The
+    ``original`` is the one that can be taken along."""
     if look.medium is Medium.PAPER:
         yield from _on_paper(of, intervals=look.intervals)
         return
@@ -137,28 +209,80 @@ def evaluation(of: Evaluation, look: Look) -> Iterator[Block]:
     yield Heading(rows.heading(of), 1)
     if not look.on_screen:
         yield verdict
-    if of.findings:
-        told = rows.told_once(of.findings)
-        yield Heading("Findings")
-        yield Findings(
-            [(rows.call_of(f).strip(), literal(rows.finding_text(f, alike))) for f, alike in told]
-        )
+    if look.in_browser:
+        yield from _differences_in_words(of, verdict)
+        yield _downloads(original or of)
+    yield from _findings(of, linked=look.in_browser)
     if not look.on_screen:
-        yield notes
+        yield from _notes(notes, look)
     yield from _numbers(of, look)
     if of.costs is not None:
         yield from _costs(of, of.costs, look)
-    if not look.on_screen:
+    if look.medium.has_sections:
         by_class = any(table.of == "class" for table in of.label_tables)
-        yield from _confusions(of.confusions, look.orientation, told=by_class)
-        yield from _labels(of.label_tables)
+        if not look.in_browser:  # where they are drawn
+            yield from _confusions(of.confusions, look.orientation, told=by_class)
+        yield from _labels(of.label_tables, look)
     parts = [
-        () if of.slices is None else slices(of.slices),
+        () if of.slices is None else slices(of.slices, look, of),
         () if of.cutoffs is None else of_cutoffs(of.cutoffs, look),
     ]
-    for part in parts if look.on_screen else reversed(parts):
-        yield from part
-    yield from (verdict, notes) if look.on_screen else _provenance(of.provenance)
+    if look.medium is not Medium.NOTEBOOK:
+        for part in parts if look.on_screen else reversed(parts):
+            yield from part
+    if look.in_browser:
+        yield from _charts_of(of, look.orientation)
+        yield from _definitions(_all_definitions(of))
+    if look.on_screen:
+        yield from (verdict, notes)
+    elif look.medium.has_sections:
+        yield from _provenance(of.provenance)
+
+
+def _differences_in_words(of: Evaluation, verdict: Verdict) -> Iterator[Block]:
+    """A sentence a difference, where the verdict does not say it already."""
+    if of.comparison is not None and len(of.comparison) <= MOST_SENTENCES:
+        every = sentences(of.comparison, name)
+        if every and every != verdict.items:
+            few = len(every) <= FEW_SENTENCES
+            yield Fold("Measure by measure", [Lines(every, listed=True)], open=few)
+
+
+def _downloads(of: Reported) -> Downloads:
+    """The result in full precision, as a table and for a paper."""
+    files = {"result.json": of.to_json(), "result.csv": of.to_csv()}
+    if isinstance(of, Evaluation | Comparison):
+        files["result.tex"] = of.to_latex()
+    return Downloads(files)
+
+
+def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
+    """The findings; their measures lead to the definitions where these are in the document."""
+    if not of.findings:
+        return
+    known = of.definitions if linked else ()
+    anchors = {d.measure: f"definition-{i}" for i, d in enumerate(known)}
+    yield Heading("Findings", anchor="findings")
+    yield Findings(
+        [
+            FindingText(
+                rows.call_of(found).strip(),
+                literal(rows.finding_text(found, alike)),
+                found.severity,
+                visible(found.rule),
+                f"{100 * found.level:.4g}%",
+                rows.finding_numbers(found),
+                [(short(measure), anchors.get(measure, "")) for measure in found.measures],
+            )
+            for found, alike in rows.told_once(of.findings)
+        ]
+    )
+
+
+def _notes(notes: Notes, look: Look) -> Iterator[Block]:
+    if notes.items and look.in_browser:
+        yield Heading("Notes", anchor="notes")
+    yield notes
 
 
 def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
@@ -173,69 +297,133 @@ def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
 def _numbers(of: Evaluation, look: Look) -> Iterator[Block]:
     """The estimates, and below them the differences; on a terminal those of many pairs are left
     out."""
-    found, is_of_rows = of.comparison or None, is_wide(of, look.layout)
+    found, is_of_rows = of.comparison or None, _is_wide(of, look)
     pairs_out = look.on_screen and found is not None and len(pairs(found)) > MOST_PAIRS
     told = [left_out(found)] if found is not None and pairs_out else []
     if of.estimates and is_of_rows:
         # The differences below say how they were tested.
         tests = not look.on_screen or found is None or pairs_out
-        made = wide.of_evaluation(of)
+        made, primary = wide.of_evaluation(of), wide.primary_of(of)
+        if look.in_browser:
+            ranked = f"Ranking by {name(primary)}" if made.ranked else "Estimates"
+            yield Heading(ranked, anchor="ranking" if made.ranked else "estimates")
         yield WideTable(
-            replace(made, remarks=(*made.remarks, *told)), wide.primary_of(of), tests=tests
+            replace(made, remarks=(*made.remarks, *told)),
+            primary,
+            tests=tests,
+            whiskers=_whiskers(of, primary) if look.is_drawn else (),
         )
         told = []
     elif of.estimates:
-        yield Table(filled(tables.of_estimates(of, arrows=not look.on_screen)))
+        if look.in_browser:
+            yield Heading("Estimates", anchor="estimates")
+        yield _estimates(of, look)
     if told:
         yield Lines(told)
     if found is None or pairs_out:
         return
+    if look.in_browser:
+        yield Heading("Comparison", anchor="comparison")
     if look.on_screen and is_of_rows and len(found) > FEW_DIFFERENCES:
         yield WideTable(wide.of_comparison(found))
     else:
         yield from differences(found, look, folded=is_of_rows)
 
 
+def _is_wide(of: Evaluation, look: Look) -> bool:
+    """Whether it has a row a system; drawings of all measures do not fit in there, so that where
+    nothing is asked for these go before, unless many systems are to be ranked."""
+    if look.is_drawn and look.layout is None:
+        return wide.is_ranked(of)
+    return is_wide(of, look.layout)
+
+
+def _estimates(of: Evaluation, look: Look) -> Table:
+    """A row an estimate."""
+    made = tables.of_estimates(of, arrows=not look.on_screen, drawn=look.is_drawn)
+    rows_are = "every measure of every system"
+    return Table(filled(made), title="Estimates", rows_are=rows_are, grouped=True)
+
+
+def _whiskers(of: Evaluation, measure: str) -> list[Any]:
+    """The interval of each system as a row of a wide table, drawn."""
+    found = {e.system: e for e in of if e.measure == measure}
+    own = [found[system] for system in wide.ordered(of) if system in found]
+    drawn = tables.whiskers(own, rows.definitions_of(of).get(measure), of.systems)
+    by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
+    return [by_system.get(system) for system in wide.ordered(of)]
+
+
 def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator[Block]:
     """The table of differences, ``folded`` on a page where they are many, and that of tests of all
     systems together."""
-    table = Table(filled(tables.of_differences(of, verdict=not look.on_screen)))
     text = adjustment_text(of)
-    if look.on_screen:
-        yield from (table, Lines([text] if text else []))
-        return
-    many = folded and len(of) > FEW_DIFFERENCES
-    yield from (Fold(f"The {len(of):,} differences", [table]), _BLANK) if many else [table]
-    if text and not folded:
-        yield Lines([text])
-    if of.overall:
-        yield from _together(of)
+    if look.is_drawn and len(pairs(of)) > MOST_PAIRS:
+        yield from _every_pair(of, look)
+        folded = False
+    else:
+        columns = filled(tables.of_differences(of, verdict=not look.on_screen))
+        table = Table(columns, title="Comparison", rows_are="every difference")
+        if look.on_screen:
+            yield from (table, Lines([text] if text else []))
+            return
+        many = folded and len(of) > FEW_DIFFERENCES
+        yield from (Fold(f"The {len(of):,} differences", [table]), _BLANK) if many else [table]
+    if text and (not folded or look.is_drawn):
+        yield Lines([text], aside=True)
+    if of.overall and look.medium is not Medium.NOTEBOOK:
+        yield from _together(of, look)
 
 
-def _together(of: Comparison, *, groups: bool = True) -> Iterator[Block]:
+def _every_pair(of: Comparison, look: Look) -> Iterator[Block]:
+    """Pairs that are too many for a table, for a reader to choose from."""
+    count = f"{len(pairs(of)):,}"
+    if look.in_browser:
+        level = numbers.percent(of.level)
+        yield Pairs(count, page_data.every_pair(of), level, p_heading(of))
+    else:
+        yield Lines([f"{count} pairs of systems: see the page of to_html()."], aside=True)
+
+
+#: What the columns of the tests of all systems together mean.
+_OF_ALL = (
+    "Friedman's test is of ranks within units, the analysis of variance (ANOVA) of means; ω² is "
+    "the share of the variance that is the systems'."
+)
+_ALIKE = " Not told apart: the largest groups in which Nemenyi's test separates no two systems."
+_NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
+
+
+def _together(of: Comparison, look: Look, *, groups: bool = True) -> Iterator[Block]:
     """The tests of all systems at once; ``groups`` of those that are not told apart may be shown
     already."""
     columns = tables.of_all_systems(of)
-    yield Heading("All systems together")
-    yield Table(filled(columns if groups else columns[:-1]))
+    title = "All systems together"
+    if look.in_browser and len(pairs(of)) > MOST_PAIRS:
+        groups = False  # long lists, which the matrix of pairs shows better
+    yield Heading(title, 3 if look.in_browser else 2)
+    yield Table(filled(columns if groups else columns[:-1]), title=title)
+    if look.in_browser:
+        several = _NOT_ADJUSTED if len(of.overall) > 1 else ""
+        yield Lines([f"{_OF_ALL}{_ALIKE if groups else ''}{several}"], aside=True)
 
 
 def _costs(of: Evaluation, costs: Evaluation, look: Look) -> Iterator[Block]:
     """What the systems cost, and the fronts."""
-    yield Heading("Costs")
-    if is_wide(costs, look.layout if look.on_screen else None):
+    yield Heading("Costs", anchor="costs")
+    if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
         yield WideTable(wide.of_evaluation(costs), wide.primary_of(costs))
     else:
-        yield Table(filled(tables.of_estimates(costs, arrows=not look.on_screen)))
+        yield replace(_estimates(costs, look), title="Costs")
     for front in of.fronts:
         if look.on_screen:
             yield Heading(f"{short(front.measure)} against {short(front.cost_measure)}")
         else:
             yield Lines(fronts.sentences(front, name))
-        yield Table(fronts.table(front))
+        yield Table(fronts.table(front), title="Pareto front")
     if of.fronts:
-        yield Lines([fronts.said_of(of.fronts)])
-    if costs.comparison and not look.on_screen:
+        yield Lines([fronts.said_of(of.fronts)], aside=True)
+    if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
         yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
 
@@ -244,28 +432,49 @@ def _confusions(of: Sequence[AnyConfusion], orientation: str, *, told: bool) -> 
     """The matrix of each system, and a table of its classes where there are more than two, unless
     another is told."""
     for own in of:
-        if len(own.labels) <= confusion.MOST_CLASSES:
+        if len(own.labels) <= class_tables.MOST_CLASSES:
             yield Heading(f"Confusion matrix{_of_system(own, of)}")
-            yield confusion.table(own, orientation)
+            yield class_tables.table(own, orientation)
             if len(own.labels) > 2 and not told:
-                yield Table.of(*confusion.class_table(own))
+                yield Table.of(*class_tables.class_table(own))
 
 
-def _labels(of: Sequence[LabelTable]) -> Iterator[Block]:
+def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
     """The table of labels or clusters of each system."""
-    for own in of:
-        if len(own.labels) <= labels.MOST_LABELS:
-            yield Heading(f"{labels.plural(own).capitalize()}{_of_system(own, of)}")
-            yield Table.of(*labels.grid(own))
+    shown = [own for own in of if look.in_browser or len(own.labels) <= class_tables.MOST_LABELS]
+    if look.in_browser and len(of) > 1:
+        kinds = " and ".join(dict.fromkeys(map(class_tables.plural, of)))
+        yield Heading(kinds.capitalize(), anchor="labels")
+    said = set[str]()
+    for own in shown:
+        title = f"{class_tables.plural(own).capitalize()}{_of_system(own, of)}"
+        table = Table.of(*class_tables.label_grid(own), title)
+        if len(of) > 1:
+            yield Part(title, [table], open=own is shown[0])
+        else:
+            yield from (Heading(title, anchor="labels"), table)
+    if look.in_browser:
+        for own in shown:
+            if own.of not in said:
+                yield Lines([class_tables.label_caption(own)])
+            said.add(own.of)
 
 
 def _of_system(own: AnyConfusion | LabelTable | CutoffTable, of: Sequence[Any] | Cutoffs) -> str:
     """Whose it is, where there are several."""
-    return f" of {name(own.system)}" if len(of) > 1 else ""
+    return f" of {name(own.system)}" if len(of) > 1 and own.system != ALL_RATERS else ""
 
 
-def slices(of: Slices) -> Iterator[Block]:
-    """The slices, a table a column that they are cut by."""
+def slices(
+    of: Slices, look: Look | None = None, whole: Evaluation | None = None
+) -> Iterator[Block]:
+    """The slices, a table a column that they are cut by; in a browser one a measure, of which a
+    reader unfolds those that do not differ from the rest."""
+    if look is not None and look.in_browser and whole is not None:
+        yield Heading("Slices", anchor="slices")
+        yield from _slices_by_measure(of, whole)
+        yield from _systems_within_by_measure(of)
+        return
     for title, (by_column, folded) in (
         ("Slices by", tables.of_slices(of)),
         ("Systems compared within slices by", tables.of_systems_within(of)),
@@ -277,19 +486,78 @@ def slices(of: Slices) -> Iterator[Block]:
             yield Lines([folded])
 
 
+def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
+    """The primary measure and those by which a slice differs from the rest, then the others."""
+    groups, folded = slice_groups(of, MOST_ON_A_PAGE)
+    for column, (first, *rest) in grouped(groups, lambda group: group.column).items():
+        yield Heading(f"By {name(column)}", 3)
+        yield _slice_part(of, first, whole, is_open=True)
+        yield from (_slice_part(of, group, whole) for group in rest if group.told_apart)
+        for tested, words in ((True, "told apart from"), (False, "tested against")):
+            alike = [g for g in rest if not g.told_apart and g.tested is tested]
+            if alike:
+                measures = ", ".join(name(group.measure) for group in alike)
+                yield Part(
+                    f"No slice is {words} the rest by {measures}",
+                    [_slice_part(of, group, whole) for group in alike],
+                )
+    if folded:
+        yield Lines([left_out_text(folded)])
+
+
+def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bool = False) -> Part:
+    definition = rows.definitions_of(whole).get(group.name)
+    drawn = tables.whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
+    columns = _without_measure(tables.slice_columns(of, group.rows, drawn))
+    table = Table(columns, title=f"{group.measure} by {group.column}")
+    apart = ", ".join(map(name, group.told_apart))
+    return Part(
+        f"{name(group.measure)} {rows.arrow(definition)}".rstrip(),
+        [table],
+        level=4,
+        open=is_open,
+        remark=f"differs from the rest: {apart}" if apart else "",
+    )
+
+
+def _systems_within_by_measure(of: Slices) -> Iterator[Block]:
+    """The systems within each slice: a table a measure."""
+    share, shown = MOST_ON_A_PAGE // max(1, len(of.columns)), 0
+    for column in of.columns:
+        by_measure = within_rows(of, column, share)
+        if by_measure:
+            yield Heading(f"Systems compared within slices by {name(column)}", 3)
+        for place, (measure, own) in enumerate(by_measure.items()):
+            title = f"{short(measure)} of systems within {short(column)}"
+            table = Table(_without_measure(tables.within_columns(of, own)), title=title)
+            yield Part(name(measure), [table], level=4, open=not place)
+            shown += len(own)
+    if more := within_left_out_text(len(of.differences) - shown):
+        yield Lines([more])
+
+
+def _without_measure(columns: Sequence[Column]) -> list[Column]:
+    return [column for column in filled(columns) if column.name != "measure"]
+
+
 def of_cutoffs(of: Cutoffs, look: Look) -> Iterator[Block]:
     """A table a system, and what it holds."""
-    said = cutoffs.caption(of)
-    for own in of:
-        title, columns = f"Cut-offs{_of_system(own, of)}", cutoffs.columns(of, own)
+    said = tables.cutoffs_caption(of)
+    if look.in_browser and len(of) > 1:
+        yield Heading("Cut-offs", anchor="cutoffs")
+    for place, own in enumerate(of):
+        title, columns = f"Cut-offs{_of_system(own, of)}", tables.cutoff_columns(of, own)
         if look.medium is Medium.PAPER:
             # The cut-offs are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]
             yield Table(columns, [f"{title}.", said] if len(of) > 1 else [said])
             continue
-        if len(of) > 1 or not look.on_screen:
-            yield Heading(title)
-        yield Table(filled(columns))
+        table = Table(filled(columns), title=title)
+        if len(of) > 1:
+            yield Part(title, [table], open=not place)
+        else:
+            yield from [] if look.on_screen else [Heading(title, anchor="cutoffs")]
+            yield table
     if look.medium is not Medium.PAPER:
         yield Lines([said])
         yield Notes(list(map(literal, of.notes)))
@@ -298,14 +566,54 @@ def of_cutoffs(of: Cutoffs, look: Look) -> Iterator[Block]:
 def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
     """Where a result came from."""
     if of:
-        facts = [f"{literal(key)}: {literal(value)}" for key, value in rows.provenance_rows(of)]
-        yield Fold("Provenance", [Lines(facts)])
+        yield Provenance(rows.provenance_rows(of))
+
+
+# --- What a browser has beside --------------------------------------------------------------------
+
+
+def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
+    """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
+    computed."""
+    from calipers.report.charts import figures
+    from calipers.report.figures.rendering import beside
+
+    found = page_data.explorer(of)
+    if found is not None:
+        yield from (Heading("Move the threshold", anchor="threshold"), found)
+    with beside() as begin:
+        yield from _charts(figures(of, orientation, begin))
+
+
+def _charts(figures: Sequence[Any], more: str = "") -> Iterator[Block]:
+    if figures:
+        yield from (Heading("Charts", anchor="charts"), Figures(figures))
+        yield from [Lines([more], aside=True)] if more else []
+
+
+def _all_definitions(of: Evaluation) -> list[Definition]:
+    """Those of quality and of costs."""
+    return [*of.definitions, *(() if of.costs is None else of.costs.definitions)]
+
+
+def _definitions(of: Sequence[Definition]) -> Iterator[Block]:
+    """What each measure is."""
+    if of:
+        yield Heading("Definitions", anchor="definitions")
+        yield Terms([_definition(d, f"definition-{i}") for i, d in enumerate(of)])
+
+
+def _definition(of: Definition, anchor: str) -> Term:
+    traits = f"{rows.range_text(of)}; {rows.direction_text(of)}. {of.reference}".rstrip()
+    why = "; ".join(f"``{reason}``, {meaning}" for reason, meaning in of.undefined.items())
+    more = [traits, *([f"Undefined: {why}."] if why else [])]
+    return Term(short(of.measure), of.description, more, anchor)
 
 
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
-def comparison(of: Comparison, look: Look) -> Iterator[Block]:
+def comparison(of: Comparison, look: Look, original: Comparison | None = None) -> Iterator[Block]:
     """A comparison: its differences, and a sentence for each, or for each pair of many."""
     if look.medium is Medium.PAPER:
         made = wide.of_comparison(of)
@@ -316,38 +624,68 @@ def comparison(of: Comparison, look: Look) -> Iterator[Block]:
             made = replace(made, cells=tuple(cells))
         yield WideTable(made)
         return
-    is_of_rows, every = is_wide(of, look.layout), sentences(of, name)
+    is_of_rows, every = len(of) > 0 and is_wide(of, look.layout), sentences(of, name)
     rest = other_measures(of, name)
     said, also = comparison_headlines(of, name), [rest] if rest else []
+    if look.medium is Medium.NOTEBOOK:
+        yield from (Heading("Comparison", 1), Verdict(said, also))
+        yield from differences(of, look)
+        return
     if not look.on_screen:
         yield Heading(rows.comparison_heading(of), 1)
         yield Verdict(said, also)
         if [*said, *also] != every and len(every) <= MOST_SENTENCES:
-            yield Fold(f"Each of the {len(every):,} differences", [Lines(every)])
-        yield Notes(list(map(literal, of.notes)))
+            summary, few = f"Each of the {len(every):,} differences", len(every) <= FEW_SENTENCES
+            yield Fold(summary, [Lines(every)], open=few)
+        yield from [_downloads(original or of)] if look.in_browser else []
+        yield from _notes(Notes(list(map(literal, of.notes))), look)
     if is_of_rows:
-        many = wide.is_of_many(of)
-        made = wide.of_many(of) if many else wide.of_comparison(of)
-        yield WideTable(made, of_primary(of)[0].measure)
+        ranked, primary = wide.is_of_many(of), of_primary(of)[0].measure
+        made = wide.of_many(of) if ranked else wide.of_comparison(of)
+        if look.in_browser and ranked:
+            yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
+        yield WideTable(made, primary)
     if look.on_screen:
         if not is_of_rows:
             yield Table(filled(tables.of_differences(of)))
         if of.overall:
-            yield from _together(of, groups=not (is_of_rows and wide.is_of_many(of)))
+            yield from _together(of, look, groups=not (is_of_rows and wide.is_of_many(of)))
         adjusted = "" if is_of_rows else adjustment_text(of)
         few = len(of) <= FEW_DIFFERENCES
         yield Lines([*(every if few else [*said, rest]), *filter(None, [adjusted])])
         yield Notes(list(map(literal, of.notes)))
         return
     if len(of):
-        yield Heading("Differences")
+        yield Heading("Differences", anchor="comparison")
         yield from differences(of, look, folded=is_of_rows)
     yield from _splits(of)
+    if look.in_browser:
+        yield from _charts_of_comparison(of)
     found = glossary(of)
     if found:
-        yield Heading("Tests and methods")
-        yield Terms([(term, f"{text} {source}.") for term, text, source in found])
+        yield Heading("Tests and methods", anchor="methods")
+        yield Terms([Term(term, text, [f"{source}."]) for term, text, source in found])
     yield from _provenance(of.provenance)
+
+
+def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
+    """The charts, and what is said of those that there is no room for."""
+    from calipers.report.charts import comparison_figures
+    from calipers.report.figures.differences import MOST_DIFFERENCES
+    from calipers.report.figures.figure import numbered
+    from calipers.report.figures.units import every_unit_figure
+
+    of_units, missing = every_unit_figure(of)
+    parts = []
+    if len(of) > MOST_DIFFERENCES:
+        parts.append("Charts show as many measures as there is room for; the table has them all.")
+    if missing and of.per_unit is not None:
+        unit = short(of.per_unit.unit.removesuffix("s"))
+        parts.append(
+            f"{numbers.count(missing)} of {len(of):,} differences are not drawn {unit} by "
+            f"{unit}; comparison.per_unit has the values."
+        )
+    yield from _charts(numbered([*comparison_figures(of), *of_units]), " ".join(parts))
 
 
 def _splits(of: Comparison) -> Iterator[Block]:
@@ -372,27 +710,50 @@ def _splits(of: Comparison) -> Iterator[Block]:
 
 def learned(of: Learned, look: Look) -> Iterator[Block]:
     """A result about learning."""
-    table = Table(learning.columns(of), plain=True)
-    yield from _told(learning.heading(of), learning.sentences(of), table, learning.notes(of), look)
+    table = Table(learning.columns(of), plain=True, title="Values")
+    yield from _told(
+        learning.heading(of), learning.sentences(of), table, learning.notes(of), look, of
+    )
+    if look.in_browser:
+        from calipers.report.figures.figure import numbered
+        from calipers.report.figures.learning import figure
+
+        yield from _charts(numbered([figure(of)]))
     yield from () if look.on_screen else _provenance(of.provenance)
 
 
 def selected(of: Selection, look: Look) -> Iterator[Block]:
     """The best of several candidates."""
-    table = Table(selection.columns(of), plain=True)
-    yield from _told(selection.HEADING, [selection.sentence(of)], table, selection.notes(of), look)
+    table = Table(learning.selection_columns(of), plain=True, title="Candidates")
+    yield from _told(
+        learning.SELECTION_HEADING,
+        [learning.selection_sentence(of)],
+        table,
+        learning.selection_notes(of),
+        look,
+        of,
+    )
     yield from () if look.on_screen else _provenance(of.provenance)
 
 
 def _told(
-    heading: str, said: Sequence[str], table: Table, notes: Sequence[str], look: Look
+    heading: str,
+    said: Sequence[str],
+    table: Table,
+    notes: Sequence[str],
+    look: Look,
+    result: Reported,
 ) -> Iterator[Block]:
     """A table and what it comes to."""
     yield Heading(heading, 1)
     if look.on_screen:
         yield from (table, Lines(said), Lines([f"note: {note}" for note in notes]))
-    else:
-        yield from (Lines(said), table, Notes(list(map(literal, notes))))
+        return
+    yield Verdict(said)
+    if look.in_browser:
+        yield from (_downloads(result), Heading(table.title, anchor="values"))
+    yield table
+    yield from _notes(Notes(list(map(literal, notes))), look)
 
 
 def of_plan(of: Plan, look: Look) -> Iterator[Block]:

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.report import labels, numbers
+from calipers.report import numbers
+from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
-from calipers.report.html import rendered, resource
 from calipers.report.names import short
 from calipers.report.plan import columns, lines
 from calipers.report.rows import call_of, finding_numbers, finding_text
 from calipers.report.verdict import outcome, sentence
+from calipers.report.writers.html import rendered, resource
 
 if TYPE_CHECKING:
     from calipers.results import (
@@ -78,10 +79,10 @@ def charted(figures: Sequence[Figure], digest: str) -> str:
 
 def label_tables(of: Sequence[LabelTable]) -> str:
     """The tables of classes, labels or clusters of systems."""
-    said = [("soft", labels.caption(of[0]))] if of else []
+    said = [("soft", label_caption(of[0]))] if of else []
     made = []
     for own in of:
-        head, rows = labels.grid(own)
+        head, rows = label_grid(own)
         named = [[f"{short(own.system)}: {row[0]}", *row[1:]] for row in rows]
         made.append((head, named if len(of) > 1 else rows))
     return small(said, tables=made)

@@ -1,13 +1,17 @@
-"""What results about learning say: sentences, notes and tables."""
+"""What results about learning say: curves, the best of several, a threshold that was tuned."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from calipers.report import numbers
 from calipers.report.names import joined, labels, short, visible
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
 from calipers.results import Estimate
+from calipers.results.estimate import UNNAMED
 from calipers.results.learning import (
     BOOTSTRAP,
     DISJOINT,
@@ -18,6 +22,8 @@ from calipers.results.learning import (
     Decomposition,
     Learned,
     LearningCurve,
+    Selection,
+    TunedThreshold,
     ValidationCurve,
 )
 
@@ -251,3 +257,88 @@ def grid(of: Learned) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table."""
     made = columns(of)
     return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
+
+
+# --- The best of several --------------------------------------------------------------------------
+
+
+SELECTION_HEADING = "The best of several"
+
+
+def selection_sentence(of: Selection) -> str:
+    """What the best shows, and what it is worth."""
+    shown, honest, optimism = of[of.best].shown, of.honest, of.optimism
+    digits = numbers.rounding([(one.value, one.low, one.high) for one in (shown, honest)])
+    apart = numbers.single(optimism.value, optimism.low, optimism.high)
+    by = apart.triple(optimism.value, optimism.low, optimism.high)
+    return (
+        f"{short(of.best)} is the best of {len(of.candidates)}: {short(of.measure)} "
+        f"{digits(shown.value)}. What is chosen so is worth "
+        f"{digits.triple(honest.value, honest.low, honest.high)} on other data: choosing flatters "
+        f"it by {by}."
+    )
+
+
+def selection_notes(of: Selection) -> list[str]:
+    """How the numbers were made, and what was odd."""
+    level = numbers.percent(of.level)
+    ways = {
+        "shown": of[of.best].shown.method,
+        "worth": of.honest.method,
+        "flattered": of.optimism.method,
+    }
+    told = "; ".join(f"{what}: {short(way)}" for what, way in ways.items() if way != "none")
+    return [*([f"{level} intervals: {told}."] if told else []), *map(visible, of.notes)]
+
+
+def selection_columns(of: Selection) -> list[Column]:
+    """A row a candidate."""
+    named = labels([one.name for one in of])
+    estimates = [one.shown for one in of]
+    digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
+    made = [
+        Column("candidate", KEY, [named[one.name] for one in of]),
+        Column(
+            short(of.measure), NUMBERS, [digits.triple(e.value, e.low, e.high) for e in estimates]
+        ),
+        Column("chosen", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
+    ]
+    return filled(made)
+
+
+# --- A threshold that was tuned -------------------------------------------------------------------
+
+
+def threshold_sentence(of: TunedThreshold) -> str:
+    """The threshold, what it seems to gain where it was chosen, and what on other rows."""
+    name = f"{short(of.system)}: " if of.system not in ("", UNNAMED) else ""
+    measure = short(of.measure)
+    begin = f"{name}the" if name else "The"
+    chosen = f"{begin} threshold for the best {short(of.rule)} is {_thresholds(of)}, chosen on "
+    chosen += f"{of.chosen_on}"
+    value = numbers.rounding([(v, math.nan, math.nan) for v in (of.tuned_there, of.tuned)])
+    if math.isnan(of.usual):
+        return (
+            f"{chosen}. There {measure} is {value(of.tuned_there)}, on other rows "
+            f"{value(of.tuned)}."
+        )
+    gain = numbers.single(of.gain.value, of.gain.low, of.gain.high)
+    there = gain if of.gain.has_interval else numbers.single(of.seemed)
+    return (
+        f"{chosen}. There it changes {measure} from {value(of.usual_there)} to "
+        f"{value(of.tuned_there)}, by {there(of.seemed)}; on other rows from {value(of.usual)} to "
+        f"{value(of.tuned)}, by {gain.triple(of.gain.value, of.gain.low, of.gain.high)}."
+    )
+
+
+def _thresholds(of: TunedThreshold) -> str:
+    """The threshold, or between which those of several splits lie."""
+    own = of.thresholds[~np.isnan(of.thresholds)]
+    if not len(own):
+        return numbers.UNDEFINED
+    ends = [_number(own.min()), _number(own.max())]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}, by split"
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.3g}"

@@ -1,34 +1,42 @@
-"""The tables of results, by column: text and Markdown lay them out, each in its way."""
+"""The tables of results, by column: every format lays them out in its way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from calipers.report import numbers
-from calipers.report.names import short
+from calipers.report.grouping import grouped
+from calipers.report.names import labels, short
 from calipers.report.rows import (
     OVERALL_HEAD,
+    DifferenceRow,
+    EstimateRow,
     arrow,
     definitions_of,
+    difference_row,
     difference_rows,
+    estimate_row,
     estimate_rows,
     overall_rows,
+    remarks,
     unit_label,
 )
-from calipers.report.slices import (
-    MOST_IN_TEXT,
-    WITHIN_P,
-    left_out_text,
-    p_label,
-    slice_groups,
-    within_left_out_text,
-    within_rows,
+from calipers.report.verdict import Outcome, outcome, p_heading
+from calipers.results import (
+    Comparison,
+    Cutoffs,
+    CutoffTable,
+    Definition,
+    Estimate,
+    Evaluation,
+    Slice,
+    Slices,
 )
-from calipers.report.verdict import p_heading
-from calipers.results import Comparison, Evaluation, Slices
 
 
 class Kind(Enum):
@@ -42,52 +50,127 @@ class Kind(Enum):
     NUMBERS = "numbers"
     #: Several things in each cell, already lined up.
     LINED = "lined"
+    #: Intervals drawn on the scale that rows have in common, for formats that draw.
+    DRAWN = "drawn"
 
 
-KEY, WORDS, NUMBER, NUMBERS, LINED = Kind
+KEY, WORDS, NUMBER, NUMBERS, LINED, DRAWN = Kind
+
+
+class Role(Enum):
+    """What a column is to its row, for formats that show that."""
+
+    #: The number that the row is about, its interval, its p-value, and what these come to.
+    VALUE = "value"
+    INTERVAL = "interval"
+    P = "p"
+    VERDICT = "verdict"
+    #: How a number was made, and what is missing.
+    METHOD = "method"
+    REMARKS = "remarks"
+
+
+VALUE, INTERVAL, P, VERDICT, METHOD, REMARKS = Role
 
 
 class Column(NamedTuple):
-    """A column, whose cells are safe to show."""
+    """A column, whose cells are safe to show.
+
+    The further fields are for formats that have a place for them: ``explanation`` is what the
+    heading means, ``units`` stand behind the cells, ``titles`` are what else is to be said of them,
+    and ``whiskers`` the drawings of a column that is ``DRAWN``. A heading that ``is_worded`` is a
+    word of ours, and no name.
+    """
 
     name: str
     kind: Kind
     cells: Sequence[str]
+    role: Role | None = None
+    explanation: str = ""
+    units: Sequence[str] = ()
+    titles: Sequence[str] = ()
+    whiskers: Sequence[Whisker | None] = ()
+    is_worded: bool = False
 
 
 def filled(columns: Iterable[Column]) -> list[Column]:
     """The columns that hold anything."""
-    return [column for column in columns if any(column.cells)]
+    return [column for column in columns if any(column.cells) or any(column.whiskers)]
 
 
-def _columns(rows: Sequence[Any], *columns: tuple[str, Kind, str]) -> list[Column]:
+#: What headings mean that do not say it all.
+EXPLANATIONS = {
+    "judgments": "What judging every document could make of the value; pale where it is drawn",
+    "bounds": "The exact value lies between: the memory did not hold every score",
+    "pooled over rows": "Of the out-of-fold predictions of all rows together; the value is "
+    "averaged over folds",
+    "constant answer": "What the best constant answer scores; dashed where it is drawn",
+    "optimism": "By how much the value exceeds that on rows that the threshold was not chosen on",
+    "effect": "Hedges' g for paired data",
+    "wins/ties/losses": "Units on which the first system is better, equal, worse",
+    "detectable": "The smallest true difference that a test of this pair alone would find with a "
+    "probability of 80%, where none was found",
+    "margin": "The difference that still counts as none",
+    "p not worse": "One-sided, adjusted: the first system is not worse by the margin or more",
+    "p within": "Two one-sided tests, adjusted: the two differ by less than the margin",
+}
+
+
+def _columns(
+    rows: Sequence[Any], *columns: tuple[str, Kind, str] | tuple[str, Kind, str, Role]
+) -> list[Column]:
     """Columns of attributes of the rows."""
-    return [Column(name, kind, list(map(attrgetter(of), rows))) for name, kind, of in columns]
+    return [
+        Column(
+            name,
+            kind,
+            list(map(attrgetter(of), rows)),
+            next(iter(role), None),
+            explanation=EXPLANATIONS.get(name, ""),
+            is_worded=True,
+        )
+        for name, kind, of, *role in columns
+    ]
 
 
-def of_estimates(evaluation: Evaluation, *, arrows: bool = False) -> list[Column]:
-    """A row an estimate; with ``arrows``, measures say which way is better."""
+def of_estimates(
+    evaluation: Evaluation, *, arrows: bool = False, drawn: bool = False
+) -> list[Column]:
+    """A row an estimate; with ``arrows``, measures say which way is better, and with ``drawn``
+    their intervals are drawn."""
     rows = estimate_rows(evaluation)
     made = _columns(
         rows,
         ("measure", KEY, "measure"),
         ("system", KEY, "system"),
-        ("value", NUMBER, "value"),
-        (f"{numbers.percent(evaluation.level)} interval", NUMBERS, "interval"),
+        ("value", NUMBER, "value", VALUE),
+        (f"{numbers.percent(evaluation.level)} interval", NUMBERS, "interval", INTERVAL),
         ("judgments", NUMBERS, "judgments"),
         ("bounds", NUMBERS, "bounds"),
-        ("method", WORDS, "method"),
+        ("method", WORDS, "method", METHOD),
         (unit_label(evaluation), NUMBER, "n"),
         ("pooled over rows", NUMBER, "pooled"),
         ("constant answer", NUMBER, "default"),
         ("optimism", NUMBERS, "optimism"),
-        ("remarks", WORDS, "remarks"),
+        ("remarks", WORDS, "remarks", REMARKS),
     )
+    of = definitions_of(evaluation)
     if arrows:
-        of = definitions_of(evaluation)
         cells = [f"{r.measure} {arrow(of.get(r.estimate.measure))}".rstrip() for r in rows]
-        made[0] = Column("measure", KEY, cells)
+        titles = [of[m].title if (m := r.estimate.measure) in of else "" for r in rows]
+        made[0] = made[0]._replace(cells=cells, titles=titles)
+    if drawn:
+        groups = grouped((r.estimate for r in rows), lambda e: e.measure)
+        scales = [whiskers(own, of.get(m), evaluation.systems) for m, own in groups.items()]
+        made.insert(6, _drawn([one for own in scales for one in own]))
+        if unit_label(evaluation) == "n":
+            units = [short(row.estimate.unit) for row in rows]
+            made = [c._replace(units=units) if c.name == "n" else c for c in made]
     return _without_lone_system(made, evaluation.systems)
+
+
+def _drawn(whiskers: Sequence[Whisker | None]) -> Column:
+    return Column("drawn", DRAWN, [""] * len(whiskers), whiskers=whiskers, is_worded=True)
 
 
 def _without_lone_system(made: list[Column], systems: Sequence[str]) -> list[Column]:
@@ -100,18 +183,18 @@ def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Col
         difference_rows(comparison),
         ("measure", KEY, "measure"),
         ("systems", KEY, "systems"),
-        ("difference", NUMBER, "value"),
-        (f"{numbers.percent(comparison.level)} interval", NUMBERS, "interval"),
-        (p_heading(comparison), NUMBER, "p"),
-        ("test", WORDS, "test"),
+        ("difference", NUMBER, "value", VALUE),
+        (f"{numbers.percent(comparison.level)} interval", NUMBERS, "interval", INTERVAL),
+        (p_heading(comparison), NUMBER, "p", P),
+        ("test", WORDS, "test", METHOD),
         ("effect", NUMBER, "effect"),
         ("wins/ties/losses", NUMBERS, "counts"),
         ("detectable", NUMBER, "detectable"),
         ("margin", NUMBER, "margin"),
         ("p not worse", NUMBER, "not_inferior"),
         ("p within", NUMBER, "equivalent"),
-        *([("verdict", WORDS, "outcome.value")] if verdict else []),
-        ("remarks", WORDS, "remarks"),
+        *([("verdict", WORDS, "outcome.value", VERDICT)] if verdict else []),
+        ("remarks", WORDS, "remarks", REMARKS),
     )
 
 
@@ -119,7 +202,10 @@ def of_all_systems(comparison: Comparison) -> list[Column]:
     """A row a measure, on which all systems are tested together; empty where they are not."""
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
-    return list(map(Column, OVERALL_HEAD, kinds, columns))
+    return [
+        Column(*of, is_worded=of[0] in ("measure", "units", "not told apart"))
+        for of in zip(OVERALL_HEAD, kinds, columns, strict=False)
+    ]
 
 
 def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
@@ -132,43 +218,346 @@ def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
             if number > MOST_IN_TEXT:
                 left_out += len(rows)
                 continue
-            made[short(column)] = _columns(
-                rows,
-                ("measure", KEY, "of.measure"),
-                ("slice", KEY, "slice"),
-                ("systems", KEY, "of.systems"),
-                ("difference", NUMBER, "of.value"),
-                (f"{numbers.percent(slices.level)} interval", NUMBERS, "of.interval"),
-                (slices.unit, NUMBER, "n"),
-                (WITHIN_P, NUMBER, "of.p"),
-                ("verdict", WORDS, "of.outcome.value"),
-                ("remarks", WORDS, "of.remarks"),
-            )
+            made[short(column)] = within_columns(slices, rows)
     return made, within_left_out_text(left_out)
+
+
+def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
+    """A row a slice and pair of systems."""
+    made = _columns(
+        rows,
+        ("measure", KEY, "of.measure"),
+        ("slice", KEY, "slice"),
+        ("systems", KEY, "of.systems"),
+        ("difference", NUMBER, "of.value", VALUE),
+        (f"{numbers.percent(slices.level)} interval", NUMBERS, "of.interval", INTERVAL),
+        (slices.unit, NUMBER, "n"),
+        (WITHIN_P, NUMBER, "of.p", P),
+        ("verdict", WORDS, "of.outcome.value", VERDICT),
+        ("remarks", WORDS, "of.remarks", REMARKS),
+    )
+    made[6] = made[6]._replace(titles=[row.of.test for row in rows])
+    return made
 
 
 def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     """By the column that cuts them a row a slice and measure, and what is said of rows that there
     is no room for."""
     groups, left_out = slice_groups(slices, MOST_IN_TEXT)
-    level = numbers.percent(slices.level)
-    systems = list(dict.fromkeys(s.estimate.system for s in slices))
     made = {}
     for column in map(short, slices.columns):
         rows = [row for group in groups if group.column == column for row in group.rows]
-        columns = _columns(
-            rows,
-            ("measure", KEY, "of.measure"),
-            ("slice", KEY, "slice"),
-            ("system", KEY, "of.system"),
-            ("value", NUMBER, "of.value"),
-            (f"{level} interval", NUMBER, "of.interval"),
-            (slices.unit, NUMBER, "of.n"),
-            ("less the rest", NUMBER, "rest.value"),
-            (f"{level} interval of it", NUMBER, "rest.interval"),
-            (p_label(slices), NUMBER, "rest.p"),
-            ("verdict", WORDS, "verdict"),
-            ("remarks", WORDS, "remarks"),
-        )
-        made[column] = _without_lone_system(columns, systems)
+        made[column] = slice_columns(slices, rows)
     return made, left_out_text(left_out) if left_out else ""
+
+
+def slice_columns(
+    slices: Slices,
+    rows: Sequence[SliceRow],
+    whiskers: Sequence[Whisker | None] | None = None,
+) -> list[Column]:
+    """A row a slice and measure, drawn where there are ``whiskers``."""
+    level = numbers.percent(slices.level)
+    columns = _columns(
+        rows,
+        ("measure", KEY, "of.measure"),
+        ("slice", KEY, "slice"),
+        ("system", KEY, "of.system"),
+        ("value", NUMBER, "of.value"),
+        (f"{level} interval", NUMBER, "of.interval", INTERVAL),
+        (slices.unit, NUMBER, "of.n"),
+        ("less the rest", NUMBER, "rest.value", VALUE),
+        (f"{level} interval of it", NUMBER, "rest.interval", INTERVAL),
+        (p_label(slices), NUMBER, "rest.p", P),
+        # Where there is room for words, every row has its own.
+        ("verdict", WORDS, "verdict" if whiskers is None else "rest.outcome.value", VERDICT),
+        ("remarks", WORDS, "remarks", REMARKS),
+    )
+    columns[6] = columns[6]._replace(explanation=f"The slice minus all other {slices.unit}")
+    columns[8] = columns[8]._replace(titles=[row.rest.test for row in rows])
+    if whiskers is not None:
+        columns.insert(5, _drawn(whiskers))
+    return _without_lone_system(columns, list(dict.fromkeys(s.estimate.system for s in slices)))
+
+
+# --- Slices ---------------------------------------------------------------------------------------
+
+
+#: So many rows are shown; what is beyond them is in the data.
+MOST_IN_TEXT = 150
+MOST_ON_A_PAGE = 600
+
+#: What stands above the p-values of systems compared within slices.
+WITHIN_P = "p (joint)"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """One measure of one system on one slice, and its difference to the rest, as their cells."""
+
+    slice: str
+    of: EstimateRow
+    rest: DifferenceRow
+    remarks: str
+
+    @property
+    def verdict(self) -> str:
+        """What is told of it and the rest, where they are told apart, or were not tested."""
+        of = self.rest.outcome
+        return of.value if of.decided or of is Outcome.NOT_TESTED else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceGroup:
+    """All slices of one column on one measure."""
+
+    column: str
+    name: str
+    measure: str
+    rows: tuple[SliceRow, ...]
+
+    @property
+    def told_apart(self) -> list[str]:
+        """The slices that differ from the rest, by name."""
+        several = len({r.of.system for r in self.rows}) > 1
+        return [
+            f"{r.slice} ({r.of.system})" if several else r.slice
+            for r in self.rows
+            if r.rest.outcome.decided
+        ]
+
+    @property
+    def tested(self) -> bool:
+        """Whether any slice was tested against the rest."""
+        return any(row.rest.outcome.tested for row in self.rows)
+
+
+def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
+    """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
+    out; each column has its share of the rows. What there is room for is the first measure, then
+    those by which a slice differs from the rest, then the others."""
+    systems = labels(s.estimate.system for s in slices)
+    by_column: dict[str, dict[str, list[Slice]]] = {}
+    for s in slices:
+        by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
+    share = most // max(1, len(by_column))
+    shown: list[SliceGroup] = []
+    left_out = 0
+    for of_column in by_column.values():
+        room, kept = share, set()
+        first = next(iter(of_column))
+        tells = {m: any(outcome(s.to_rest).decided for s in of) for m, of in of_column.items()}
+        by_rank = sorted(of_column, key=lambda m: (m != first, not tells[m]))
+        for measure in by_rank:
+            size = len(of_column[measure])
+            # The first measure of a column is shown however many slices it has.
+            if size <= room or measure == first:
+                room -= size
+                kept.add(measure)
+            else:
+                left_out += size
+        shown += [_slice_group(rows, systems) for m, rows in of_column.items() if m in kept]
+    return shown, left_out
+
+
+@dataclass(frozen=True, slots=True)
+class WithinRow:
+    """Two systems on one slice, as their cells."""
+
+    slice: str
+    of: DifferenceRow
+
+    @property
+    def n(self) -> str:
+        """How many rows."""
+        return f"{self.of.difference.n:,}"
+
+
+def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[WithinRow]]:
+    """The pairs of systems on the slices of a column by measure: the primary one, then others as
+    far as all are no more than ``most`` rows."""
+    rows = [d for d in slices.differences if d.column == column]
+    systems = labels(name for d in rows for name in (d.difference.system, d.difference.baseline))
+    names = labels(d.slice for d in rows)
+    made: dict[str, list[WithinRow]] = {}
+    number = 0
+    for measure, own in grouped(rows, lambda d: d.difference.measure).items():
+        number += len(own)
+        if made and number > most:
+            break
+        digits = numbers.rounding(
+            ((d.difference.value, d.difference.low, d.difference.high) for d in own),
+            keep_sign=True,
+        )
+        for d in own:
+            pair = f"{systems[d.difference.system]} - {systems[d.difference.baseline]}"
+            row = WithinRow(names[d.slice], difference_row(d.difference, digits, pair))
+            made.setdefault(measure, []).append(row)
+    return made
+
+
+def _slice_group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
+    slices = labels(s.slice for s in rows)
+    digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
+    apart = numbers.rounding(
+        ((s.to_rest.value, s.to_rest.low, s.to_rest.high) for s in rows), keep_sign=True
+    )
+    first = rows[0]
+    return SliceGroup(
+        column=short(first.column),
+        name=first.estimate.measure,
+        measure=short(first.estimate.measure),
+        rows=tuple(
+            SliceRow(
+                slices[s.slice],
+                estimate_row(s.estimate, digits, systems[s.estimate.system]),
+                difference_row(s.to_rest, apart),
+                _slice_remarks(s),
+            )
+            for s in rows
+        ),
+    )
+
+
+def _slice_remarks(s: Slice) -> str:
+    own = remarks(s.estimate)
+    # An undefined slice has said why; a slice that has no difference has to.
+    if s.estimate.undefined or s.to_rest.no_interval is None:
+        return own
+    rest = f"difference: {remarks(s.to_rest)}"
+    return f"{own}; {rest}" if own else rest
+
+
+def p_label(slices: Slices) -> str:
+    """What stands above the p-values."""
+    return f"p ({short(slices.adjustment)})"
+
+
+def within_left_out_text(rows: int) -> str:
+    """The same of systems within slices; empty where all are shown."""
+    more = f"{rows:,} more differences of systems within slices are not shown; the JSON has them."
+    return more if rows else ""
+
+
+def left_out_text(rows: int) -> str:
+    """What is said of the rows that are not shown."""
+    return f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() have them all."
+
+
+# --- Cut-offs -------------------------------------------------------------------------------------
+
+
+def cutoff_columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
+    """A row a cut-off: how many rows are above it, and each measure with its interval."""
+    sizes = numbers.sizes(own.above)
+    out = [
+        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
+        Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
+    ]
+    for name, values in own.values.items():
+        triples = list(
+            zip(values.tolist(), own.low[name].tolist(), own.high[name].tolist(), strict=True)
+        )
+        # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
+        cells = [
+            numbers.UNDEFINED if math.isnan(t[0]) else numbers.single(*t).triple(*t)
+            for t in triples
+        ]
+        out.append(Column(short(made.name_of(name)), NUMBERS, cells))
+    return out
+
+
+def cutoffs_caption(made: Cutoffs) -> str:
+    """What the table holds."""
+    methods: dict[str, list[str]] = {}
+    for name, method in (pair for own in made for pair in own.methods.items()):
+        methods.setdefault(method, []).append(short(made.name_of(name)))
+    how = "; ".join(f"{short(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items())
+    level = numbers.percent(made.level)
+    intervals = f"{level} intervals ({how}) are of each cut-off by itself, " * bool(how)
+    return (
+        f"A score at or above the cut-off is positive. {intervals}"
+        f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
+    )
+
+
+# --- Drawings -------------------------------------------------------------------------------------
+
+
+_SCALE_WIDTH = 150  # in the units of the view box
+_SCALE_MARGIN = 6
+
+#: Where a drawn scale begins and ends.
+Domain = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """One interval drawn on the scale of its measure; positions in the units of the view box. The
+    last of those that share a scale says where it ``ends``."""
+
+    at: str
+    low: str
+    high: str
+    default: str
+    possible: tuple[str, str] | None
+    color: str
+    ends: tuple[str, str] | None = None
+
+
+def whiskers(
+    estimates: Sequence[Estimate], definition: Definition | None, systems: Sequence[str]
+) -> list[Whisker | None]:
+    """The intervals of some estimates on one scale; None where there is none to draw."""
+    domain = _domain(estimates, definition)
+    if domain is None:
+        return [None] * len(estimates)
+    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
+    decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
+    if all(float(x).is_integer() for x in domain):
+        decimals = 0
+    low, high = map(numbers.Rounding(decimals), domain)
+    made = [_whisker(e, domain, systems) for e in estimates]
+    last = max((i for i, one in enumerate(made) if one is not None), default=None)
+    return [
+        replace(one, ends=(low, high)) if one is not None and i == last else one
+        for i, one in enumerate(made)
+    ]
+
+
+def _domain(estimates: Sequence[Estimate], definition: Definition | None) -> Domain | None:
+    """What a drawn scale spans.
+
+    One system is placed within all that the measure could be; several are spread over what they
+    cover, so that they can be told from one another.
+    """
+    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
+    if len(estimates) == 1:
+        if definition is not None and None not in definition.range:
+            seen += [x for x in definition.range if x is not None]
+        seen.append(estimates[0].default)
+    finite = [x for x in seen if math.isfinite(x)]
+    if not finite or min(finite) == max(finite):
+        return None
+    return min(finite), max(finite)
+
+
+def _whisker(e: Estimate, domain: Domain, systems: Sequence[str]) -> Whisker | None:
+    from calipers.report.figures.vega import color
+
+    if not math.isfinite(e.value):
+        return None
+
+    def place(x: float) -> str:
+        share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
+        return f"{_SCALE_MARGIN + share * (_SCALE_WIDTH - 2 * _SCALE_MARGIN):.1f}"
+
+    low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
+    return Whisker(
+        at=place(e.value),
+        low=place(low),
+        high=place(high),
+        default=place(e.default) if domain[0] <= e.default <= domain[1] else "",
+        possible=(place(e.possible_low), place(e.possible_high)) if e.possible else None,
+        color=color(systems.index(e.system)),
+    )

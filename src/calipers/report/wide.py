@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from calipers.report import numbers
+from calipers.report.columns import GAP, parts
+from calipers.report.display_names import with_display_names
 from calipers.report.grouping import grouped
 from calipers.report.headlines import MANY_SYSTEMS, by_value, gains, listed, of_primary, systems_of
-from calipers.report.letters import AS_BEST, BETTER, MARKS, WORSE, keys, marks, named, signs
 from calipers.report.names import joined, labels, short
 from calipers.report.rows import arrow, definitions_of, remarks, used
-from calipers.report.verdict import adjustment_text, most, outcome, pairs
-from calipers.results import Comparison, Difference, Estimate, Evaluation
+from calipers.report.tables import KEY, LINED, Column
+from calipers.report.verdict import Outcome, adjustment_text, most, outcome, pairs
+from calipers.results import LAYOUTS, NAN, Comparison, Difference, Estimate, Evaluation
 
 #: Of no more systems than these a caption names each.
 FEW_NAMED = 6
@@ -355,3 +359,273 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
         yield f"Tested at {level} by {joined(tests)}."
     if text := adjustment_text(comparison):
         yield f"The {text}"
+
+
+# --- Marks ----------------------------------------------------------------------------------------
+
+
+BETTER, WORSE = "†", "‡"
+#: What a mark says of a system beside the baseline, or of a difference.
+MARKS = {
+    Outcome.BETTER: BETTER,
+    Outcome.HIGHER: BETTER,
+    Outcome.WORSE: WORSE,
+    Outcome.LOWER: WORSE,
+}
+#: In a row of signs: better than the other, worse, not told apart, and where it meets itself.
+SIGNS = {BETTER: "+", WORSE: "-", "": "·"}
+ITSELF, UNKNOWN = "\\", "?"
+#: Where letters would be too many: what has it is not told apart from the best.
+AS_BEST = "="
+MOST_SETS = 3
+MOST_WIDE = 12
+
+
+def keys(number: int) -> list[str]:
+    """``a``, ``b``, …; numbers of more than there are letters."""
+    if number > 26:
+        return [f"{place}" for place in range(1, number + 1)]
+    return [chr(ord("a") + place) for place in range(number)]
+
+
+def named(comparison: Comparison | None, systems: int) -> bool:
+    """Whether cells name the systems that they are better than."""
+    return comparison is not None and comparison.baseline is None and systems <= MANY_SYSTEMS
+
+
+def marks(
+    comparison: Comparison | None,
+    differences: Sequence[Difference],
+    values: Mapping[str, float],
+    key_of: Mapping[str, str],
+) -> dict[str, str]:
+    """Of each system: daggers beside a baseline; else the letters of those that it is better than,
+    or, where these are many, letters that systems share which are not told apart."""
+    if comparison is None or not differences:
+        return {}
+    if comparison.baseline is not None:
+        return {d.system: MARKS.get(outcome(d), "") for d in differences}
+    if named(comparison, len(key_of)):
+        beaten: dict[str, list[str]] = {}
+        for d in differences:
+            mark = MARKS.get(outcome(d))
+            if mark:
+                better, worse = (d.system, d.baseline)[:: 1 if mark == BETTER else -1]
+                beaten.setdefault(better, []).append(key_of[worse])
+        return {name: "".join(sorted(found)) for name, found in beaten.items()}
+    if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
+        return {}  # a letter that two share would say what nobody tested
+    apart = {frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided}
+    order = by_value(values, differences[0].higher_is_better)
+    shared = shared_letters(order, apart) or {}
+    written = {name: runs(found) for name, found in shared.items()}
+    if not written or max(map(len, written.values())) > MOST_WIDE:
+        return {name: AS_BEST for name in order if frozenset((name, order[0])) not in apart}
+    return written
+
+
+def shared_letters(
+    order: Sequence[str], apart: Iterable[frozenset[str]]
+) -> dict[str, tuple[str, ...]] | None:
+    """Letters so that two share one exactly where they are not told apart; the first have ``a``.
+
+    Each pair that is told apart splits every set that holds both in two, without the one and
+    without the other, and sets within others are dropped (Piepho 2004). None where it would take
+    more than :data:`MOST_SETS` a system: systems that do not line up can take any number.
+
+    >>> shared_letters("xyz", [frozenset("xz")])
+    {'x': ('a',), 'y': ('a', 'b'), 'z': ('b',)}
+    """
+    sets = [frozenset(order)]
+    place = {name: i for i, name in enumerate(order)}
+    # From the best down: in another order many more sets come and go in between.
+    for pair in sorted(apart, key=lambda pair: sorted(place[name] for name in pair)):
+        split = [s - {name} for s in sets if pair <= s for name in pair]
+        whole = [s for s in sets if not pair <= s]
+        for made in dict.fromkeys(split):
+            if not any(made <= other for other in whole):
+                whole = [made, *(s for s in whole if not s <= made)]
+        sets = whole
+        if len(sets) > MOST_SETS * len(order):
+            return None
+    sets.sort(key=lambda s: sorted(place[name] for name in s))
+    lettered = list(zip(keys(len(sets)), sets, strict=True))
+    return {name: tuple(key for key, s in lettered if name in s) for name in order}
+
+
+def runs(found: Sequence[str]) -> str:
+    """Letters or numbers in a row, three and more that follow each other as ``a–d``.
+
+    >>> runs(("a", "b")), runs(("a", "b", "c", "e")), runs(("9", "10", "11"))
+    ('ab', 'a–c,e', '9–11')
+    """
+    places = [int(key) if key.isdigit() else ord(key) for key in found]
+    parts: list[list[str]] = [[key] for key in found[:1]]
+    for (before, place), key in zip(pairwise(places), found[1:], strict=True):
+        if place == before + 1:
+            parts[-1].append(key)
+        else:
+            parts.append([key])
+    shortened = [f"{p[0]}–{p[-1]}" if len(p) > 2 else None for p in parts]
+    between = "," if any(shortened) or any(key.isdigit() for key in found) else ""
+    written = [s or between.join(p) for s, p in zip(shortened, parts, strict=True)]
+    return between.join(written)
+
+
+def signs(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
+    """A row for each system: how it compares with the first, the second, …"""
+    found: dict[tuple[str, str], str] = {}
+    turned = {BETTER: WORSE, WORSE: BETTER}
+    for d in differences:
+        of = outcome(d)
+        if of.tested:
+            mark = MARKS.get(of, "")
+            found[d.system, d.baseline] = SIGNS[mark]
+            found[d.baseline, d.system] = SIGNS[turned.get(mark, "")]
+    return ["".join(ITSELF if a == b else found.get((a, b), UNKNOWN) for b in order) for a in order]
+
+
+# --- Wide tables as text and as CSV ---------------------------------------------------------------
+
+
+#: How wide a table may be where nothing says how wide the paper is.
+WIDTH = 120
+#: Between two columns.
+_GAP = 3
+BEST = "*"
+#: The heading of rows of signs, before the last rank.
+BESIDE = "beside 1–"
+
+
+def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
+    """Whether a result is shown as a wide table: as asked, else where several systems meet several
+    measures, or systems are many; with ``possible`` values, which have no place there, it is
+    long."""
+    if layout is not None:
+        return layout == LAYOUTS[0]
+    if isinstance(result, Comparison):
+        return is_of_many(result)
+    if any(e.possible for e in result):
+        return False
+    systems, measures = len(result.systems), len(result.measures)
+    return systems > MANY_SYSTEMS or min(systems, measures) > 1
+
+
+def text_tables(made: Wide, width: int | None) -> Iterator[list[Column]]:
+    """The columns of the tables below each other that a wide table takes, each with the names.
+    Where it is too wide and has more measures than systems, measures are the rows."""
+    room = WIDTH if width is None else width
+    heads, cells = list(made.measures), [list(row) for row in made.cells]
+    about, names = made.about, _ranked_names(made)
+    for name, row in made.below:
+        names, cells = [*names, name], [*cells, list(row)]
+    if len(names) < len(heads) and _width(names, heads, cells, about) > room:
+        about, names, heads = "measure", heads, names
+        cells = [list(column) for column in zip(*cells, strict=True)]
+    elif made.ranked:
+        about = f"{'#':>{len(str(len(made.names)))}} {about}"
+    columns = [
+        Column(head, LINED, _lined(own))
+        for head, own in zip(heads, zip(*cells, strict=True), strict=True)
+    ]
+    if made.signs:
+        blank = [""] * (len(names) - len(made.signs))
+        beside = Column(f"{BESIDE}{len(made.signs)}", LINED, [*made.signs, *blank])
+        if _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, beside)) <= room:
+            columns.append(beside)
+    taken = [_size((about, *names)), *(_size((c.name, *c.cells)) + _GAP - GAP for c in columns)]
+    for part in parts(taken, room):
+        yield [Column(about, KEY, names), *(columns[j - 1] for j in part)]
+
+
+def has_signs(columns: Sequence[Column]) -> bool:
+    """Whether there was room for the rows of signs."""
+    return columns[-1].name.startswith(BESIDE)
+
+
+def signs_key(measure: str) -> str:
+    """What a row of signs says."""
+    better, worse, alike = SIGNS.values()
+    return (
+        f"Beside each system by {measure}, in the same order: {better} better, {worse} worse, "
+        f"{alike} not told apart, {ITSELF} itself."
+    )
+
+
+def _ranked_names(made: Wide) -> list[str]:
+    if not made.ranked:
+        return list(made.names)
+    digits = len(str(len(made.names)))
+    return [f"{rank:>{digits}} {name}" for rank, name in enumerate(made.names, 1)]
+
+
+def _size(texts: Iterable[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, texts))
+
+
+def _width(
+    names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[Cell | None]], about: str
+) -> int:
+    own = (_lined(column) for column in zip(*cells, strict=True))
+    sizes = (_size((head, *of)) for head, of in zip(heads, own, strict=True))
+    return _size((about, *names)) + sum(_GAP + size for size in sizes)
+
+
+def _lined(cells: Sequence[Cell | None]) -> list[str]:
+    """Values, marks of the best, intervals and letters, each below each other."""
+    shown = [cell or Cell("") for cell in cells]
+    # What is undefined has no interval, and may reach over to where that would be.
+    value = max((len(c.value) for c in shown if c.interval), default=0)
+    value = value or max(len(c.value) for c in shown)
+    interval = max(len(c.interval) for c in shown)
+    star = any(c.best for c in shown)
+    lines = []
+    for c in shown:
+        best = (BEST if c.best else " ") if star else ""
+        between = f" {c.interval:>{interval}}" if interval else ""
+        lines.append(f"{c.value:>{value}}{best}{between} {c.marks}".rstrip())
+    return lines
+
+
+# ------------------------------------------------------------------------------------------ CSV
+
+
+@with_display_names
+def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """A row a system: the value of each measure, its limits and its marks."""
+    marked = marks_of(evaluation)
+    limits = {e.measure for e in evaluation if e.has_interval}
+    found = {(e.system, e.measure): e for e in evaluation}
+    systems = evaluation.systems
+    key_of = dict(zip(systems, keys(len(systems)), strict=True))
+    keyed = named(evaluation.comparison, len(systems)) and any(
+        any(m.values()) for m in marked.values()
+    )
+    rows = []
+    for rank, system in enumerate(ordered(evaluation), 1):
+        row: dict[str, Any] = {"rank": rank} if is_ranked(evaluation) else {}
+        row |= {"key": key_of[system], "system": system} if keyed else {"system": system}
+        for measure in evaluation.measures:
+            e = found.get((system, measure), Estimate(measure, NAN))
+            row[measure] = e.value
+            if measure in limits:
+                row |= {f"{measure} low": e.low, f"{measure} high": e.high}
+            if any(marked[measure].values()):
+                row[f"{measure} marks"] = marked[measure].get(system, "")
+        rows.append(row)
+    return rows
+
+
+@with_display_names
+def csv_pairs(comparison: Comparison) -> list[dict[str, Any]]:
+    """A row a pair of systems: the difference by each measure, its limits and adjusted p."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for d in comparison:
+        row = rows.setdefault((d.system, d.baseline), {"system": d.system, "baseline": d.baseline})
+        row[d.measure] = d.value
+        if not math.isnan(d.low) or d.has_interval:
+            row |= {f"{d.measure} low": d.low, f"{d.measure} high": d.high}
+        row[f"{d.measure} p"] = d.p_adjusted
+    return list(rows.values())

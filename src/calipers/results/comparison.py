@@ -174,8 +174,8 @@ class Comparison(Written, Tidy):
         for each pair, with the difference, its limits and its p-value by each measure."""
         if checked_layout(layout) == LAYOUTS[1]:
             return Tidy.to_csv(self)
-        from calipers.report.grid import csv_pairs
         from calipers.report.spreadsheets import csv_text
+        from calipers.report.wide import csv_pairs
 
         return csv_text(csv_pairs(self))
 
@@ -191,10 +191,7 @@ class Comparison(Written, Tidy):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
-        from calipers.report.files import saved
-        from calipers.report.html import comparison_page
-
-        return saved(comparison_page(self), path)
+        return self.to_format("html", path)
 
     @property
     def charts(self) -> tuple[str, ...]:
@@ -211,9 +208,9 @@ class Comparison(Written, Tidy):
         return comparison_chart(self, name, of)
 
     def _repr_html_(self) -> str:
-        from calipers.report.html import comparison_fragment
+        from calipers.report.documents import cell
 
-        return comparison_fragment(self)
+        return cell(self)
 
     def __str__(self) -> str:
         return self.to_text()

@@ -135,7 +135,7 @@ class AnyConfusion(Written):
     def order(self) -> tuple[int, ...]:
         """The classes in an order that puts those beside each other that are taken for each other,
         so that confusions gather in blocks along the diagonal."""
-        from calipers.report.confusion import block_order
+        from calipers.report.class_tables import block_order
 
         return block_order(self.counts)
 
@@ -164,7 +164,7 @@ class AnyConfusion(Written):
 
     def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
         """The matrix as a Markdown table."""
-        from calipers.report.confusion import table
+        from calipers.report.class_tables import table
         from calipers.report.writers import named
 
         return named("markdown").write([table(self, orientation, normalise)]).rstrip()
@@ -181,7 +181,7 @@ class AnyConfusion(Written):
         return confusions_fragment([self])
 
     def __str__(self) -> str:
-        from calipers.report.confusion import text_table
+        from calipers.report.class_tables import text_table
 
         return text_table(self)
 

@@ -365,8 +365,8 @@ class Evaluation(Written, Tidy):
         for each system, with the value, the limits and the marks of each measure."""
         if checked_layout(layout) == LAYOUTS[1]:
             return super().to_csv()
-        from calipers.report.grid import csv_rows
         from calipers.report.spreadsheets import csv_text
+        from calipers.report.wide import csv_rows
 
         return csv_text(csv_rows(self))
 
@@ -387,15 +387,12 @@ class Evaluation(Written, Tidy):
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
         """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
         confusion matrices, as in :meth:`Confusion.table`."""
-        from calipers.report.files import saved
-        from calipers.report.html import page
-
-        return saved(page(self, checked_orientation(orientation)), path)
+        return self.to_format("html", path, orientation=checked_orientation(orientation))
 
     def _repr_html_(self) -> str:
-        from calipers.report.html import fragment
+        from calipers.report.documents import cell
 
-        return fragment(self)
+        return cell(self)
 
     def __str__(self) -> str:
         return self.to_text()

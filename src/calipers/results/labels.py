@@ -97,9 +97,9 @@ class LabelTable(Written):
         return frame
 
     def __str__(self) -> str:
-        from calipers.report.labels import text_table
+        from calipers.report.class_tables import label_text
 
-        return text_table(self)
+        return label_text(self)
 
     __repr__ = __str__
 

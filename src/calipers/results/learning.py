@@ -76,16 +76,13 @@ class Learned(Written, Tidy):
 
     def chart(self) -> Chart:
         """The curves drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
-        from calipers.report.learning_page import chart
+        from calipers.report.documents import learning_chart
 
-        return chart(self)
+        return learning_chart(self)
 
     def to_html(self, path: Any = None) -> str:
         """One HTML page that needs no network; written to ``path`` where that is given."""
-        from calipers.report.files import saved
-        from calipers.report.learning_page import page
-
-        return saved(page(self), path)
+        return self.to_format("html", path)
 
     def to_markdown(self) -> str:
         """The sentences and the table as GitHub-flavoured Markdown."""
@@ -101,9 +98,9 @@ class Learned(Written, Tidy):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.learning_page import fragment
+        from calipers.report.documents import cell
 
-        return fragment(self)
+        return cell(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -393,9 +390,9 @@ class Selection(Written, Tidy):
     @property
     def sentence(self) -> str:
         """What it comes to, for people."""
-        from calipers.report.selection import sentence
+        from calipers.report.learning import selection_sentence
 
-        return sentence(self)
+        return selection_sentence(self)
 
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.candidates)
@@ -489,9 +486,9 @@ class TunedThreshold(Written):
     @property
     def sentence(self) -> str:
         """What it comes to, for people."""
-        from calipers.report.tuning import sentence
+        from calipers.report.learning import threshold_sentence
 
-        return sentence(self)
+        return threshold_sentence(self)
 
     def __str__(self) -> str:
         return self.sentence

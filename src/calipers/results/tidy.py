@@ -63,8 +63,8 @@ class Tidy:
         Parameters
         ----------
         format
-            ``"table"`` (text), ``"markdown"``, ``"latex"``, ``"typst"``, ``"org"``, or a format
-            that another package brings.
+            ``"table"`` (text), ``"markdown"``, ``"latex"``, ``"typst"``, ``"org"``, ``"html"``,
+            or a format that another package brings.
         path
             The file to write, too.
         **look

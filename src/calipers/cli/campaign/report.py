@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from calipers.cli.campaign.shared import measure_option
 from calipers.cli.files import NO_PAGES, Command, InFile, OutFile
 from calipers.cli.options import SHARE, preset, switch
-from calipers.cli.output import Format, show_page, write_document, write_out
+from calipers.cli.output import Format, show_page, write_document
 from calipers.cli.process import say
 from calipers.report import writers
 
@@ -52,20 +53,18 @@ def command(
       calipers campaign report inex.campaign inex.md
     """
     suffix = Path(page).suffix.lower()
-    kind = format_ or writers.of_suffix(suffix)
-    if kind is None and page.lower().endswith(NO_PAGES):
+    found = format_ or writers.of_suffix(suffix)
+    if found is None and page.lower().endswith(NO_PAGES):
         raise click.UsageError(f"{page!r} is no name of an HTML page, or of a document")
-    if opens and kind is not None:
+    kind = found or "html"
+    if opens and kind != "html":
         raise click.UsageError("--open goes with an HTML page")
     from calipers.campaign import report
     from calipers.campaign.store import Campaign
 
-    asked = {"measures": measures, "level": level, "draws": draws, "seed": seed}
+    asked: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
     with Campaign.open(file, readonly=True) as campaign:
-        if kind is None:
-            write_out(report.page(campaign, **asked), page)
-        else:
-            write_document(report.document(campaign, **asked), kind, page)
+        write_document(report.document(campaign, **asked), kind, page)
     say(f"wrote {page}")
     if opens:
         show_page(page)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.confusion import LABEL, cells_of, common_order, grid, summary
+from calipers.report.class_tables import LABEL, cells_of, common_order, grid, summary
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.registry import EvaluationChart, register_chart

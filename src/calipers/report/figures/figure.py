@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from calipers.report.figures.pictures import drawing, packed
-from calipers.report.figures.rendering import picture
+from calipers.report.figures.rendering import drawing, packed, picture
 from calipers.report.figures.vega import Spec, still
 from calipers.report.names import short
 

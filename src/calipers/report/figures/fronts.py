@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calipers.report import fronts, numbers
-from calipers.report.figures import naming, vega
+from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
@@ -163,7 +163,7 @@ def _named(rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec)
         for row in rows
     ]
     pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.65}
-    return naming.layers(rows, at, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
+    return vega.name_layers(rows, at, "system", (_WIDTH, _HEIGHT), x=x, y=y, opacity=pale)
 
 
 def _place(value: float, scale: Spec) -> float:

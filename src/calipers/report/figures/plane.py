@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from calipers.report.figures import naming, vega
+from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import short
 from calipers.results import Curve
@@ -116,4 +116,4 @@ def layers(
     all_points = [*points, *turned]
     width, height = size
     places = [(float(at["x"]) * width, (1 - float(at["y"])) * height) for at in all_points]
-    return made + naming.layers(all_points, places, "name", size, x=x, y=y)
+    return made + vega.name_layers(all_points, places, "name", size, x=x, y=y)

@@ -26,6 +26,7 @@ _OWN: dict[str, tuple[str, tuple[str, ...]]] = {
     "latex": ("latex:LaTeX", (".tex",)),
     "typst": ("typst:Typst", (".typ",)),
     "org": ("org:Org", (".org",)),
+    "html": ("html:HTML", (".html", ".htm")),
 }
 
 REGISTRY: dict[str, Writer] = {}

@@ -15,15 +15,16 @@ from calipers.report.blocks import (
     Medium,
     Notes,
     Table,
+    Term,
     Terms,
     Verdict,
     WideTable,
+    simplified,
     spoken,
 )
-from calipers.report.grid import BESIDE, signs_key
 from calipers.report.names import short
 from calipers.report.tables import NUMBER, NUMBERS
-from calipers.report.wide import Cell
+from calipers.report.wide import BESIDE, Cell, signs_key
 
 
 class Writer(ABC):
@@ -104,7 +105,7 @@ class Writer(ABC):
         return "\n".join(self._all(blocks))
 
     def _all(self, blocks: Iterable[Block]) -> Iterator[str]:
-        for block in blocks:
+        for block in simplified(blocks):
             made = list(self.block(block))
             yield from made
             if made and made != [""]:  # which is a blank line already
@@ -120,9 +121,10 @@ class Writer(ABC):
             case Verdict():
                 return self._lines([*block.items, *block.others])
             case Findings():
-                return self._listed(block.items, " ")
+                found = [(one.call, self.sentence(one.sentence)) for one in block.items]
+                return self._listed(found, " ")
             case Terms():
-                return self._listed(block.items, ": ")
+                return self._listed([(one.name, self._meaning(one)) for one in block.items], ": ")
             case Notes():
                 note = self.bold(self.sentence("Note:"))
                 return self._written([f"{note} {self.sentence(text)}" for text in block.items])
@@ -133,32 +135,40 @@ class Writer(ABC):
             case Fold():
                 inner = list(self._all(block.blocks))
                 return self.fold(self.sentence(block.summary), inner, block.level)
+            case _:  # what is left out, or was made simpler
+                return ()
 
     def _lines(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
         return self._written(list(map(self.sentence, items)), listed=listed)
 
     def _listed(self, items: Sequence[tuple[str, str]], between: str) -> Iterable[str]:
-        """What each item is about in bold, where it says so, and a sentence."""
+        """What each item is about in bold, where it says so, and a sentence that is written."""
         made = [
-            f"{self.bold(self.sentence(about))}{between}{self.sentence(text)}".removeprefix(between)
+            f"{self.bold(self.sentence(about))}{between}{text}".removeprefix(between)
             for about, text in items
         ]
         return self._written(made, listed=True)
+
+    def _meaning(self, term: Term) -> str:
+        parts = " ".join([term.text, *term.more]).split("``")  # every second one is code
+        return "".join(
+            self.code(part) if i % 2 else self.sentence(part) for i, part in enumerate(parts)
+        )
 
     def _written(self, items: Sequence[str], *, listed: bool = False) -> Iterable[str]:
         return self.lines(items, listed or len(items) > 1) if items else ()
 
     def of_table(self, block: Table) -> Iterator[str]:
         """The lines of a table."""
-        numbers = [column.kind in (NUMBER, NUMBERS) for column in block.columns]
+        numbers = [column.kind in (NUMBER, NUMBERS) for column in block.shown]
         rows = [
             [self.cell(text, number=of) for text, of in zip(row, numbers, strict=True)]
             for row in block.rows
         ]
         if block.bold_names:
             rows = [[self.bold(name), *cells] for name, *cells in rows]
-        right = [column.kind is NUMBER for column in block.columns]
-        yield from self.table([self.escape(c.name) for c in block.columns], rows, right)
+        right = [column.kind is NUMBER for column in block.shown]
+        yield from self.table([self.escape(c.name) for c in block.shown], rows, right)
         if block.caption:
             yield from ("", *self._lines([" ".join(block.caption)]))
 

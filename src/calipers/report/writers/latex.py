@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from calipers.report import letters
 from calipers.report.blocks import Block, Medium, Table, WideTable
 from calipers.report.names import visible
 from calipers.report.numbers import UNDEFINED
-from calipers.report.wide import Cell
+from calipers.report.wide import BETTER, WORSE, Cell
 from calipers.report.writers.base import Writer
 
 #: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
@@ -114,7 +113,7 @@ def _cell(cell: Cell | None) -> str:
     text = _number(cell.value)
     text = rf"\textbf{{{text}}}" if cell.best else text
     if cell.marks:
-        daggers = cell.marks.replace(letters.BETTER, r"\dagger").replace(letters.WORSE, r"\ddagger")
+        daggers = cell.marks.replace(BETTER, r"\dagger").replace(WORSE, r"\ddagger")
         runs = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"
         text += runs if "–" in cell.marks else f"$^{{{daggers}}}$"
     if cell.interval:

@@ -19,12 +19,13 @@ from calipers.report.blocks import (
     Terms,
     Verdict,
     WideTable,
+    simplified,
     spoken,
 )
 from calipers.report.columns import GAP, aligned, parts, records
-from calipers.report.grid import BEST, has_signs, signs_key, text_tables
 from calipers.report.names import short, visible
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
+from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Text(Writer):
 
 
 def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) -> None:
-    for block in blocks:
+    for block in simplified(blocks):
         blank = [] if first else [""]
         match block:
             case Heading():
@@ -77,9 +78,11 @@ def _print(blocks: Iterable[Block], console: Console, *, first: bool = False) ->
                 _lines([*blank, *block.items], console, style="bold")
                 _lines(block.others, console)
             case Findings():
-                _lines((" ".join(filter(None, ("-", *of))) for of in block.items), console)
+                found = ((of.call, of.sentence) for of in block.items)
+                _lines((" ".join(filter(None, ("-", *of))) for of in found), console)
             case Terms():
-                _lines((f"- {term}: {text}" for term, text in block.items), console)
+                meant = ((of.name, " ".join([of.text, *of.more])) for of in block.items)
+                _lines((f"- {term}: {text}" for term, text in meant), console)
             case Notes():
                 _lines((f"Note: {note}" for note in block.items), console)
             case Table():
@@ -127,7 +130,7 @@ def _wide(block: WideTable, console: Console, *, first: bool) -> None:
 
 
 def _table(block: Table, console: Console, *, first: bool) -> None:
-    columns = list(block.columns)
+    columns = block.shown
     # Of numbers alone a terminal needs the rule.
     if block.plain and not (console.is_terminal and columns[0].kind is NUMBER):
         _plain(columns, console, first=first)

@@ -1,4 +1,4 @@
-"""The part of a page in which a reader moves the threshold: what its script needs to know."""
+"""What the scripts of a page know: thresholds that a reader moves, and pairs to choose from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from calipers.report import numbers
+from calipers.report.blocks import Explorer, Lines
+from calipers.report.grouping import grouped
+from calipers.report.headlines import systems_of
 from calipers.report.names import labels, short
-from calipers.results import Curve, Evaluation, of_kinds
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from calipers.report.verdict import Outcome, outcome, pairs
+from calipers.results import Comparison, Curve, Difference, Evaluation, of_kinds
 
 #: So many thresholds of a system at most, the one in use among them.
 MOST = 400
@@ -20,18 +22,25 @@ MOST = 400
 MOST_SYSTEMS = 40
 
 
-def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
+#: What has to be known to move a threshold.
+_ABOUT = (
+    "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
+    "the drawn curve, with exact counts, and the one in use; a table of cut-offs has others, and "
+    "intervals of likelihood ratios (--cutoffs, cutoffs()). Intervals are of each threshold by "
+    "itself, as one that was fixed beforehand."
+)
+
+
+def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     """The data of the script, where systems give scores of two classes; None where none does.
-    Where no row count is known, ``why`` says so in their place."""
+    Where no row count is known, lines say why there is nothing to move."""
     roc = [c for c in of_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
     made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
     known = {name: of for name, of in made.items() if of is not None}
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not known:
-        return {"why": _WEIGHED} if made and conventions.get("weighted") else None
-    from markupsafe import Markup
-
+        return Lines([_WEIGHED], aside=True) if made and conventions.get("weighted") else None
     names = labels(known)
     odd = ("clusters", "cross-validation")  # rows that share more than being drawn alike
     plain = not conventions.get("weighted") and not any(name in conventions for name in odd)
@@ -43,9 +52,9 @@ def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
         "level": f"{100 * evaluation.level:.4g}%",
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # Data in a script element, which no "<" can end.
-    shown: Markup = Markup(text.replace("<", "\\u003c"))
-    return {"json": shown, "left_out": max(0, len(roc) - MOST_SYSTEMS)}
+    left_out = max(0, len(roc) - MOST_SYSTEMS)
+    more = f" {left_out} more systems are left out here." if left_out else ""
+    return Explorer(text, f"{_ABOUT}{more}")
 
 
 #: Why there is nothing to move.
@@ -132,3 +141,62 @@ def _count(x: float) -> float:
 
 def _short(x: float, digits: int = 6) -> float | None:
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
+
+
+# --- Every pair of many systems -------------------------------------------------------------------
+
+
+_VERDICTS = tuple(Outcome)
+#: p-values are whole numbers of this many decimals.
+_OF_P = 4
+
+
+def every_pair(comparison: Comparison) -> str:
+    """The data of which the page's script makes tables, as JSON: numbers are whole, so many of
+    their digits stand behind the point; a verdict is its place among the words."""
+    systems = systems_of(comparison)
+    place = {name: i for i, name in enumerate(systems)}
+    of_pairs = list(pairs(comparison))
+    data = {
+        "systems": list(labels(systems).values()),
+        "pairs": [(place[a], place[b]) for a, b in of_pairs],
+        "verdicts": [verdict.value for verdict in _VERDICTS],
+        "measures": {
+            short(measure): _columns(own, of_pairs)
+            for measure, own in grouped(comparison, lambda d: d.measure).items()
+        },
+    }
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
+    """Decimals, values, low and high limits, p-values and verdicts, pair by pair; and what is known
+    of a margin."""
+    digits = numbers.rounding(((d.value, d.low, d.high) for d in own), keep_sign=True)
+    decimals = 12 if digits.scientific else digits.decimals
+    found = {(d.system, d.baseline): d for d in own}
+    missing = Difference(own[0].measure, "", "", numbers.NAN)
+    rows = [found.get(pair, missing) for pair in of_pairs]
+    return [
+        decimals,
+        *([_whole(getattr(d, of), decimals) for d in rows] for of in ("value", "low", "high")),
+        [_whole(d.p_adjusted, _OF_P) for d in rows],
+        [_VERDICTS.index(outcome(d)) for d in rows],
+        *_of_margin(rows),
+    ]
+
+
+def _of_margin(rows: Sequence[Difference]) -> list[Any]:
+    """The margin, where one was stated, and the p-values of being worse by less and of differing by
+    less."""
+    stated = [d.margin for d in rows if not math.isnan(d.margin)]
+    if not stated:
+        return []
+    return [
+        stated[0],
+        *([_whole(getattr(d, p), _OF_P) for d in rows] for p in ("p_not_inferior", "p_equivalent")),
+    ]
+
+
+def _whole(x: float, decimals: int) -> int | None:
+    return round(x * 10**decimals) if math.isfinite(x) else None

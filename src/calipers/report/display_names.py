@@ -15,17 +15,17 @@ Shown = TypeVar("Shown", bound=Callable[..., Any])
 Result = TypeVar("Result", Evaluation, Comparison)
 
 
-def in_names_asked(show: Shown) -> Shown:
+def with_display_names(show: Shown) -> Shown:
     """Show the result, which is the first argument, with the names that were asked for."""
 
     @wraps(show)
     def shown(result: Any, *others: Any, **options: Any) -> Any:
-        return show(as_asked(result), *others, **options)
+        return show(use_display_names(result), *others, **options)
 
     return shown  # type: ignore[return-value]
 
 
-def as_asked(result: Result) -> Result:
+def use_display_names(result: Result) -> Result:
     """The result with the names of measures that were asked for; in JSON, tidy rows and whatever
     is computed of it they are the canonical ones."""
     names = result.asked
@@ -54,14 +54,14 @@ def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
         made,
         differences=tuple(_renamed(made.differences, names)),
         primary=made.primary and names.get(made.primary, made.primary),
-        overall=_Overalls(made.overall, names),
+        overall=_LazyOmnibusTests(made.overall, names),
         per_unit=_units(made.per_unit, names),
         asked={},
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Overalls(Made[Overall]):
+class _LazyOmnibusTests(Made[Overall]):
     """They take long, and are not looked at everywhere."""
 
     of: Sequence[Overall]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.report.confusion import class_table, common_order, most_confused, summary
+from calipers.report.charts import figures
+from calipers.report.class_tables import class_table, common_order, most_confused, summary
 from calipers.report.figures.confusions import caption, heat_map
 from calipers.report.figures.figure import by_choice
-from calipers.report.figures.page import figures
 
 
 def some(k: int = 3, systems: int = 1, n: int = 200) -> cal.Evaluation:

@@ -1,0 +1,512 @@
+"""Documents as HTML: a page that stands alone, and what a notebook shows below a cell.
+
+A page is a single file that makes no request, which its Content-Security-Policy enforces, and
+the same result gives the same bytes. Names are escaped by Jinja's autoescape; script can come only
+from the scripts whose hashes the policy lists.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from calipers.report.blocks import (
+    Block,
+    Downloads,
+    Explorer,
+    Figures,
+    Findings,
+    Fold,
+    Heading,
+    Lines,
+    Medium,
+    Notes,
+    Pairs,
+    Part,
+    Provenance,
+    Table,
+    Terms,
+    Verdict,
+    WideTable,
+    numbers_of,
+    spoken,
+)
+from calipers.report.names import short, visible
+from calipers.report.tables import (
+    DRAWN,
+    INTERVAL,
+    KEY,
+    METHOD,
+    NUMBER,
+    NUMBERS,
+    REMARKS,
+    VALUE,
+    VERDICT,
+    Column,
+    P,
+)
+from calipers.report.wide import CONSTANT
+from calipers.report.writers.base import Writer
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    from calipers.report.figures.figure import Figure
+    from calipers.report.tables import Whisker
+
+#: Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
+_ISOLATE = "\u2068\u2069"
+_NONE = "'none'"
+#: More headlines than these are folded.
+MOST_HEADLINES = 6
+#: Longer tables are folded, where it is said what their rows are.
+MOST_ROWS = 60
+#: A result that takes more characters than these, packed, is not in its page.
+MOST_PACKED = 1_000_000
+#: A page with fewer sections needs no table of contents.
+FEW_SECTIONS = 3
+_LONGEST = 60
+_ARROW = re.compile(r"^(.*) ([↑↓])$", re.DOTALL)
+_DIRECTIONS = {"↑": "higher is better", "↓": "lower is better"}
+#: Verdicts that tell two systems apart, and what they look like.
+_SIDES = {"better": "up", "higher": "up", "worse": "down", "lower": "down"}
+
+
+class HTML(Writer):
+    """A page: everything that a result has, with charts, links and what folds."""
+
+    name = "html"
+    suffixes: ClassVar[tuple[str, ...]] = (".html", ".htm")
+    medium = Medium.BROWSER
+
+    def write(self, blocks: Iterable[Block]) -> str:
+        """The whole page as one file."""
+        page = _Page()
+        title, sections = page.sections(blocks)
+        header, *others = sections
+        scripts = [_markup(resource(name) if name else _bundle()) for name in page.scripts]
+        return rendered(
+            "page.html.j2",
+            title=title or "Calipers",
+            header=header,
+            sections=others,
+            contents=others if len(others) >= FEW_SECTIONS else (),
+            scripts=scripts,
+            policy=_policy(scripts),
+            css=_markup(resource("table.css") + resource("page.css")),
+        )
+
+    def escape(self, text: str) -> str:
+        from markupsafe import escape
+
+        return str(escape(_safe(text)))
+
+    def sentence(self, text: str) -> str:
+        return self.escape(_sentence(text))
+
+    def heading(self, text: str, level: int) -> Iterator[str]:
+        yield f"<h{level}>{text}</h{level}>"
+
+    def lines(self, items: Sequence[str], listed: bool) -> Iterable[str]:
+        tag = "li" if listed else "p"
+        made = [f"<{tag}>{item}</{tag}>" for item in items]
+        return ["<ul>", *made, "</ul>"] if listed else made
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+    ) -> Iterator[str]:
+        yield from ("<table>", f"<tr><th>{'</th><th>'.join(head)}</th></tr>")
+        yield from (f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
+        yield "</table>"
+
+    def bold(self, text: str) -> str:
+        return f"<strong>{text}</strong>" if text else ""
+
+    def block(self, block: Block) -> Iterable[str]:
+        return (_Page().made(block),)
+
+
+class Cell(HTML):
+    """What a notebook shows below a cell: in its colours, without script, headings or ids."""
+
+    name, medium = "cell", Medium.NOTEBOOK
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    def write(self, blocks: Iterable[Block]) -> str:
+        """The fragment."""
+        shown = (b for b in blocks if not (isinstance(b, Heading) and b.level < 3))
+        made = list(map(_Page(anchored=False).made, shown))
+        return rendered("fragment.html.j2", blocks=made, css=_markup(resource("table.css")))
+
+
+@dataclass
+class _Cell:
+    """One cell of a table: what stands in it, how it looks, and what it is to its row."""
+
+    text: str
+    style: str
+    scope: str = ""
+    is_name: bool = False
+    arrow: tuple[str, str] | None = None
+    #: The interval below the value, where there is no room for two columns.
+    narrow: str = ""
+    unit: str = ""
+    title: str = ""
+    whisker: Whisker | None = None
+    side: str = ""
+    #: How many rows it spans, and what links lead to.
+    rows: int = 0
+    anchor: str = ""
+
+
+@dataclass
+class _Section:
+    """A part of a page under a heading; the first has none."""
+
+    title: str = ""
+    anchor: str = ""
+    parts: list[Markup] = field(default_factory=list)
+
+
+@dataclass
+class _Page:
+    """One page while it is written: which ids are given, which figures it has, and which scripts it
+    needs; the script without a name is that of Vega."""
+
+    anchored: bool = True
+    ids: dict[str, int] = field(default_factory=dict)
+    figures: int = 0
+    needs: set[str] = field(default_factory=set)
+
+    def sections(self, blocks: Iterable[Block]) -> tuple[str, list[_Section]]:
+        """The title, what stands before the first section, and the sections."""
+        title, made = "", [_Section()]
+        for block in blocks:
+            match block:
+                case Heading(level=1):
+                    title = title or _sentence(block.text)
+                case Heading(level=2):
+                    text = _sentence(block.text)
+                    made.append(_Section(text, self.anchor(block.anchor or text)))
+                case Provenance():
+                    found = [self.made(block)]
+                    made.append(_Section("Provenance", self.anchor("provenance"), found))
+                case _:
+                    made[-1].parts.append(self.made(block))
+        return title, made
+
+    @property
+    def scripts(self) -> list[str]:
+        """The names of the scripts, in their order."""
+        order = ("", "page.js", "pairs.js", "threshold.js")
+        return [*(name for name in order if name in self.needs), "tools.js"]
+
+    def anchor(self, name: str, kind: str = "") -> str:
+        """An id, the same for the same names; none is given twice."""
+        word = re.sub(r"[^\w.]+", "-", name.lower()).strip("-")[:_LONGEST] or "unnamed"
+        word = f"{kind}-{word}" if kind else word
+        self.ids[word] = seen = self.ids.get(word, 0) + 1
+        return f"{word}-{seen}" if seen > 1 else word
+
+    def made(self, block: Block) -> Markup:
+        """A block."""
+        macros: Any = _macros()
+        made: Markup
+        match block:
+            case Heading():
+                anchor = self.anchor(block.anchor) if block.anchor and self.anchored else ""
+                made = macros.heading(_sentence(block.text), block.level, anchor)
+            case Lines():
+                items = [_sentence(text) for text in block.items if text]
+                made = macros.lines(items, block.listed or len(items) > 1, block.aside)
+            case Verdict():
+                said, others = list(map(_sentence, block.items)), list(map(_sentence, block.others))
+                made = macros.verdict(said[:MOST_HEADLINES], said[MOST_HEADLINES:], others)
+            case Findings():
+                said = [_sentence(one.sentence) for one in block.items]
+                made = macros.findings(zip(block.items, said, strict=True), self.anchored)
+            case Terms():
+                made = macros.terms(
+                    [
+                        (one, self.anchor(one.anchor) if one.anchor else "")
+                        for one in block.items
+                    ]
+                )  # fmt: skip
+            case Notes():
+                made = macros.notes(list(map(_sentence, block.items)))
+            case Provenance():
+                made = macros.provenance(block.items)
+            case Table():
+                made = macros.table(self._table(block))
+            case WideTable():
+                made = self._wide(block)
+            case Fold() | Part():
+                made = self._folded(block)
+            case Figures():
+                made = self._figures(block)
+            case Pairs():
+                self.needs.add("pairs.js")
+                made = macros.pairs(block, _data(block.data))
+            case Explorer():
+                self.needs.add("threshold.js")
+                made = macros.explorer(block, _data(block.data))
+            case Downloads():
+                made = macros.downloads(list(_packed(block.files)))
+        return made
+
+    def _folded(self, block: Fold | Part) -> Markup:
+        is_part = isinstance(block, Part)
+        text, arrow = _arrowed(_sentence(block.title if isinstance(block, Part) else block.summary))
+        remark = _sentence(block.remark) if isinstance(block, Part) else ""
+        inner = list(map(self.made, block.blocks))
+        made: Markup = _macros().fold(text, arrow, remark, inner, block.open, is_part)
+        return made
+
+    # --- Tables ---------------------------------------------------------------------------------
+
+    def _table(self, block: Table) -> dict[str, Any]:
+        columns = _ordered(block.columns)
+        rows = list(zip(*(self._cells(columns, i) for i in range(len(columns))), strict=True))
+        verdicts = [c.cells for c in columns if c.role is VERDICT]
+        states = (
+            ["told" if text in _SIDES else "untold" for text in verdicts[0]]
+            if verdicts
+            else [""] * len(rows)
+        )
+        groups: list[Any] = [list(zip(states, rows, strict=True))]
+        if block.grouped:
+            groups = [
+                [(state, row if not i else row[1:]) for i, (state, row) in enumerate(group)]
+                for group in self._grouped(groups[0])
+            ]
+        classes = ["estimates" if block.grouped else "differences"]
+        classes += ["beside"] if any(c.role is INTERVAL for c in columns) else []
+        many = bool(block.rows_are) and len(rows) > MOST_ROWS
+        return {
+            "title": _sentence(block.title),
+            "classes": " ".join(classes),
+            "head": [
+                (_headed(c), _class(c).replace(" value", ""), c.explanation, c.kind is DRAWN)
+                for c in columns
+            ],
+            "groups": groups,
+            "summary": f"{len(rows):,} rows: {block.rows_are}" if many else "",
+            "caption": _sentence(" ".join(block.caption)),
+        }
+
+    def _grouped(self, rows: Sequence[Any]) -> Iterator[list[Any]]:
+        """Rows that have their first cell in common, which spans them all."""
+        for _, own in groupby(rows, lambda row: row[1][0].text):
+            group = list(own)
+            first: _Cell = group[0][1][0]
+            first.scope, first.rows = "rowgroup", len(group)
+            if self.anchored:
+                first.anchor = self.anchor(first.text, "measure")
+            yield group
+
+    def _cells(self, columns: Sequence[Column], place: int) -> list[_Cell]:
+        """The cells of a column."""
+        column = columns[place]
+        after = columns[place + 1] if place + 1 < len(columns) else None
+        narrow = after.cells if after is not None and after.role is INTERVAL else ()
+        whiskers, style = column.whiskers or [None] * len(column.cells), _class(column)
+        out = []
+        for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
+            shown, arrow = _arrowed(text) if column.kind is KEY else (text, None)
+            out.append(
+                _Cell(
+                    shown,
+                    style,
+                    scope="" if place else "row",
+                    is_name=column.kind not in (NUMBER, NUMBERS) and column.role is not VERDICT,
+                    arrow=arrow,
+                    narrow=narrow[i] if narrow else "",
+                    unit=column.units[i] if column.units else "",
+                    title=column.titles[i] if column.titles else "",
+                    whisker=whisker,
+                    side=_SIDES.get(text, "") if column.role is VERDICT else "",
+                )
+            )
+        return out
+
+    def _wide(self, block: WideTable) -> Markup:
+        made = block.made
+        ids = [self.anchor(name, "system") if self.anchored else "" for name in made.names]
+        whiskers = block.whiskers or [None] * len(made.names)
+        out: Markup = _macros().wide(
+            made,
+            list(zip(ids, made.names, made.cells, whiskers, strict=True)),
+            [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in made.below],
+            short(block.measure) if any(whiskers) else "",
+            " ".join(made.said("The best values are bold.", tests=block.tests)),
+        )
+        return out
+
+    # --- Charts ---------------------------------------------------------------------------------
+
+    def _figures(self, block: Figures) -> Markup:
+        from calipers.report.figures.figure import by_choice
+
+        drawn = [
+            replace(figure, name=f"figure-{place}")
+            for place, figure in enumerate(block.items, self.figures)
+        ]
+        self.figures += len(drawn)
+        if block.live and drawn:
+            self.needs |= {"", "page.js"}
+        shown: list[Markup] = []
+        more: list[Markup] = []
+        for place in by_choice(drawn):
+            each = [self._figure(figure, live=block.live) for figure in place.figures]
+            made = _macros().choice(place, each) if len(each) > 1 else each[0]
+            (more if place.more else shown).append(made)
+        out: Markup = _macros().figures(shown, more)
+        return out
+
+    def _figure(self, figure: Figure, *, live: bool) -> Markup:
+        anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
+        numbers = self._table(numbers_of(figure)) | {"classes": ""} if figure.rows else None
+        made: Markup = _macros().figure(figure, anchor, live, numbers)
+        return made
+
+
+def _ordered(columns: Sequence[Column]) -> list[Column]:
+    """The columns as a page has them: the verdict beside its p-value, and last how numbers were
+    made and what is missing."""
+    last = (METHOD, REMARKS)
+    made = sorted(columns, key=lambda c: last.index(c.role) + 1 if c.role in last else 0)
+    verdict = next((c for c in made if c.role is VERDICT), None)
+    p = next((c for c in made if c.role is P), None)
+    if verdict is not None and p is not None:
+        made.remove(verdict)
+        made.insert(made.index(p) + 1, verdict)
+    return made
+
+
+def _class(column: Column) -> str:
+    """What a column looks like."""
+    words = ["number"] if column.kind in (NUMBER, NUMBERS) else []
+    if column.kind is DRAWN:
+        words.append("drawn")
+    elif column.role is VALUE and column.kind is KEY:
+        words.append("number")
+    elif column.role is not None:
+        words.append(column.role.value)
+    elif column.kind is KEY:
+        words.append("name")
+    return " ".join(words)
+
+
+def _headed(column: Column) -> str:
+    """A heading, which begins with a capital letter where it is a word."""
+    name = column.name.strip()
+    if not column.is_worded or len(name.partition(" ")[0]) == 1:
+        return name
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _arrowed(text: str) -> tuple[str, tuple[str, str] | None]:
+    """A name, and the arrow behind it with what it means."""
+    found = _ARROW.match(text)
+    return (found[1], (found[2], _DIRECTIONS[found[2]])) if found else (text, None)
+
+
+def _sentence(text: str) -> str:
+    """A text of a block, whose names leave the numbers beside them alone."""
+    return spoken(text, _isolated)
+
+
+def _isolated(name: str) -> str:
+    if any(unicodedata.bidirectional(c) in ("R", "AL") for c in name):
+        return f"{_ISOLATE[0]}{name}{_ISOLATE[1]}"
+    return name
+
+
+def _packed(files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files as a page carries them, as far as they are not too long."""
+    for name, text in files.items():
+        # Half a character, which a name may hold, is spelled out.
+        data = gzip.compress(text.encode("utf-8", "backslashreplace"), mtime=0)
+        packed = base64.b64encode(data).decode()
+        if len(packed) <= MOST_PACKED:
+            yield name, packed
+
+
+# --- Rendering ------------------------------------------------------------------------------------
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """No request of any kind, and no script but these."""
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    return (
+        f"default-src 'none'; script-src {' '.join(hashes or [_NONE])}; "
+        f"style-src 'unsafe-inline'; img-src data:; base-uri {_NONE}; form-action {_NONE}"
+    )
+
+
+def _bundle() -> str:
+    from calipers.report.figures.rendering import javascript
+
+    return javascript()
+
+
+def resource(name: str) -> str:
+    """A file of the templates."""
+    file = resources.files("calipers.report").joinpath("templates").joinpath(name)
+    # A checkout may have given the file other line ends, which would change its hash.
+    return file.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _markup(text: str) -> Markup:
+    """``text`` of our own files; nothing that came with the data passes here."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _data(text: str) -> Markup:
+    """JSON for a ``script`` element of data, which no ``<`` can end."""
+    return _markup(text.replace("<", "\\u003c"))
+
+
+def rendered(template: str, **content: Any) -> str:
+    """A template filled in; every text is escaped."""
+    return _environment().get_template(template).render(**content)
+
+
+@cache
+def _macros() -> Any:
+    """How each block looks."""
+    return _environment().get_template("blocks.html.j2").module
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True,
+        loader=FunctionLoader(resource),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe,
+    )
+
+
+def _safe(value: Any) -> Any:
+    """Every text that is not markup of our own, without control characters."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible(value, keep=_ISOLATE + "\n")
+    return value
