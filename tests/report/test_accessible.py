@@ -52,6 +52,7 @@ def _two_classes() -> cal.Evaluation:
         SICK,
         probability=SCORES,
         threshold="youden",
+        measures=["AUC", "PR-AUC", "recall", "specificity", "precision", "F1", "Brier", "ECE"],
         slices={"site": np.arange(ROWS) % 2},
         **FEW,
     )
