@@ -53,7 +53,10 @@ def asks_what_it_is_called(tree: ast.AST, called: set[str]) -> Iterator[int]:
             ast.unparse(part)
             for side in sides
             for part in ast.walk(side)
-            if isinstance(part, ast.expr)
+            # (Nothing else can be one of these, and to write all of them out takes seconds.)
+            if (isinstance(part, ast.Attribute) and part.attr in ("family", "name"))
+            or (isinstance(part, ast.Name) and part.id == "family")
+            or (isinstance(part, ast.Call) and len(part.args) == 1)
         ]
         if any(re.fullmatch(r"(.*\.)?family", text) for text in asked):
             yield node.lineno
@@ -109,9 +112,14 @@ def module(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
+def modules() -> frozenset[str]:
+    return frozenset(map(module, trees()))
+
+
 def imported(path: Path) -> set[str]:
     """The modules that a file imports anywhere, for types too, but through no door."""
-    known, found = {module(of) for of in trees()}, set()
+    known, found = modules(), set()
     layer = module(path).split(".")[1] if "." in module(path) else ""
     inside = {
         id(node)

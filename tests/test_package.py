@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
@@ -23,6 +24,9 @@ from calipers.extras import install_command
 from calipers.measures import TASKS, UnknownMeasureError, parse
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests" / "cli"))
+from forked import command as forked  # noqa: E402
+
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
 
 HEAVY = (
@@ -59,6 +63,26 @@ for block in re.finditer(r"^```(python|pycon|chart)\n(.*?)^```$", text, re.DOTAL
         session.run(test, clear_globs=False)
         names = test.globs
 sys.exit(session.failures != 0)
+"""
+
+
+#: The same in a forked process that has all modules, as a script of its own; it ends that process.
+IN_A_FORK = """
+import os, signal, sys, traceback, warnings
+warnings.simplefilter("error")
+signal.alarm(120)
+del sys.modules["__main__"].__file__
+sys.argv, code = ["-c", {page!r}], 1
+try:
+    exec({program!r}, {{"__name__": "__main__"}})
+except SystemExit as end:
+    code = int(end.code or 0)
+except BaseException:
+    traceback.print_exc()
+finally:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 """
 
 
@@ -338,7 +362,14 @@ def test_every_module_can_be_imported() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_of_a_page(page: Path, tmp_path: Path) -> None:
-    python("-c", RUN_PAGE, str(page), cwd=tmp_path)
+    if not re.search(r"^```(python|pycon|chart)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        return
+    if not hasattr(os, "fork"):
+        python("-c", RUN_PAGE, str(page), cwd=tmp_path)
+        return
+    program = IN_A_FORK.format(page=str(page), program=RUN_PAGE)
+    done = forked(tmp_path, "calipers", before=program)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def commands(text: str) -> Iterator[tuple[int, list[str]]]:

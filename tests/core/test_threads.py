@@ -53,7 +53,7 @@ def run(*arguments: str, threads: str | None = None) -> str:
 
 @pytest.mark.parametrize("threads", [None, "1"])
 def test_all_verbs_at_once(threads: str | None) -> None:
-    run("at_once", "8" if threads is None else "4", "1", threads=threads)
+    run("at_once", "4" if threads is None else "3", "1", threads=threads)
 
 
 @posix

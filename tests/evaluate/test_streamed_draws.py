@@ -10,6 +10,7 @@ import pytest
 import calipers as cal
 from calipers.readings import redrawn
 
+ROWS = 1500
 MEASURES = ["KS", "max-F1", "EER", "recall@FPR=0.1", "PR-11pt", "Brier-skill", "ECE", "reliability"]
 
 #: Points of curves, of which only some are left where scores are put together.
@@ -19,14 +20,14 @@ POINTS = ("EER", "recall@FPR=0.1", "PR-11pt")
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
     random = np.random.default_rng(0)
-    latent = random.normal(size=3000)
+    latent = random.normal(size=ROWS)
     return pa.table(
         {
-            "y": (random.random(3000) < 1 / (1 + np.exp(-latent))).astype(np.int8),
-            "p": 1 / (1 + np.exp(-1.5 * latent - random.normal(size=3000) / 2)),
-            "w": random.integers(1, 5, 3000) / 2,
-            "user": random.integers(0, 100, 3000),
-            "arm": random.integers(0, 2, 3000),
+            "y": (random.random(ROWS) < 1 / (1 + np.exp(-latent))).astype(np.int8),
+            "p": 1 / (1 + np.exp(-1.5 * latent - random.normal(size=ROWS) / 2)),
+            "w": random.integers(1, 5, ROWS) / 2,
+            "user": random.integers(0, 100, ROWS),
+            "arm": random.integers(0, 2, ROWS),
         }
     )
 

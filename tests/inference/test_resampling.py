@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -219,7 +220,7 @@ def test_the_number_of_threads_does_not_matter() -> None:
             text=True,
             check=True,
         ).stdout
-        for threads in ("1", "2", "5")
+        for threads in ("1", "5")
     }
     assert len(outputs) == 1
     assert outputs.pop().strip() == repr(limits(0))
@@ -232,7 +233,10 @@ def reasons_in_the_source() -> set[str]:
     """What ``missing(method, reason)`` is called with, and ``no_interval="…"``."""
     found: set[str] = set()
     for path in Path(calipers.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if not re.search(r"\bno_interval\b|\bmissing\(|\breason=", source):
+            continue  # parsing all of them takes seconds
+        for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))

@@ -200,8 +200,8 @@ def test_intervals_and_differences_of_every_measure_of_scores() -> None:
     random = np.random.default_rng(1)
     truth = random.random(500) < 0.4
     score = {name: random.normal(truth * shift, 1) for name, shift in (("a", 1.0), ("b", 1.5))}
-    ev = cal.classification(truth, score=score, measures=MEASURES, curves=False, seed=5)
-    again = cal.classification(truth, score=score, measures=MEASURES, curves=False, seed=5)
+    asked = {"score": score, "measures": MEASURES, "curves": False, "seed": 5, "resamples": 400}
+    ev, again = cal.classification(truth, **asked), cal.classification(truth, **asked)
     assert ev.to_dict()["systems"] == again.to_dict()["systems"]
     assert ev.comparison is not None
     assert len(ev.comparison) == len(MEASURES)

@@ -65,18 +65,18 @@ def formats_of(text: str) -> set[str]:
 def test_nothing_writes_another_format_than_asked(name: str, tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     file.write_text(as_json(result(name)), "utf-8")
-    for form in formats():
-        for path in (None, tmp_path / f"out-{form}"):
-            line = ["show", str(file), "--format", form]
-            done = CliRunner().invoke(cli, line if path is None else [*line, "-o", str(path)])
-            if done.exit_code == 0 and done.exception is None:
-                text = done.stdout if path is None else path.read_text("utf-8")
-                assert formats_of(text) == {form}, f"{form}: {text[:300]}"
-            else:
-                said = f"{done.stderr} {done.exception}"
-                assert re.search(f"cannot be written as {form}|: holds ", said), said
-                assert not done.stdout
-                assert path is None or not path.exists()
+    for turn, form in enumerate(formats(), start=list(MADE).index(name)):
+        path = tmp_path / f"out-{form}" if turn % 2 else None  # to the terminal, and to a file
+        line = ["show", str(file), "--format", form]
+        done = CliRunner().invoke(cli, line if path is None else [*line, "-o", str(path)])
+        if done.exit_code == 0 and done.exception is None:
+            text = done.stdout if path is None else path.read_text("utf-8")
+            assert formats_of(text) == {form}, f"{form}: {text[:300]}"
+        else:
+            said = f"{done.stderr} {done.exception}"
+            assert re.search(f"cannot be written as {form}|: holds ", said), said
+            assert not done.stdout
+            assert path is None or not path.exists()
 
 
 def test_plans_are_rows_of_csv_under_one_head(tmp_path: Path) -> None:

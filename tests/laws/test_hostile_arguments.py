@@ -452,15 +452,27 @@ def parameters(function: Callable[..., Any], given: dict[str, Any]) -> list[str]
     return [name for name in names if name not in without] or list(given)
 
 
+FUNCTIONS = list(dict.fromkeys(function for function, _ in CALLS.values()))
+#: Parameters that at least six functions have, but for the data.
+SHARED = {
+    name
+    for name in set().union(*(inspect.signature(function).parameters for function in FUNCTIONS))
+    if sum(name in inspect.signature(function).parameters for function in FUNCTIONS) >= 6
+} - {"truth", "predicted", "score", "probability", "evaluation", "X", "y", "estimator"}
+
+
 def values_at(called: str, name: str) -> dict[str, Any]:
-    """Every value where the call says something of its own, and at every parameter of a function
-    once: its calls share them out where they all leave a parameter alone."""
+    """Every value at every parameter of a function once: its calls share them out. Where a parameter
+    is one of many functions, which have one way to read it, they share them out as well: each value
+    is tried in a third of them; and where a call says something of its own, in each."""
     function, given = CALLS[called]
     calls = [other for other, (of, _) in CALLS.items() if of is function]
+    begin, step = calls.index(called), len(calls)
     if name in given and name not in QUICK:
-        return HOSTILE
-    mine = list(HOSTILE)[calls.index(called) :: len(calls)]
-    return {kind: HOSTILE[kind] for kind in mine}
+        begin, step = 0, 1
+    if name in SHARED:
+        begin, step = begin + FUNCTIONS.index(function) % 3 * step, 3 * step
+    return {kind: HOSTILE[kind] for kind in list(HOSTILE)[begin::step]}
 
 
 @pytest.mark.parametrize("called", CALLS)

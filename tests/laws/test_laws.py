@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise, product
 from random import Random
@@ -17,7 +17,14 @@ from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measu
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
 from calipers.measures.undefined_reasons import EMPTY_MARGIN
-from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    JudgedRankings,
+    Moments,
+    ScoreTable,
+    Statistic,
+)
 
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 weighted_kind = pytest.mark.parametrize(
@@ -47,14 +54,52 @@ def test_every_family_is_of_a_known_kind() -> None:
 
 @every_kind
 @given(data=st.data())
-def test_a_value_is_in_its_range_or_undefined_for_a_reason(kind: Kind, data: st.DataObject) -> None:
-    """Undefined exactly where a declared condition holds: no more, and no less."""
-    random = data.draw(RANDOM)
-    of = kind.of(data.draw(kind.rows()))
-    for definition in kind.definitions():
-        measure = some_measure(definition, random)
-        defined_or_explained(measure, of(definition))
-        assert set(measure.reasons(of(definition))) <= set(REASONS), measure
+def test_what_holds_of_every_measure_of_random_rows(kind: Kind, data: st.DataObject) -> None:
+    """A value is in its range, or undefined exactly where a declared condition holds; the order of
+    rows changes nothing; parts that are merged are the whole, for topics bit for bit; and a
+    statistic survives serialisation. A part may be empty where rows are what is cut."""
+    random, rows = data.draw(RANDOM), data.draw(kind.rows())
+    order = data.draw(st.permutations(range(len(rows))))
+    cuts = data.draw(st.lists(st.integers(1, max(1, len(rows) - 1)), max_size=3).map(sorted))
+    topics = kind.unit == "topic"
+    bounds = [0, *(c for c in (sorted(set(cuts)) if topics else cuts) if c < len(rows)), len(rows)]
+    pieces = [order[a:b] for a, b in pairwise(bounds)]
+    of, permuted, joined = (
+        kind.of(rows),
+        kind.of([rows[i] for i in order]),
+        parts(kind, rows, pieces),
+    )
+    for place, definition in enumerate(kind.definitions()):
+        measure, statistic = some_measure(definition, random), of(definition)
+        value = defined_or_explained(measure, statistic)
+        moved = value[list(order)] if topics else value
+        same(measure, measure.apply(permuted(definition)), moved)
+        whole = measure.apply(joined(definition))
+        if topics:
+            assert whole.tobytes() == value.tobytes(), measure
+        else:
+            same(measure, whole, value)
+        if place == 0 or kind.on is Moments:
+            survives(statistic)
+
+
+def parts(
+    kind: Kind, rows: list[Any], pieces: list[Sequence[int]]
+) -> Callable[[Definition], Statistic]:
+    """The merged statistics of pieces of the rows."""
+    if kind.topics is not None:
+        topics = merged([kind.topics({f"t{i:03}": rows[i] for i in piece}) for piece in pieces])
+        return lambda _: topics  # type: ignore[no-any-return]
+    of = [kind.of([rows[i] for i in piece]) for piece in pieces]
+    return lambda definition: merged([each(definition) for each in of])  # type: ignore[no-any-return]
+
+
+def survives(statistic: Any) -> None:
+    again = type(statistic).from_bytes(statistic.to_bytes())
+    for field in fields(statistic):
+        before, after = getattr(statistic, field.name), getattr(again, field.name)
+        assert type(before) is type(after), field.name
+        np.testing.assert_array_equal(before, after, err_msg=field.name)
 
 
 def edges(definition: Definition) -> list[Measure]:
@@ -118,9 +163,10 @@ def edges(definition: Definition) -> list[Measure]:
     return list(dict.fromkeys(made))
 
 
-def defined_or_explained(measure: Measure, statistic: Any) -> None:
-    """The laws of this section, for one measure of a statistic."""
+def defined_or_explained(measure: Measure, statistic: Any) -> FloatArray:
+    """The laws of this section, for one measure of a statistic, whose value is given back."""
     value, reasons = measure.apply(statistic), measure.reasons(statistic)
+    assert set(reasons) <= set(REASONS), measure
     holds = np.zeros(value.shape, bool)
     for where in reasons.values():
         holds |= np.broadcast_to(np.asarray(where, bool), value.shape)  # (some count rows)
@@ -128,6 +174,7 @@ def defined_or_explained(measure: Measure, statistic: Any) -> None:
     low, high = measure.definition.range
     rest = value[~holds]
     assert ((rest >= low - 1e-12) & (rest <= high + 1e-12) & np.isfinite(rest)).all(), measure
+    return value
 
 
 def test_how_low_kappa_of_fleiss_gets() -> None:
@@ -202,19 +249,6 @@ def test_every_reason_has_a_text(definition: Definition) -> None:
         reasons.add(EMPTY_MARGIN[definition.share_of])
     assert reasons <= set(REASONS)
     assert all(REASONS[reason] for reason in reasons)
-
-
-@every_kind
-@given(data=st.data())
-def test_a_statistic_survives_serialisation(kind: Kind, data: st.DataObject) -> None:
-    of = kind.of(data.draw(kind.rows()))
-    for definition in kind.definitions() if kind.on is Moments else kind.definitions()[:1]:
-        statistic = of(definition)
-        again = type(statistic).from_bytes(statistic.to_bytes())
-        for field in fields(statistic):
-            before, after = getattr(statistic, field.name), getattr(again, field.name)
-            assert type(before) is type(after), field.name
-            np.testing.assert_array_equal(before, after, err_msg=field.name)
 
 
 # ------------------------------------------------------------------------ (b) (c) known systems
@@ -344,46 +378,6 @@ def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObj
 
 
 # ------------------------------------------------------------------- (d) (e) (f) (h) statistics
-
-
-@every_kind
-@given(data=st.data())
-def test_merging_parts_equals_the_whole(kind: Kind, data: st.DataObject) -> None:
-    """For topics bit for bit; a part may be empty where rows are what is cut."""
-    random = data.draw(RANDOM)
-    rows = data.draw(kind.rows(min_size=2))
-    cuts = data.draw(st.lists(st.integers(1, len(rows) - 1), max_size=3).map(sorted))
-    topics = kind.unit == "topic"
-    bounds = [0, *(sorted(set(cuts)) if topics else cuts), len(rows)]
-    order = data.draw(st.permutations(range(len(rows))))
-    pieces = [order[a:b] for a, b in pairwise(bounds)]
-    if topics:
-        assert kind.topics is not None
-        parts = [kind.topics({f"t{i:03}": rows[i] for i in piece}) for piece in pieces]
-        whole, joined = kind.of(rows), merged(parts)
-        for definition in kind.definitions():
-            measure = some_measure(definition, random)
-            a, b = measure.apply(whole(definition)), measure.apply(joined)
-            assert a.tobytes() == b.tobytes(), measure
-        return
-    for definition in kind.definitions():
-        measure = some_measure(definition, random)
-        joined = merged([kind.build(definition, [rows[i] for i in piece]) for piece in pieces])
-        same(measure, measure.apply(joined), measure.apply(kind.build(definition, rows)))
-
-
-@every_kind
-@given(data=st.data())
-def test_the_order_of_rows_changes_nothing(kind: Kind, data: st.DataObject) -> None:
-    random = data.draw(RANDOM)
-    rows = data.draw(kind.rows())
-    order = data.draw(st.permutations(range(len(rows))))
-    of, permuted = kind.of(rows), kind.of([rows[i] for i in order])
-    for definition in kind.definitions():
-        measure = some_measure(definition, random)
-        value = measure.apply(of(definition))
-        expected = value[list(order)] if kind.unit == "topic" else value
-        same(measure, measure.apply(permuted(definition)), expected)
 
 
 @given(data=st.data())

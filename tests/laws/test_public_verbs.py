@@ -44,7 +44,13 @@ UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering", "agreement")
 
 @functools.cache
 def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evaluation:
-    """Two systems, the second with less noise, on all measures of a task."""
+    """Two systems, the second with less noise, on all measures of a task; for ways to an interval
+    that are asked for by name, of which each has its own, the first alone."""
+
+    def systems(rough: float, fine: float) -> list[tuple[str, float]]:
+        both = [("rough", rough), ("fine", fine)]
+        return both[:1] if interval in ("bootstrap", "analytic") else both
+
     generator = np.random.default_rng(7)
     measures = [d.example() for d in definitions_of(task)]
     options = {"interval": interval, "resamples": 100, "measures": measures}
@@ -54,7 +60,7 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         truth = generator.random(rows) < 0.4
         both = {
             name: np.round(1 / (1 + np.exp(-(2 * truth - 1 + generator.normal(0, noise, rows)))), 2)
-            for name, noise in (("rough", 2.0), ("fine", 1.0))
+            for name, noise in systems(2.0, 1.0)
         }
         probability = {name: np.clip(p, 0.01, 0.99) for name, p in both.items()}
         return cal.classification(truth, probability=probability, **options)
@@ -62,28 +68,28 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         of_row = generator.integers(0, 8, rows)
         score = {
             name: np.eye(8)[of_row] + generator.normal(0, noise, (rows, 8))
-            for name, noise in (("rough", 2.0), ("fine", 1.0))
+            for name, noise in systems(2.0, 1.0)
         }
         return cal.classification(of_row, score=score, **options)
     if task == "distributions":
         of_row = generator.dirichlet(np.ones(3), rows)
         probability = {
             name: (1 - noise) * of_row + noise * generator.dirichlet(np.ones(3), rows)
-            for name, noise in (("rough", 0.6), ("fine", 0.3))
+            for name, noise in systems(0.6, 0.3)
         }
         return cal.classification(of_row, probability=probability, **options)
     if task == "multilabel":
         labels = generator.random((rows, 4)) < 0.4
         probability = {
             name: 1 / (1 + np.exp(2 - 4 * labels + generator.normal(0, noise, (rows, 4))))
-            for name, noise in (("rough", 4.0), ("fine", 2.0))
+            for name, noise in systems(4.0, 2.0)
         }
         return cal.multilabel(labels, probability=probability, **options)
     if task == "regression":
         target = np.exp(generator.normal(size=rows))  # above 0, as deviances need them
         predicted = {
             name: target * np.exp(generator.normal(0, noise, rows))
-            for name, noise in (("rough", 0.6), ("fine", 0.3))
+            for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, predicted, **options)
     if task == "predicted quantiles":
@@ -94,14 +100,14 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
                 level: target + generator.normal(0, noise, rows) + 2 * noise * (level - 0.5)
                 for level in levels
             }
-            for name, noise in (("rough", 0.6), ("fine", 0.3))
+            for name, noise in systems(0.6, 0.3)
         }
         return cal.regression(target, quantiles=quantiles, **options)
     if task == "clustering":
         of_row = generator.integers(0, 3, rows)
         found = {
             name: np.where(generator.random(rows) < noise, generator.integers(0, 4, rows), of_row)
-            for name, noise in (("rough", 0.5), ("fine", 0.2))
+            for name, noise in systems(0.5, 0.2)
         }
         points = np.eye(3)[of_row] + generator.normal(0, 0.3, (rows, 3))
         return cal.clustering(points, found, of_row, **options)
@@ -111,10 +117,10 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             f"{name} {k}": np.where(
                 generator.random(rows) < noise, generator.integers(0, 3, rows), of_item
             )
-            for name, noise in (("rough", 0.6), ("fine", 0.3))
+            for name, noise in systems(0.6, 0.3)
             for k in range(3)
         }
-        sets = {name: [one for one in said if one.startswith(name)] for name in ("rough", "fine")}
+        sets = {name: [one for one in said if one.startswith(name)] for name, _ in systems(0, 0)}
         return cal.agreement(said, sets, **options)
     grades = generator.choice([0, 1, 2, 3], (rows, 20), p=[0.8, 0.1, 0.06, 0.04])
     grades[:, 0] = 1  # some relevant document
@@ -129,7 +135,7 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             | {f"u{d}": float(generator.normal(0, noise)) for d in range(5)}
             for topic, judged in qrels.items()
         }
-        for name, noise in (("rough", 4.0), ("fine", 2.0))
+        for name, noise in systems(4.0, 2.0)
     }
     if task == "grouped":
         qrels = {

@@ -25,12 +25,13 @@ WEIGHT = GIVEN["weight"]
 
 #: The verb of a task, its columns there, and what its measures may read.
 VERBS: dict[str, tuple[Any, dict[str, str], dict[str, Any], set[str]]] = {
-    "labels": (cal.classification, {"truth": "positive", "predicted": "called"}, {}, {"labels"}),
+    # All measures of labels and scores are among those of probabilities.
+    "labels": (cal.classification, {"truth": "positive", "predicted": "called"}, {}, set()),
     "scores": (
         cal.classification,
         {"truth": "positive", "score": "score"},
         {"threshold": "youden"},
-        {"labels", "scores"},
+        set(),
     ),
     "probabilities": (
         cal.classification,
@@ -109,6 +110,9 @@ VERBS: dict[str, tuple[Any, dict[str, str], dict[str, Any], set[str]]] = {
     "values": (cal.from_values, {}, {}, set()),
 }
 
+#: Those that have no slices.
+GROUPED = ("operating point", "topics", "groups", "values")
+
 COLUMNS = {
     **GIVEN,
     "above": np.exp(GIVEN["number"]).round(2),
@@ -146,6 +150,8 @@ def _made(name: str, interval: str, part: str, scale: float | None, constant: bo
         given["score"] = given["score"]["fine"]
     elif reads and part == "alone":
         shared["measures"] = _measures(_task(verb), reads)
+    if not constant and name not in GROUPED:
+        given["curves"] = False  # which only the results of equal weights are compared with
     if part == "slices":
         given["slices"] = {"old": COLUMNS["age"] > 50}
         shared["interval"] = "analytic"
@@ -210,12 +216,11 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-GROUPED = ("operating point", "topics", "groups", "values")
 CASES = [
     (name, interval, part)
     for name in VERBS
     for part in ("alone", "slices", "clusters")
-    for interval in ("", "analytic", "bootstrap")
+    for interval in ("", "bootstrap")  # slices are asked for with analytic ones
     if part == "alone" or (name not in GROUPED and not interval)
     if not (name == "operating point" and interval)
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from calipers.measures import (
     in_each_task,
     parse,
 )
+from calipers.measures.registry import edition
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
@@ -178,16 +180,23 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known = {m.definition.higher_is_better for m in in_each_task(name)}
+        known = _directions_of(name, edition())
         if name in lower:
             better[name] = False
         elif len(known) == 1:
-            better[name] = known.pop()
+            [better[name]] = known
         else:
             better[name] = True
             assumed.append(name)
     notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
     return better, notes
+
+
+@functools.lru_cache(maxsize=256)
+def _directions_of(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
+    """Which ways the measures that a name may mean point, in this edition of the catalogue. A name
+    that means nothing is looked up in words of every task, which takes longer than a comparison."""
+    return frozenset(m.definition.higher_is_better for m in in_each_task(name))
 
 
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
@@ -210,13 +219,21 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
     return _Given(definition, ())
 
 
+@functools.lru_cache(maxsize=256)
+def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
+    """What the name means of rankings, in this edition of the catalogue."""
+    try:
+        return parse(name, TASKS["retrieval"])
+    except UnknownMeasureError:
+        return None
+
+
 def _of_rankings(name: str, values: FloatArray) -> Measure | None:
     """The measure of rankings that answers to the name, is a mean over topics (or a geometric
     one), and can have these values: percentages are outside of its range, and shares of topics are
     of 0 and 1."""
-    try:
-        found = parse(name, TASKS["retrieval"])
-    except UnknownMeasureError:
+    found = _named_of_rankings(name, edition())
+    if found is None:
         return None
     definition = found.definition
     low, high = definition.range

@@ -183,6 +183,9 @@ class AboutMean:
 
     def __init__(self, of: _Mean) -> None:
         self._of = of
+        # Either side of a test asks for the same tails, and tables for the same limits once more.
+        self._quantiles: dict[bytes, FloatArray] = {}
+        self._tails: dict[float, tuple[float, float]] = {}
 
     @classmethod
     def of(
@@ -214,7 +217,10 @@ class AboutMean:
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Where these shares of it are below."""
-        return self._of.quantiles(shares)
+        key = shares.tobytes()
+        if key not in self._quantiles:
+            self._quantiles[key] = self._of.quantiles(shares)
+        return self._quantiles[key]
 
     def tails(self, at: float) -> tuple[float, float]:
         """How much of it lies below a number, and above, each to its own digits.
@@ -223,6 +229,11 @@ class AboutMean:
         is below t where Q = Σgw(x − t) is below 0, whose cumulant generating function is K(s) =
         −Σa·log(1 − sw(x − t)), a being the shapes of the g.
         """
+        if at not in self._tails:
+            self._tails[at] = self._found_tails(at)
+        return self._tails[at]
+
+    def _found_tails(self, at: float) -> tuple[float, float]:
         of, t = self._of, (at - self._of.low) / self._of.length
         apart = of.weight * (of.x - t)
         if not apart.min() < 0:

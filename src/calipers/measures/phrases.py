@@ -20,9 +20,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
+from calipers import plugins
 from calipers.measures.definition import Definition
 from calipers.measures.families import FAMILIES, TASKS, task_of
-from calipers.measures.registry import candidates, definitions
+from calipers.measures.registry import candidates, definitions, edition, load
 
 #: What F is called, of sets and of classes.
 _F_MEASURES = {
@@ -342,7 +343,9 @@ _INDICES: dict[tuple[str, ...], tuple[tuple[int, ...], Index]] = {}
 def index_of(families: Sequence[str]) -> Index:
     """The index of some families, made when it is first asked for, and again where measures have
     come since."""
-    here = tuple(id(d) for family in families for d in definitions(family))
+    plugins.load("calipers.measures")
+    load(families)
+    here = edition()
     known = _INDICES.get(tuple(families))
     if known is None or known[0] != here:
         known = _INDICES[tuple(families)] = here, Index(families)

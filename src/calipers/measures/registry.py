@@ -51,7 +51,14 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
     plugins.load("calipers.measures")
     families = tuple(FAMILIES) if family is None else (family,)
     load(families)
-    return (d for family in families for d in tuple(REGISTRY.values()) if d.family == family)
+    here = tuple(REGISTRY.values())
+    return (d for family in families for d in here if d.family == family)
+
+
+def edition() -> tuple[int, ...]:
+    """What is another one when a definition has come, gone or been replaced: what is kept beside
+    the books holds for one edition of them."""
+    return tuple(map(id, REGISTRY.values()))
 
 
 def found(family: str, name: str) -> Definition:
