@@ -97,12 +97,7 @@ class Residuals:
     @property
     def quartiles(self) -> tuple[float, float]:
         """The first and the third, less the mean."""
-        w, shares = self.weight, (0.25, 0.75)
-        if w is None:
-            low, high = (quantile(self.centred, share) for share in shares)
-        else:
-            spread = Sizes.of(self.centred)
-            low, high = (float(spread.quantile(w, share)) for share in shares)
+        low, high = (quantile(self.centred, share, self.weight) for share in (0.25, 0.75))
         return low, high
 
     def mean(self, of: FloatArray) -> float:

@@ -199,6 +199,10 @@ class _OfScores:
 
     def influence(self) -> Influence | None:
         """By how much each row moves the value."""
+        return self._influence
+
+    @cached_property
+    def _influence(self) -> Influence | None:
         return self.rows.influence(self.measure)
 
     def error(self) -> Error | None:

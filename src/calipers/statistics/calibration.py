@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _NEWTON_STEPS = 200
+#: A line through more levels than these begins at that of so many groups.
+_MANY, _GROUPS = 1 << 16, 1 << 12
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
 
@@ -212,30 +214,50 @@ class Levels:
         scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
         x = (logit - centre) / scale
         beta = np.array([self._log_odds, 0.0])
-        value = self._deviance(beta[0] + beta[1] * x)
-        for _ in range(_NEWTON_STEPS):
-            fitted = expit(beta[0] + beta[1] * x)
-            residual = self.positive - self.total * fitted
-            gradient = np.array([residual.sum(), dot(residual, x)])
-            try:
-                step = np.linalg.solve(information(x, self.total * fitted * (1 - fitted)), gradient)
-            except np.linalg.LinAlgError:  # the weights of nearly all rows vanish beside others
-                return float("nan"), float("nan")
-            if float(gradient @ step) <= 1e-13 * (self.weight + value):
-                beta = beta + step  # so near that rounding decides which of the two fits better
-                break
-            moved = beta + step
-            while (new := self._deviance(moved[0] + moved[1] * x)) > value:
-                step = step / 2
-                moved = beta + step
-            beta, value = moved, new
-        slope = float(beta[1] / scale)
-        return float(beta[0]) - slope * centre, slope
+        if len(self) > _MANY:  # next to the line of a few groups a step or two is left
+            first = np.arange(0, len(self), len(self) // _GROUPS)
+            positive, total, sums = (
+                np.add.reduceat(of, first) for of in (self.positive, self.total, self.total * x)
+            )
+            coarse = most_likely(sums / total, positive, total, beta)
+            beta = coarse if np.isfinite(coarse).all() else beta
+        intercept, slope = most_likely(x, self.positive, self.total, beta)
+        slope = float(slope / scale)
+        return float(intercept) - slope * centre, slope
 
-    def _deviance(self, eta: FloatArray) -> float:
-        """−ln of the likelihood of logits."""
-        softplus = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
-        return dot(self.total, softplus) - dot(self.positive, eta)
+
+def most_likely(
+    x: FloatArray, positive: FloatArray, total: FloatArray, beta: FloatArray
+) -> FloatArray:
+    """The a and b of the most likely line a + b·x of logits, looked for from ``beta`` on; NaN where
+    the weights of nearly all rows vanish beside others."""
+
+    def fit(beta: FloatArray) -> tuple[float, FloatArray]:
+        """−ln of the likelihood, and the probabilities."""
+        eta = beta[0] + beta[1] * x
+        small = np.exp(-np.abs(eta))
+        value = dot(total, np.maximum(eta, 0.0) + np.log1p(small)) - dot(positive, eta)
+        fitted = np.where(eta < 0, small, 1.0)
+        fitted /= 1 + small
+        return value, fitted
+
+    weight = float(total.sum())
+    value, fitted = fit(beta)
+    for _ in range(_NEWTON_STEPS):
+        residual = positive - total * fitted
+        gradient = np.array([residual.sum(), dot(residual, x)])
+        try:
+            step = np.linalg.solve(information(x, total * fitted * (1 - fitted)), gradient)
+        except np.linalg.LinAlgError:
+            return np.full(2, np.nan)
+        if float(gradient @ step) <= 1e-13 * (weight + value):
+            return beta + step  # so near that rounding decides which of the two fits better
+        moved = beta + step
+        while (new := fit(moved))[0] > value:
+            step = step / 2
+            moved = beta + step
+        beta, (value, fitted) = moved, new
+    return beta
 
 
 def information(x: FloatArray, weight: FloatArray) -> FloatArray:

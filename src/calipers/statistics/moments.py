@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from calipers.statistics.histogram import Histogram
 
 
+#: So many rows at a time stay near the processor.
+_BLOCK = 1 << 16
+
+
 @dataclass(frozen=True)
 class Moments(Statistic):
     """Σw, the weighted mean, M2 = Σw(x − mean)², Σw² and V2 = Σw²(x − mean)² of a value per row.
@@ -48,14 +52,16 @@ class Moments(Statistic):
         value, weight = np.ascontiguousarray(value), np.ascontiguousarray(weight)
         total = float(weight.sum())
         mean = dot(weight, value) / total if total > 0 else 0.0
-        square = np.square(weight)
+        cross = m2 = v2 = squares = 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            deviation = value - mean
-            cross = dot(square, deviation)
-            np.square(deviation, out=deviation)
-            m2, v2 = dot(weight, deviation), dot(square, deviation)
-            squares = float(square.sum())
-            return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
+            for begin in range(0, len(value), _BLOCK):
+                some = weight[begin : begin + _BLOCK]
+                square, deviation = np.square(some), value[begin : begin + _BLOCK] - mean
+                cross += dot(square, deviation)
+                np.square(deviation, out=deviation)
+                m2, v2 = m2 + dot(some, deviation), v2 + dot(square, deviation)
+                squares += float(square.sum())
+        return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
