@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property, kept
-from calipers.statistics.base import FloatArray, IntArray, dot
+from calipers.statistics.base import BLOCK, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ class Levels:
         scores = table.scores if table.scores.ndim == 1 else table.scores[place]
         positive = table.positive[place][::-1]
         total = positive + table.negative[place][::-1]
-        some = total > 0
+        some: Any = total > 0
+        if some.all():  # a view of each will do
+            some = slice(None)
         squares = total
         if table.weighted:
             squares = (table.positive_squares[place] + table.negative_squares[place])[::-1]
@@ -232,31 +234,36 @@ def most_likely(
     """The a and b of the most likely line a + b·x of logits, looked for from ``beta`` on; NaN where
     the weights of nearly all rows vanish beside others."""
 
-    def fit(beta: FloatArray) -> tuple[float, FloatArray]:
-        """−ln of the likelihood, and the probabilities."""
-        eta = beta[0] + beta[1] * x
-        small = np.exp(-np.abs(eta))
-        value = dot(total, np.maximum(eta, 0.0) + np.log1p(small)) - dot(positive, eta)
-        fitted = np.where(eta < 0, small, 1.0)
-        fitted /= 1 + small
-        return value, fitted
+    def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """−ln of the likelihood, its downward gradient and the information; as many levels at a
+        time as stay near the processor."""
+        value, gradient, known = 0.0, np.zeros(2), np.zeros((2, 2))
+        for begin in range(0, len(x), BLOCK):
+            some = slice(begin, begin + BLOCK)
+            eta = beta[0] + beta[1] * x[some]
+            small = np.exp(-np.abs(eta))
+            softplus = np.maximum(eta, 0.0) + np.log1p(small)
+            value += dot(total[some], softplus) - dot(positive[some], eta)
+            fitted = np.where(eta < 0, small, 1.0) / (1 + small)
+            residual = positive[some] - total[some] * fitted
+            gradient += residual.sum(), dot(residual, x[some])
+            known += information(x[some], total[some] * fitted * (1 - fitted))
+        return value, gradient, known
 
     weight = float(total.sum())
-    value, fitted = fit(beta)
+    value, gradient, known = at(beta)
     for _ in range(_NEWTON_STEPS):
-        residual = positive - total * fitted
-        gradient = np.array([residual.sum(), dot(residual, x)])
         try:
-            step = np.linalg.solve(information(x, total * fitted * (1 - fitted)), gradient)
+            step = np.linalg.solve(known, gradient)
         except np.linalg.LinAlgError:
             return np.full(2, np.nan)
         if float(gradient @ step) <= 1e-13 * (weight + value):
             return beta + step  # so near that rounding decides which of the two fits better
         moved = beta + step
-        while (new := fit(moved))[0] > value:
+        while (new := at(moved))[0] > value:
             step = step / 2
             moved = beta + step
-        beta, (value, fitted) = moved, new
+        beta, (value, gradient, known) = moved, new
     return beta
 
 

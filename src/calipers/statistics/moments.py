@@ -6,16 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, dot, kish
+from calipers.statistics.base import BLOCK, FloatArray, Statistic, dot, kish
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from calipers.statistics.histogram import Histogram
-
-
-#: So many rows at a time stay near the processor.
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -54,9 +50,9 @@ class Moments(Statistic):
         mean = dot(weight, value) / total if total > 0 else 0.0
         cross = m2 = v2 = squares = 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            for begin in range(0, len(value), _BLOCK):
-                some = weight[begin : begin + _BLOCK]
-                square, deviation = np.square(some), value[begin : begin + _BLOCK] - mean
+            for begin in range(0, len(value), BLOCK):
+                some = weight[begin : begin + BLOCK]
+                square, deviation = np.square(some), value[begin : begin + BLOCK] - mean
                 cross += dot(square, deviation)
                 np.square(deviation, out=deviation)
                 m2, v2 = m2 + dot(some, deviation), v2 + dot(square, deviation)
