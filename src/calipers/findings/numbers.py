@@ -49,8 +49,9 @@ class Residuals:
 
     def __init__(self, of: Numbers) -> None:
         # (Rows that all count need no copies.)
-        all_count = of.weight is None or bool(of.weight.all())
-        self._used = None if all_count else np.flatnonzero(of.weight)
+        self._used: npt.NDArray[np.intp] | None = None
+        if of.weight is not None and not of.weight.all():
+            self._used = np.flatnonzero(of.weight)
         used = slice(None) if self._used is None else self._used
         self.predicted = of.predicted[used]
         self.weight = None if of.weight is None else of.weight[used]

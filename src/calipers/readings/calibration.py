@@ -346,8 +346,8 @@ class Fit(NamedTuple):
         """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
         squares = [of[::-1] for of in (table.positive_squares, table.negative_squares)]
         if len(self.logit) < len(squares[0]):  # levels without weight are left out
-            some = (table.positive + table.negative)[::-1] > 0
-            squares = [of[some] for of in squares]
+            held = (table.positive + table.negative)[::-1] > 0
+            squares = [of[held] for of in squares]
         variance = 0.0
         for begin in range(0, len(self.logit), BLOCK):
             some = slice(begin, begin + BLOCK)

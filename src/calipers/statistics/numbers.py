@@ -253,7 +253,7 @@ def ascending(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
     >>> ascending(np.array([3.0, 1.0, 2.0])).tolist()
     [1, 2, 0]
     """
-    if not len(values) or np.isnan(values).any():
+    if not len(values) or not np.isfinite(values).all():
         return np.argsort(values)
     from calipers import _core
 
