@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -35,8 +36,9 @@ class Table(NamedTuple):
         return kind in (".csv", ".tsv")
 
 
-def read(path: str) -> Table:
-    """The table at a path. What can be read only once is kept while the command runs."""
+def read(path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None) -> Table:
+    """The table at a path, or the columns that ``choose`` picks by the names of all. What can be
+    read only once is kept while the command runs."""
     from calipers.data.sources import Source
     from calipers.data.tables import read_table
     from calipers.data.trec import Origin
@@ -45,7 +47,7 @@ def read(path: str) -> Table:
     if path not in known:
         # A file behind it is read from where it stands, and has no extension.
         source = Source.of(DASH if path == "/dev/stdin" else path)
-        rows = read_table(source)
+        rows = read_table(source, choose=choose)
         size, digest = source.digest()
         known[path] = Table(rows, source, Origin("table", path, bytes=size, sha256=digest))
     made: Table = known[path]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -226,7 +226,9 @@ class TaskCommand(Command):
             made: Evaluation = evaluate(**{task.table: rows}, **said, inputs=(), **options)
             return made
         opened = functools.partial(self._opened, columns, options.get("separator"))
-        there = opened(table)
+        # What is told of columns that are joined, or of cells, has to know all that there are.
+        apart = columns.tables or any(whole.values())
+        there = opened(table, None if apart else functools.partial(_named, columns))
         if options.get("separator") is not None and not columns.of_text(there.column_names):
             raise click.UsageError("--separator is about columns of text, and none is named")
         with columns.located(table):
@@ -247,10 +249,16 @@ class TaskCommand(Command):
             if below:
                 print_tables(evaluation)
 
-    def _opened(self, columns: Columns, separator: str | None, path: str) -> pa.Table:
-        """The table in a file; where columns of a CSV file hold text that lists labels, an empty
-        field is no label."""
-        table = read(path)
+    def _opened(
+        self,
+        columns: Columns,
+        separator: str | None,
+        path: str,
+        choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
+    ) -> pa.Table:
+        """The table in a file, or those of its columns that ``choose`` picks; where columns of a
+        CSV file hold text that lists labels, an empty field is no label."""
+        table = read(path, choose)
         if separator is None or not table.is_csv:
             return table.rows
         from calipers.data.label_columns import no_labels
@@ -260,6 +268,17 @@ class TaskCommand(Command):
             spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
         ]
         return no_labels(table.rows, named)
+
+
+def _named(columns: Columns, names: Sequence[str]) -> Sequence[str]:
+    """The columns of a table that a command line names."""
+    from calipers.data.columns import named_columns
+    from calipers.data.errors import InputError
+
+    try:
+        return named_columns((columns.found(names), columns.by), names)
+    except (click.UsageError, InputError):
+        return names  # it is told when the table is there
 
 
 def _name(option: str) -> str:

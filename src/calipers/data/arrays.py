@@ -146,7 +146,8 @@ def of_arrow(array: Any) -> Array:
     import pyarrow as pa
 
     if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+        # (Of a single chunk, combining them would make a copy.)
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if not array.null_count:
         if pa.types.is_boolean(array.type):
             return np.from_dlpack(array.cast(pa.uint8())).astype(np.bool_)

@@ -139,6 +139,25 @@ def coded(values: Any, what: str) -> Coded:
     return _tidied(labels, codes, ordered=ordered)
 
 
+def group_codes(values: Any, what: str) -> Array:
+    """What tells the groups of rows apart that a column names, in the order of the names: numbers
+    and times as they are; of text the place of each among all.
+
+    >>> group_codes(["b", "a", "b"], "cluster").tolist()
+    [1, 0, 1]
+    """
+    encoded = None if isinstance(values, np.ndarray | list) else _dictionary(values)
+    if encoded is None:
+        array = as_array(values, what)
+        if array.dtype.kind == "f":
+            as_numbers(array, what)  # NaN is no group
+        if array.dtype.kind not in "OVUS":
+            return array
+    found = coded(values if encoded is None else encoded, what)
+    place = np.unique(np.array(found.names), return_inverse=True)[1]  # all have an order as text
+    return np.asarray(place[found.codes])
+
+
 def _dictionary(values: Any) -> pa.DictionaryArray | None:
     """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
     module = type(values).__module__.split(".")[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -99,7 +100,7 @@ def gather(
     made: dict[str, Any] = {**columns, "cost": costs.columns or None}
     left = ids = None
     if data is not None:
-        table = _table(data, "data")
+        table = _table(data, "data", partial(named_columns, (made, by)))
         join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
@@ -118,9 +119,40 @@ def gather(
     return Gathered(made, tuple(notes), left, ids, costs)
 
 
-def _table(data: Any, what: str) -> pa.Table:
+def named_columns(given: Any, names: Sequence[str]) -> Sequence[str]:
+    """The columns of a table that texts name, to be read alone; all of them where a text names
+    none, as an error says what there are.
+
+    >>> named_columns({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
+    ['y', 'p_a', 'p_b']
+    """
+    wanted: set[str] = set()
+    for name in _texts(given, len(names)):
+        start = None if name in names or not name.endswith("*") else name[:-1]
+        found = [n for n in names if n == name or (start is not None and n.startswith(start))]
+        if not found:
+            return names
+        wanted.update(found)
+    return [name for name in names if name in wanted] or names
+
+
+def _texts(given: Any, most: int) -> Iterator[str]:
+    """All texts that may name columns, of which there are so many; longer lists hold values."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for value in given.values():
+            yield from _texts(value, most)
+    elif isinstance(given, tuple) or (isinstance(given, list) and len(given) <= most):
+        for value in given:
+            yield from _texts(value, most)
+
+
+def _table(
+    data: Any, what: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
+) -> pa.Table:
     if isinstance(data, str | os.PathLike):
-        return read_table(data)
+        return read_table(data, choose=choose)
     try:
         return as_arrow(data)
     except InputError as error:

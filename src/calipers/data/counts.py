@@ -45,9 +45,8 @@ class Repeats:
     places: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, count: Any, rows: int, weight: Any = None) -> Repeats:
+    def of(cls, count: Any, rows: int, weights: npt.NDArray[np.float64] | None = None) -> Repeats:
         """By a column of counts, checked; a row of weight 0 is no row."""
-        weights = as_weights(weight, rows)
         if count is None and (weights is None or weights.all()):
             return cls(rows)
         counts = np.ones(rows, np.int64) if count is None else as_counts(count, "count")
@@ -92,9 +91,11 @@ class Repeats:
 
     def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
         """A column of weights, checked; None when all are one."""
-        weight = as_weights(values, self.rows)
-        # Those of rows that count 0 are gone.
-        return weight if self.places is None else as_weights(self(weight), self.number)
+        return self.of_those(as_weights(values, self.rows))
+
+    def of_those(self, weights: npt.NDArray[np.float64] | None) -> npt.NDArray[np.float64] | None:
+        """Of checked weights those of the rows that count; None when all are one."""
+        return weights if self.places is None else as_weights(self(weights), self.number)
 
     @property
     def number(self) -> int:

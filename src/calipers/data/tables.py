@@ -358,7 +358,7 @@ def column(table: pa.Table, name: str, where: str) -> Any:
     """One column of a table, as an Arrow array; an unknown name gets a hint."""
     if name not in table.column_names:
         raise InputError(f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}")
-    return table.column(name).combine_chunks()
+    return joined(table.column(name))
 
 
 def joined(column: pa.ChunkedArray) -> pa.Array:

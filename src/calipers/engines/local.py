@@ -1,4 +1,4 @@
-"""One process: memory is one batch, a stream is many, and there is no second implementation.
+"""One process, that has batches of rows one after the other.
 
 Batches are worked on by several threads and added up in their order, so that no digit depends on
 how many there are.

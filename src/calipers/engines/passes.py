@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.engines.base import Engine, itself
-from calipers.engines.local import Local
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
 from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, Second
 from calipers.inference import intervals
@@ -69,24 +68,15 @@ class Passes:
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = itself
     beside: Callable[[Mapping[str, System]], Any] = _nothing
-    #: The systems on all rows, where these are in memory.
-    memory: Mapping[str, System] | None = None
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Passes:
-        """All rows, as one batch."""
-        return cls(Local(lambda: (systems,)), systems, measures, memory=systems)
-
     def reading(
         self, system: str, measure: Measure, settings: Settings | None = None
     ) -> Reading | None:
-        """A number of all rows and how it varies: from the rows, where they are in memory; else
-        from what was added up, for which influence is known but no replicates are."""
-        if self.memory is not None:
-            return self.memory[system].reading(measure)
+        """A number of all rows and how it varies, from what was added up: influence is known, and
+        replicates are not."""
         asked, passed = (system, measure), self.passed
         if asked not in self.statistics:
             return None
@@ -191,7 +181,7 @@ class Passes:
         if self.unit_of_all is not None:
             return self.unit_of_all()
         weight = self.passed.weight
-        alike = self.memory is None and not weight.uneven and math.isfinite(weight.most)
+        alike = not weight.uneven and math.isfinite(weight.most)
         return weight.most if alike and weight.most > 0 else 1.0
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.data.arrays import as_weights
 from calipers.data.columns import Gathered
 from calipers.data.costs import NO_COSTS
 from calipers.data.counts import NOTHING, About, Repeats
@@ -81,8 +82,9 @@ class Table:
     ) -> Table:
         """Of columns by their roles, so many rows of them, as they were gathered."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
-        frequencies = Repeats.of(columns.get("count"), number, weight)
-        weights = frequencies.weights(weight)
+        checked = as_weights(weight, number)
+        frequencies = Repeats.of(columns.get("count"), number, checked)
+        weights = frequencies.of_those(checked)
         batch = Batch(
             columns,
             frequencies,

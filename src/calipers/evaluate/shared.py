@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from calipers import __version__
-from calipers.data.arrays import as_array, as_numbers, same_length
-from calipers.data.classes import name_of
+from calipers.data.arrays import same_length
+from calipers.data.classes import group_codes
 from calipers.data.errors import InputError, listed, shown
 from calipers.evaluate.arguments import finite
 from calipers.evaluation.options import MeasureNames, inference_of
@@ -74,12 +74,8 @@ def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clu
     to say that rows are independent."""
     from calipers.inference.clusters import Clusters
 
-    names = as_array(values, "cluster")
+    names = group_codes(values, "cluster")
     same_length(names, repeats.rows, "cluster")
-    if names.dtype.kind == "f":
-        as_numbers(names, "cluster")  # NaN is no cluster
-    if names.dtype.kind in "OV":
-        names = np.array([name_of(name) for name in names])  # all have an order as text
     clusters = Clusters.from_names(repeats(names), weight)
     return None if clusters.size == len(clusters.code) > 1 else clusters
 

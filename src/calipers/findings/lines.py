@@ -81,16 +81,22 @@ def line(
     rest = apart - slope * x
     of_y = dot(by_weight(apart), apart)
     explained = 1 - dot(by_weight(rest), rest) / of_y if of_y > 0 else 0.0
+    del apart
 
     def error() -> tuple[float, float]:
         with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
-            moved = weighed * rest
-            moved /= squares * (1 - w / total - weighed * x / squares)
+            moved, apart = weighed * rest, weighed * x
+            apart /= -squares
+            apart -= w / total
+            apart += 1
+            apart *= squares
+            moved /= apart
+        del apart
         moved[weighed == 0] = 0.0
         if clusters is not None:
             sums = np.bincount(clusters.code, moved, clusters.size).astype(np.float64)
             moved = sums * math.sqrt(number / (number - 1))
-        of_each = np.square(moved)
+        of_each = np.square(moved, out=moved)
         variance, fourth = float(of_each.sum()), dot(of_each, of_each)
         if not math.isfinite(fourth):
             return math.nan, math.nan

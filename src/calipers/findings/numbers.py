@@ -48,20 +48,31 @@ class Residuals:
     """The residuals of a system, prediction less truth, over the largest of them."""
 
     def __init__(self, of: Numbers) -> None:
-        used = slice(None) if of.weight is None else of.weight > 0
-        self.rows = np.arange(len(of.truth))[used]
+        # (Rows that all count need no copies.)
+        self._used: npt.NDArray[np.intp] | None = None
+        if of.weight is not None and not of.weight.all():
+            self._used = np.flatnonzero(of.weight)
+        used = slice(None) if self._used is None else self._used
         self.predicted = of.predicted[used]
         self.weight = None if of.weight is None else of.weight[used]
-        self.clusters = None if of.clusters is None else of.clusters.taken(self.rows)
-        residual = (of.predicted - of.truth)[used]
-        self.unit = float(np.abs(residual).max(initial=0.0))
-        sizes = float(np.abs(of.truth[used]).max(initial=0.0))
+        self.clusters = of.clusters
+        if of.clusters is not None and self._used is not None:
+            self.clusters = of.clusters.taken(self._used)
+        truth = of.truth[used]
+        residual = self.predicted - truth
+        self.unit = _largest(residual)
         self.size = 0.0
-        if self.unit > ROUNDING * sizes:
-            self.values: FloatArray = residual / self.unit
+        if self.unit > ROUNDING * _largest(truth):
+            residual /= self.unit
+            self.values: FloatArray = residual
             self.size = self._moments.effective_size
             if self.clusters is not None:
                 self.size = min(self.size, self.clusters.worth)
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """Which rows they are of."""
+        return np.arange(len(self.predicted)) if self._used is None else self._used
 
     @property
     def enough(self) -> bool:
@@ -97,12 +108,7 @@ class Residuals:
     @property
     def quartiles(self) -> tuple[float, float]:
         """The first and the third, less the mean."""
-        w, shares = self.weight, (0.25, 0.75)
-        if w is None:
-            low, high = (quantile(self.centred, share) for share in shares)
-        else:
-            spread = Sizes.of(self.centred)
-            low, high = (float(spread.quantile(w, share)) for share in shares)
+        low, high = (quantile(self.centred, share, self.weight) for share in (0.25, 0.75))
         return low, high
 
     def mean(self, of: FloatArray) -> float:
@@ -117,6 +123,11 @@ class Residuals:
         """The mean of a value per row in the lowest and in the highest fifth of predictions."""
         low, high = fifths(of, self.ranks, self.weight, self.clusters, level)
         return _times(self.unit, low), _times(self.unit, high)
+
+
+def _largest(values: FloatArray) -> float:
+    """In size."""
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def _times(factor: float, of: Valued) -> Valued:

@@ -127,6 +127,16 @@ class Clusters:
     @classmethod
     def from_names(cls, names: npt.NDArray[Any], weight: FloatArray | None = None) -> Clusters:
         """The clusters of rows that name theirs."""
+        if names.dtype.kind in "iu" and len(names):
+            low, high = int(names.min()), int(names.max())
+            if high - low <= 4 * len(names):  # nothing need be sorted
+                # Of int8 the range would overflow.
+                wide = names.astype(np.int64) if names.dtype.kind == "i" else names
+                place = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
+                occurs = np.zeros(high - low + 1, bool)
+                occurs[place] = True
+                number = occurs.cumsum(dtype=np.uint32)
+                return cls(number[place] - np.uint32(1), int(number[-1]), weight)
         found, code = np.unique(names, return_inverse=True)
         return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
 
@@ -236,13 +246,17 @@ class Clusters:
     def mean_error(self, values: FloatArray) -> ClusterError:
         """Standard error of the weighted mean of a value per row, of which a cluster adds
         Σw(x − mean)/Σw."""
-        weight = np.ones(len(values)) if self.weight is None else self.weight
-        used = weight > 0
-        values, weight, code = values[used], weight[used], self.code[used]
-        total = weight.sum()
-        mean = dot(weight, values) / total
+        weight, code = self.weight, self.code
+        if weight is not None and not weight.all():
+            used = weight > 0
+            values, weight, code = values[used], weight[used], code[used]
         with np.errstate(invalid="ignore"):  # a value may be infinite
-            part = np.bincount(code, weight * (values - mean), self.size) / total
+            total = float(len(values)) if weight is None else weight.sum()
+            mean = (values.sum() if weight is None else dot(weight, values)) / total
+            apart = values - mean
+            if weight is not None:
+                apart *= weight
+            part = np.bincount(code, apart, self.size) / total
         return cr2(part, self.held)
 
     def sum_error(self, moved: FloatArray, held: FloatArray | None = None) -> ClusterError:

@@ -62,7 +62,9 @@ class ByScore(NamedTuple):
         self, positive: npt.NDArray[np.bool_], place: npt.NDArray[np.integer[Any]]
     ) -> FloatArray:
         """The same of rows whose scores have these places in the table."""
-        return np.asarray(np.where(positive, self.positive[place], self.negative[place]))
+        # Both side by side, so that a row looks at one place of a long table.
+        both = np.stack([self.negative, self.positive], axis=1).ravel()
+        return np.asarray(both[2 * place.astype(np.intp) + positive])
 
     def error(self, table: ScoreTable) -> FloatArray:
         """The standard error of the measure, shape ``(...)``: √Σ(wI)² of independent rows, with

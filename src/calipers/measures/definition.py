@@ -413,9 +413,9 @@ class Measure:
         >>> float(parse("recall@precision=0.9").threshold(table))
         0.4
         """
-        value = self.apply(statistic)
         if self.definition.place is None:
-            return np.full(value.shape, np.nan)
+            return np.full(statistic.positive.shape[:-1], np.nan)
+        value = self.apply(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             place = self.definition.place(statistic, **self.parameters)
         return np.where(np.isnan(value), np.nan, statistic.thresholds[place])

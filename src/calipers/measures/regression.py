@@ -9,7 +9,7 @@ from typing import Any
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
-from calipers.statistics.numbers import Sizes, quantile
+from calipers.statistics.numbers import quantile
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 
@@ -43,7 +43,7 @@ def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float
     if weight is None:
         return quantile(truth, alpha)
     used = weight > 0
-    return float(Sizes.of(truth[used]).quantile(weight[used], alpha))
+    return quantile(truth[used], alpha, weight[used])
 
 
 def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:

@@ -88,18 +88,22 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     trapezoid lies below that crossing, so breaking a tie well can cost a little.)
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
-    tp0, fp0 = tp - s.positive, fp - s.negative
     after = precision_of(tp, fp)
-    before = np.where(tp0 + fp0 > 0, precision_of(tp0, fp0), after)
-    area = s.positive * (before + after) / 2
+    tp -= s.positive  # what they are before the score
+    fp -= s.negative
+    area = np.where(tp + fp > 0, precision_of(tp, fp), after)
+    area += after
+    area *= s.positive
+    area /= 2
     mixed = (s.positive > 0) & (s.negative > 0)
-    area[mixed] = _tied_area(*(each[mixed] for each in (tp0, fp0, s.positive, s.negative)))
+    area[mixed] = _tied_area(*(each[mixed] for each in (tp, fp, s.positive, s.negative)))
     return np.asarray(area.sum(axis=-1) / s.total_positive)
 
 
 def precision_of(tp: FloatArray, fp: FloatArray) -> FloatArray:
     """TP/(TP + FP), 0 before anything is taken in."""
-    return np.divide(tp, tp + fp, out=np.zeros_like(tp), where=tp + fp > 0)
+    total = tp + fp
+    return np.divide(tp, total, out=np.zeros_like(tp), where=total > 0)
 
 
 def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from calipers.inference.spaces import Error, Influence, OfMeans, Space
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Moments, ScoreTable, kish
-from calipers.statistics.base import dot
+from calipers.statistics.base import BLOCK, dot
 from calipers.statistics.calibration import Levels, expit, information
 from calipers.statistics.logits import Line, SummedLogits
 
@@ -344,8 +344,14 @@ class Fit(NamedTuple):
 
     def error(self, table: ScoreTable) -> float:
         """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
-        kept = (table.positive + table.negative)[::-1] > 0
-        to = np.square(self.to(self.logit))
-        of_positive = dot(table.positive_squares[::-1][kept], np.square(1 - self.fitted) * to)
-        of_negative = dot(table.negative_squares[::-1][kept], np.square(self.fitted) * to)
-        return math.sqrt(of_positive + of_negative)
+        squares = [of[::-1] for of in (table.positive_squares, table.negative_squares)]
+        if len(self.logit) < len(squares[0]):  # levels without weight are left out
+            held = (table.positive + table.negative)[::-1] > 0
+            squares = [of[held] for of in squares]
+        variance = 0.0
+        for begin in range(0, len(self.logit), BLOCK):
+            some = slice(begin, begin + BLOCK)
+            to, p = np.square(self.to(self.logit[some])), self.fitted[some]
+            variance += dot(squares[0][some], np.square(1 - p) * to)
+            variance += dot(squares[1][some], np.square(p) * to)
+        return math.sqrt(variance)

@@ -19,6 +19,7 @@ from calipers.inference.cells import (
     exact,
     likely_interval,
 )
+from calipers.inference.clusters import cr2
 from calipers.inference.gradients import cell_gradient, moving_cells
 from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
@@ -210,23 +211,46 @@ class ClassCounts:
         truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
         return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
 
+    def _among(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
+        """1 for each of the cells that the measure is a ratio of, 0 for the others."""
+        codes = np.unravel_index(self.cells.place, self.cells.shape)
+        among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
+        return among.astype(np.float64)
+
+    @cached_property
+    def _row(self) -> npt.NDArray[np.uint32]:
+        """Which of the cells each row falls into."""
+        return self.cells.row()
+
+    @cached_property
+    def _by_cluster(self) -> FloatArray | None:
+        """What each cluster holds of each of the cells, (clusters, C), where that is no more than
+        there are rows."""
+        clusters, cells = self.clusters, len(self.cells.place)
+        if clusters is None or clusters.size * cells > len(clusters.code):
+            return None
+        return clusters.matrices(self._row, (cells,))
+
     def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
         """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
         where these are a batch of them."""
         weight, by_cell = self.cells.weight, self._gradient(measure, whole)
-        moved = by_cell[self.cells.row()]
+        moved = by_cell[self._row]
         moved, held = moved if weight is None else moved * weight, None
         if self.clusters is not None:
-            codes = np.unravel_index(self.cells.place, self.cells.shape)
-            among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
-            held = among[self.cells.row()].astype(np.float64)
+            held = self._among(measure, whole)[self._row]
             held = held if weight is None else held * weight
         return Influence(moved, Space(weight, self.clusters, held=held))
 
     def _error(self, measure: Any, value: float) -> Error:
         """By the delta method."""
         if self.clusters is not None:
-            return exact(self.influence(measure).error, value)
+            by_cluster = self._by_cluster
+            if by_cluster is None:
+                return exact(self.influence(measure).error, value)
+            moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
+            found = cr2(moved, held if held.any() else self.clusters.held)
+            return exact(Error(found.se, "delta", found.degrees), value)
         return Error(self.cells.error(self._gradient(measure), value), "delta")
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:

@@ -199,6 +199,10 @@ class _OfScores:
 
     def influence(self) -> Influence | None:
         """By how much each row moves the value."""
+        return self._influence
+
+    @cached_property
+    def _influence(self) -> Influence | None:
         return self.rows.influence(self.measure)
 
     def error(self) -> Error | None:
@@ -291,8 +295,9 @@ class _OfScores:
     def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
         """By the influence of rows, else by leaving out groups of them."""
         if self.rows.clusters is None:
-            found = influence(self.measure, self._table)
-            if found is not None and not self._table.weighted:
+            plain = not self._table.weighted
+            found = influence(self.measure, self._table) if plain else None
+            if found is not None:
                 moved = np.concatenate(found)
                 return moved, np.concatenate([self._table.positive, self._table.negative])
             own = self.influence()

@@ -22,6 +22,9 @@ S = TypeVar("S", bound=Any)
 
 #: What a value counts as at least in a geometric mean: trec_eval's floor.
 GEOMETRIC_FLOOR = 1e-5
+#: Sums over many rows are taken of so many at a time: what is made of these stays near the
+#: processor, and takes no memory.
+BLOCK = 1 << 16
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

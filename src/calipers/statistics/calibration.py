@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property, kept
-from calipers.statistics.base import FloatArray, IntArray, dot
+from calipers.statistics.base import BLOCK, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _NEWTON_STEPS = 200
+#: A line through more levels than these begins at that of so many groups.
+_MANY, _GROUPS = 1 << 16, 1 << 12
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
 
@@ -51,7 +53,9 @@ class Levels:
         scores = table.scores if table.scores.ndim == 1 else table.scores[place]
         positive = table.positive[place][::-1]
         total = positive + table.negative[place][::-1]
-        some = total > 0
+        some: Any = total > 0
+        if some.all():  # a view of each will do
+            some = slice(None)
         squares = total
         if table.weighted:
             squares = (table.positive_squares[place] + table.negative_squares[place])[::-1]
@@ -212,30 +216,55 @@ class Levels:
         scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
         x = (logit - centre) / scale
         beta = np.array([self._log_odds, 0.0])
-        value = self._deviance(beta[0] + beta[1] * x)
-        for _ in range(_NEWTON_STEPS):
-            fitted = expit(beta[0] + beta[1] * x)
-            residual = self.positive - self.total * fitted
-            gradient = np.array([residual.sum(), dot(residual, x)])
-            try:
-                step = np.linalg.solve(information(x, self.total * fitted * (1 - fitted)), gradient)
-            except np.linalg.LinAlgError:  # the weights of nearly all rows vanish beside others
-                return float("nan"), float("nan")
-            if float(gradient @ step) <= 1e-13 * (self.weight + value):
-                beta = beta + step  # so near that rounding decides which of the two fits better
-                break
-            moved = beta + step
-            while (new := self._deviance(moved[0] + moved[1] * x)) > value:
-                step = step / 2
-                moved = beta + step
-            beta, value = moved, new
-        slope = float(beta[1] / scale)
-        return float(beta[0]) - slope * centre, slope
+        if len(self) > _MANY:  # next to the line of a few groups a step or two is left
+            first = np.arange(0, len(self), len(self) // _GROUPS)
+            positive, total, sums = (
+                np.add.reduceat(of, first) for of in (self.positive, self.total, self.total * x)
+            )
+            coarse = most_likely(sums / total, positive, total, beta)
+            beta = coarse if np.isfinite(coarse).all() else beta
+        intercept, slope = most_likely(x, self.positive, self.total, beta)
+        slope = float(slope / scale)
+        return float(intercept) - slope * centre, slope
 
-    def _deviance(self, eta: FloatArray) -> float:
-        """−ln of the likelihood of logits."""
-        softplus = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
-        return dot(self.total, softplus) - dot(self.positive, eta)
+
+def most_likely(
+    x: FloatArray, positive: FloatArray, total: FloatArray, beta: FloatArray
+) -> FloatArray:
+    """The a and b of the most likely line a + b·x of logits, looked for from ``beta`` on; NaN where
+    the weights of nearly all rows vanish beside others."""
+
+    def at(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """−ln of the likelihood, its downward gradient and the information; as many levels at a
+        time as stay near the processor."""
+        value, gradient, known = 0.0, np.zeros(2), np.zeros((2, 2))
+        for begin in range(0, len(x), BLOCK):
+            some = slice(begin, begin + BLOCK)
+            eta = beta[0] + beta[1] * x[some]
+            small = np.exp(-np.abs(eta))
+            softplus = np.maximum(eta, 0.0) + np.log1p(small)
+            value += dot(total[some], softplus) - dot(positive[some], eta)
+            fitted = np.where(eta < 0, small, 1.0) / (1 + small)
+            residual = positive[some] - total[some] * fitted
+            gradient += residual.sum(), dot(residual, x[some])
+            known += information(x[some], total[some] * fitted * (1 - fitted))
+        return value, gradient, known
+
+    weight = float(total.sum())
+    value, gradient, known = at(beta)
+    for _ in range(_NEWTON_STEPS):
+        try:
+            step = np.linalg.solve(known, gradient)
+        except np.linalg.LinAlgError:
+            return np.full(2, np.nan)
+        if float(gradient @ step) <= 1e-13 * (weight + value):
+            return beta + step  # so near that rounding decides which of the two fits better
+        moved = beta + step
+        while (new := at(moved))[0] > value:
+            step = step / 2
+            moved = beta + step
+        beta, (value, gradient, known) = moved, new
+    return beta
 
 
 def information(x: FloatArray, weight: FloatArray) -> FloatArray:

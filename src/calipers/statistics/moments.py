@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, dot, kish
+from calipers.statistics.base import BLOCK, FloatArray, Statistic, dot, kish
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,14 +48,16 @@ class Moments(Statistic):
         value, weight = np.ascontiguousarray(value), np.ascontiguousarray(weight)
         total = float(weight.sum())
         mean = dot(weight, value) / total if total > 0 else 0.0
-        square = np.square(weight)
+        cross = m2 = v2 = squares = 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            deviation = value - mean
-            cross = dot(square, deviation)
-            np.square(deviation, out=deviation)
-            m2, v2 = dot(weight, deviation), dot(square, deviation)
-            squares = float(square.sum())
-            return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
+            for begin in range(0, len(value), BLOCK):
+                some = weight[begin : begin + BLOCK]
+                square, deviation = np.square(some), value[begin : begin + BLOCK] - mean
+                cross += dot(square, deviation)
+                np.square(deviation, out=deviation)
+                m2, v2 = m2 + dot(some, deviation), v2 + dot(square, deviation)
+                squares += float(square.sum())
+        return cls(n, total, mean, m2, squares, v2, cross, _infinite(mean, value))
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight

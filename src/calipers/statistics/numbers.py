@@ -247,15 +247,39 @@ class NumberRows(Statistic):
         return Sizes.of(np.abs(self.predicted - self.truth))
 
 
-def quantile(values: FloatArray, share: float) -> float:
-    """:meth:`Sizes.quantile` of rows that count alike, by selection: nothing is sorted.
+def ascending(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
+    """The rows by ascending value.
+
+    >>> ascending(np.array([3.0, 1.0, 2.0])).tolist()
+    [1, 2, 0]
+    """
+    if not len(values) or not np.isfinite(values).all():
+        return np.argsort(values)
+    from calipers import _core
+
+    return _core.order_descending(values)[::-1]  # of many rows in a fifth of the time
+
+
+def quantile(values: FloatArray, share: float, weight: FloatArray | None = None) -> float:
+    """:meth:`Sizes.quantile` of a column; of rows that count alike by selection, so that nothing is
+    sorted.
 
     >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5)
     2.5
+    >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5, np.array([1.0, 1.0, 1.0, 4.0]))
+    8.0
     """
-    n, goal, hair = len(values), share * len(values), 1e-12 * len(values)
+    n = len(values)
     if not n:
         return float("nan")
+    if weight is not None:
+        order = ascending(values)
+        running = weight[order].cumsum()
+        goal, hair = share * running[-1], 1e-12 * running[-1]
+        at = running.searchsorted(goal - hair), running.searchsorted(goal + hair, "right")
+        low, high = values[order[np.minimum(at, n - 1)]]
+        return float((low + high) / 2)
+    goal, hair = share * n, 1e-12 * n
     at = math.ceil(goal - hair) - 1, math.floor(goal + hair)
     low, high = (min(max(place, 0), n - 1) for place in at)
     found = np.partition(values, [low, high])
@@ -268,13 +292,17 @@ def midranks(values: FloatArray) -> FloatArray:
     >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
     array([0.75 , 0.125, 0.375, 0.75 ])
     """
-    order, made = np.argsort(values), np.empty(len(values))
-    ascending = values[order]
-    first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))[: len(values)]
+    order, made = ascending(values), np.empty(len(values))
+    first = np.flatnonzero(_begins(values[order]))
     number = np.diff(first, append=len(values))
     middle = (first + number / 2) / len(values)
     made[order] = middle if len(first) == len(values) else np.repeat(middle, number)
     return made
+
+
+def _begins(values: FloatArray) -> npt.NDArray[np.bool_]:
+    """Where another value begins than the one before, in a row of them."""
+    return np.append(True, values[1:] != values[:-1])[: len(values)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +315,13 @@ class Sizes:
     @classmethod
     def of(cls, column: FloatArray) -> Sizes:
         """Of one column."""
-        return cls(*np.unique(column, return_inverse=True))
+        if np.isnan(column).any():
+            return cls(*np.unique(column, return_inverse=True))
+        order, place = ascending(column), np.empty(len(column), np.intp)
+        values = column[order]
+        begins = _begins(values)
+        place[order] = begins.cumsum() - 1
+        return cls(values[begins], place)
 
     @cached_property
     def first(self) -> npt.NDArray[np.intp]:

@@ -1,0 +1,118 @@
+"""What is computed in a shorter way of many rows is what the plain way says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calipers.data.classes import group_codes
+from calipers.inference.clusters import Clusters
+from calipers.inference.settings import Settings
+from calipers.measures import parse
+from calipers.readings.counts import ClassCounts
+from calipers.statistics import Moments, ScoreTable, calibration, moments
+from calipers.statistics.calibration import Levels
+from calipers.statistics.numbers import Sizes, ascending, midranks, quantile
+
+random = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        random.integers(-128, 128, 300).astype(np.int8),
+        random.integers(250, 256, 20).astype(np.uint8),
+        random.integers(0, 50, 300) - 25,
+        random.integers(0, 2**40, 30),
+        np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], np.uint64),
+        np.array([1.5, -2.0, 1.5]),
+        np.array([True, False, True]),
+    ],
+)
+def test_clusters_are_numbered_in_the_order_of_their_names(names: Any) -> None:
+    distinct, place = np.unique(names, return_inverse=True)
+    made = Clusters.from_names(group_codes(names, "cluster"))
+    assert made.code.dtype == np.uint32
+    assert (made.code == place).all()
+    assert made.size == len(distinct)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "dictionary", "numpy", "object"])
+def test_so_are_those_of_text(kind: str) -> None:
+    texts = np.array(["u10", "u9", "é", "u10", "Z"])
+    given = {
+        "arrow": pa.array(texts),
+        "dictionary": pa.array(texts).dictionary_encode(),
+        "numpy": texts,
+        "object": texts.astype(object),
+    }[kind]
+    place = np.unique(texts, return_inverse=True)[1]
+    assert (Clusters.from_names(group_codes(given, "cluster")).code == place).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
+def test_a_weighted_quantile_is_that_of_the_distinct_values(share: float) -> None:
+    for n in (1, 2, 7, 60):
+        values = random.integers(0, 8, n) / 4
+        weight = random.integers(1, 4, n) / 2.0
+        whole = np.repeat(values, (2 * weight).astype(int))
+        own = Sizes.of(values)
+        assert quantile(values, share, weight) == float(own.quantile(weight, share))
+        assert quantile(values, share, weight) == quantile(whole, share)
+
+
+def test_distinct_values_are_those_of_numpy() -> None:
+    values = np.array([0.0, 3.0, -0.0, np.inf, -2.5, 3.0])
+    own, (distinct, place) = Sizes.of(values), np.unique(values, return_inverse=True)
+    assert (own.values == distinct).all()
+    assert (own.place == place).all()
+    assert (values[ascending(values)] == np.sort(values)).all()
+    assert midranks(values) == pytest.approx(own.midranks(np.ones(len(values))), rel=1e-15)
+    assert len(Sizes.of(np.zeros(0)).values) == 0
+    assert np.isnan(Sizes.of(np.array([1.0, np.nan])).values[-1])
+
+
+def test_moments_of_blocks_are_those_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moments, "BLOCK", 7)
+    value, weight = random.normal(size=50), random.integers(0, 3, 50) / 1.7
+    made = Moments.from_rows(value, weight)
+    mean = np.average(value, weights=weight)
+    assert made.mean == pytest.approx(mean)
+    assert made.m2 == pytest.approx((weight * (value - mean) ** 2).sum())
+    assert made.squares == pytest.approx((weight**2).sum())
+    assert made.v2 == pytest.approx((weight**2 * (value - mean) ** 2).sum())
+    assert made.cross == pytest.approx((weight**2 * (value - mean)).sum())
+
+
+def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    latent = random.normal(size=3000)
+    positive = random.random(3000) < 1 / (1 + np.exp(-0.6 * latent - 0.3))
+    p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
+    plain = Levels.of(ScoreTable.from_rows(positive, p, weight)).line
+    monkeypatch.setattr(calibration, "_MANY", 100)
+    monkeypatch.setattr(calibration, "_GROUPS", 20)
+    monkeypatch.setattr(calibration, "BLOCK", 64)
+    found = Levels.of(ScoreTable.from_rows(positive, p, weight)).line
+    assert found == pytest.approx(plain, rel=1e-9)
+    # The gradient of the likelihood is 0 there.
+    fitted = 1 / (1 + np.exp(-found[0] - found[1] * latent))
+    assert (weight * (positive - fitted)).sum() == pytest.approx(0, abs=1e-8)
+    assert (weight * (positive - fitted) * latent).sum() == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("weight", [None, random.random(400) + 0.1])
+@pytest.mark.parametrize("name", ["accuracy", "F1", "MCC", "precision", "LR+"])
+def test_cells_by_cluster_have_the_error_of_the_rows(name: str, weight: Any) -> None:
+    truth, code = random.integers(0, 2, 400), random.integers(0, 60, 400)
+    said = np.where(random.random(400) < 0.8, truth, 1 - truth)
+    clusters = Clusters.from_names(code, weight)
+    own = ClassCounts.from_codes(truth, said, ("no", "yes"), Settings(), weight, clusters)
+    measure = parse(name)
+    assert own._by_cluster is not None
+    found, by_row = own.reading(measure).found_error, own.influence(measure).error
+    assert found.se == pytest.approx(by_row.se, rel=1e-12)
+    assert found.degrees == pytest.approx(by_row.degrees, rel=1e-12)
+    assert found.name == by_row.name
