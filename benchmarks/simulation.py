@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from worlds.world import Trial, World
 
-from calipers.engines.passes import Passes
 from calipers.evaluate.compare import system_pairs
 from calipers.evaluate.rows import Rows
 from calipers.inference import policy, questions
@@ -150,9 +149,8 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         yield from zip(map(str, source.measures), of_topics(topics), strict=True)
         return
     system = source.by_name[name].under(settings)
-    engine = Passes.of_memory({name: system}, source.measures)
     for measure in source.measures:
-        yield str(measure), engine.reading(name, measure) or system.reading(measure)
+        yield str(measure), system.reading(measure)
 
 
 def by(reading: Reading, way: str) -> Interval:

@@ -17,7 +17,7 @@ import click
 from calipers.cli.costs import read_costs
 from calipers.cli.files import NamedFile
 from calipers.cli.options import texts
-from calipers.cli.tables import read
+from calipers.cli.tables import origin_of, read
 from calipers.evaluation.task import Column, Task
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Columns:
 
     def origins(self, table: str) -> list[Origin]:
         """Where the table of the truth and those of the systems came from."""
-        return [read(path).origin for path in (table, *self.tables.values())]
+        return [origin_of(path) for path in (table, *self.tables.values())]
 
     def found(
         self, names: Sequence[str], opened: Callable[[str], pa.Table] | None = None

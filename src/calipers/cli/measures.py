@@ -177,13 +177,13 @@ def explanation(measure: Measure) -> str:
 
 def _explained(measure: Measure) -> Iterator[Block]:
     """The same as a document."""
-    from calipers.report.blocks import Heading, Lines, Terms, literal
+    from calipers.report.blocks import Heading, Lines, Term, Terms, literal
 
     d = measure.definition
     yield Heading(literal(f"{measure} ({d.family})"))
     for paragraph in d.description.replace("``", "").split("\n\n"):
         yield Lines([literal(" ".join(paragraph.split()))])
-    yield Terms([(name, literal(text)) for name, text in _facts(measure)])
+    yield Terms([Term(name, literal(text)) for name, text in _facts(measure)])
 
 
 def _facts(measure: Measure) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -24,6 +24,8 @@ class Table(NamedTuple):
     rows: pa.Table
     source: Source
     origin: Origin
+    #: Whether these are all its columns.
+    whole: bool = True
 
     @property
     def is_csv(self) -> bool:
@@ -37,18 +39,25 @@ class Table(NamedTuple):
 
 
 def read(path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None) -> Table:
-    """The table at a path, or the columns that ``choose`` picks by the names of all. What can be
-    read only once is kept while the command runs."""
+    """The table at a path, or, where it can be read again, the columns that ``choose`` picks by the
+    names of all. What was read is kept while the command runs."""
     from calipers.data.sources import Source
     from calipers.data.tables import read_table
     from calipers.data.trec import Origin
 
-    known: dict[str, Any] = click.get_current_context().meta.setdefault(_KEY, {})
-    if path not in known:
+    known: dict[str, Table] = click.get_current_context().meta.setdefault(_KEY, {})
+    if path not in known or (choose is None and not known[path].whole):
         # A file behind it is read from where it stands, and has no extension.
         source = Source.of(DASH if path == "/dev/stdin" else path)
+        choose = choose if source.is_file else None
         rows = read_table(source, choose=choose)
         size, digest = source.digest()
-        known[path] = Table(rows, source, Origin("table", path, bytes=size, sha256=digest))
-    made: Table = known[path]
-    return made
+        origin = Origin("table", path, bytes=size, sha256=digest)
+        known[path] = Table(rows, source, origin, choose is None)
+    return known[path]
+
+
+def origin_of(path: str) -> Origin:
+    """Where the table at a path came from, whatever columns of it were read."""
+    known: dict[str, Table] = click.get_current_context().meta.get(_KEY, {})
+    return (known.get(path) or read(path)).origin

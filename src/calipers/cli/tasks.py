@@ -227,7 +227,7 @@ class TaskCommand(Command):
             return made
         opened = functools.partial(self._opened, columns, options.get("separator"))
         # What is told of columns that are joined, or of cells, has to know all that there are.
-        apart = columns.tables or any(whole.values())
+        apart = columns.tables or any(whole.values()) or not task.per_system
         there = opened(table, None if apart else functools.partial(_named, columns))
         if options.get("separator") is not None and not columns.of_text(there.column_names):
             raise click.UsageError("--separator is about columns of text, and none is named")
@@ -272,11 +272,11 @@ class TaskCommand(Command):
 
 def _named(columns: Columns, names: Sequence[str]) -> Sequence[str]:
     """The columns of a table that a command line names."""
-    from calipers.data.columns import named_columns
+    from calipers.data.columns import columns_read
     from calipers.data.errors import InputError
 
     try:
-        return named_columns((columns.found(names), columns.by), names)
+        return columns_read((columns.found(names), columns.by), names)
     except (click.UsageError, InputError):
         return names  # it is told when the table is there
 

@@ -100,7 +100,7 @@ def gather(
     made: dict[str, Any] = {**columns, "cost": costs.columns or None}
     left = ids = None
     if data is not None:
-        table = _table(data, "data", partial(named_columns, (made, by)))
+        table = _table(data, "data", partial(columns_read, (made, by)))
         join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
@@ -119,11 +119,11 @@ def gather(
     return Gathered(made, tuple(notes), left, ids, costs)
 
 
-def named_columns(given: Any, names: Sequence[str]) -> Sequence[str]:
+def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
     """The columns of a table that texts name, to be read alone; all of them where a text names
     none, as an error says what there are.
 
-    >>> named_columns({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
+    >>> columns_read({"truth": "y", "probability": ["p_*"]}, ["id", "y", "p_a", "p_b"])
     ['y', 'p_a', 'p_b']
     """
     wanted: set[str] = set()

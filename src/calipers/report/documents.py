@@ -81,6 +81,7 @@ from calipers.results import (
     CutoffTable,
     Definition,
     Evaluation,
+    Finding,
     LabelTable,
     Plan,
     Slices,
@@ -264,18 +265,23 @@ def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
     anchors = {d.measure: f"definition-{i}" for i, d in enumerate(known)}
     yield Heading("Findings", anchor="findings")
     yield Findings(
-        [
-            FindingText(
-                rows.call_of(found).strip(),
-                literal(rows.finding_text(found, alike)),
-                found.severity,
-                visible(found.rule),
-                f"{100 * found.level:.4g}%",
-                rows.finding_numbers(found),
-                [(short(measure), anchors.get(measure, "")) for measure in found.measures],
-            )
-            for found, alike in rows.told_once(of.findings)
-        ]
+        [finding_item(found, alike, anchors) for found, alike in rows.told_once(of.findings)]
+    )
+
+
+def finding_item(
+    found: Finding, alike: Sequence[Finding] = (), anchors: Mapping[str, str] | None = None
+) -> FindingText:
+    """A finding of a document, with those that say the same of others."""
+    at = anchors or {}
+    return FindingText(
+        rows.call_of(found).strip(),
+        literal(rows.finding_text(found, alike)),
+        found.severity,
+        visible(found.rule),
+        f"{100 * found.level:.4g}%",
+        rows.finding_numbers(found),
+        [(short(measure), at.get(measure, "")) for measure in found.measures],
     )
 
 

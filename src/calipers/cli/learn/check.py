@@ -84,10 +84,10 @@ def command(table: str, **options: Any) -> None:
 def _document(found: SplitCheck) -> Iterator[Block]:
     """What was found, what was looked for, and what could not be."""
     from calipers.report.blocks import Findings, Heading, Lines, Notes, literal
-    from calipers.report.rows import call_of
+    from calipers.report.documents import finding_item
 
     yield Heading("Check of a split", 1)
-    said = [(call_of(one).strip(), literal(one.sentence)) for one in found.findings]
+    said = [finding_item(one) for one in found.findings]
     yield Findings(said) if said else Lines(["Nothing was found."])
     yield Lines([literal(f"Looked for {', '.join(found.checked)}.")])
     yield Notes(list(map(literal, found.notes)))
