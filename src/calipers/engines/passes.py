@@ -17,18 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.engines.base import Engine, itself
 from calipers.engines.local import Local
+from calipers.engines.pairs import Met, Pair, Pairs, tables
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
-from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, Second
+from calipers.engines.work import Bounded, Built, First, Moving, Norm, OfPairs, Passed, Second
 from calipers.inference import intervals
+from calipers.inference.cells import MAX_DRAWN_ROWS
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
-from calipers.once import cached_property
-from calipers.readings.counts import OfHits
+from calipers.once import cached_property, kept
+from calipers.readings.counts import BothCounts, ClassCounts
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
-from calipers.statistics import ConfusionMatrix, Moments, NumberMoments, NumberRows, ScoreTable
+from calipers.statistics import (
+    ConfusionMatrix,
+    Moments,
+    NumberMoments,
+    NumberRows,
+    ScoreTable,
+    UnitDifferences,
+)
 from calipers.statistics.base import kish
 
 if TYPE_CHECKING:
@@ -69,11 +78,14 @@ class Passes:
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = itself
     beside: Callable[[Mapping[str, System]], Any] = _nothing
+    #: The pairs of systems that are compared, the first less the second.
+    compared: Sequence[tuple[str, str]] = ()
     #: The systems on all rows, where these are in memory.
     memory: Mapping[str, System] | None = None
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
+    _pairs: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Passes:
@@ -132,9 +144,6 @@ class Passes:
             # Of what has an influence, in which no row is looked up.
             known = like.influence(measure, self.moving.whole[asked]) is not None
             error = _of_one_pass if known else None
-        of_rows = own.definition.hits is not None and not own.viewed
-        of_rows &= isinstance(statistic, ConfusionMatrix)
-        alike = not (passed.clustered or passed.weight.uneven)
         return replace(
             made,
             influence=moved,
@@ -144,12 +153,34 @@ class Passes:
             sizes=lambda: sizes,
             methods=methods,
             reduced=True,
-            law=OfHits() if of_rows and alike and self.engine.again else None,
+            law=None,
             replicates=None,
             stratified=None,
             studentised=None,
             jackknife=None,
         )
+
+    def difference(
+        self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
+    ) -> Reading | None:
+        """The first system's number less the second's, with what rows in both say of it."""
+        first, second = (self.reading(name, measure, settings) for name in pair)
+        if first is None or second is None:
+            return None
+        if self.memory is not None or self.passed.clustered or not self.engine.again:
+            return first - second
+        both = self._both(pair, measure, settings or self.like[pair[0]].settings)
+        own = self.like[pair[0]].asked(measure)[1]
+        made = first - second if both is None else both.difference(own, first, second)
+        scale = self._scale((pair[0], measure), own, first.value)
+
+        def spread() -> UnitDifferences | None:
+            found = self.differing(pair, measure)
+            if found is None or scale == 1:
+                return found
+            return replace(found, spread=found.spread.moved(0.0, times=scale))
+
+        return replace(made, unit_spread=spread)
 
     def lacks_error(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""
@@ -249,7 +280,8 @@ class Passes:
         """How all rows move each number; nothing where there is no second look at them."""
         if not self.engine.again:
             return {}
-        found = self._reduced(Second(self.moving))
+        found = self._reduced(self.second)
+        self._know(self.compared, found.pairs)
         asked = list(self.statistics)
         if found.sums:
             return {
@@ -271,6 +303,88 @@ class Passes:
             )
             for k, one in zip(known, own, strict=True)
         }
+
+    # --- Pairs of systems ------------------------------------------------------------------------
+
+    @property
+    def second(self) -> Second:
+        """What pass two makes of a batch."""
+        return Second(self.moving, self._asked_of(self.compared), self.passed.weight.total)
+
+    def _asked_of(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
+        """What is asked of pairs of systems: of all measures that have a direction."""
+        found = []
+        for pair in systems if not self.passed.clustered else ():
+            for measure in self.measures:
+                first = (pair[0], measure)
+                known = first in self.numbers and (pair[1], measure) in self.numbers
+                if not known or measure.definition.higher_is_better is None:
+                    continue
+                own, statistic = self.like[pair[0]].asked(measure)[1], self.statistics[first]
+                counted = isinstance(statistic, ConfusionMatrix)
+                mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
+                numbers = self.numbers[first], self.numbers[pair[1], measure]
+                by_rows = not counted or own.definition.share_of is not None
+                found.append(Pair(pair, measure, numbers, by_rows, mean))
+        return found
+
+    def compare(self, systems: Sequence[tuple[str, str]]) -> None:
+        """Look at pairs of systems, all that have not been looked at in one pass."""
+        if not self.engine.again or self.memory is not None:
+            return
+        if set(systems) <= set(self.compared):
+            self.influences  # noqa: B018
+        missing = [pair for pair in systems if pair not in self._pairs]
+        if asked := self._asked_of(missing):
+            found = self._reduced(OfPairs(self.moving, asked, self.passed.weight.total))
+            self._know(missing, found)
+
+    def _know(self, systems: Sequence[tuple[str, str]], found: Pairs) -> None:
+        """Keep what was found of pairs of systems."""
+        asked = self._asked_of(systems)
+        met = {pair.table: found.met.get(at) for at, pair in tables(asked)}
+        self._pairs.update({pair: {} for pair in systems})
+        for at, pair in enumerate(asked):
+            own = self._pairs[pair.systems]
+            own[pair.measure] = found.spread.get(at), met[pair.table]
+
+    def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
+        """How rows of both systems differ; None where that is not known."""
+        found = self._pair(pair, measure)[0]
+        return found if found is None or self.unit == 1 else found.in_units(self.unit)
+
+    def _pair(
+        self, pair: tuple[str, str], measure: Measure
+    ) -> tuple[UnitDifferences | None, Met | None]:
+        self.compare([pair])
+        found: tuple[UnitDifferences | None, Met | None]
+        found = self._pairs[pair].get(measure, (None, None))
+        return found
+
+    def _both(
+        self, pair: tuple[str, str], measure: Measure, settings: Settings
+    ) -> BothCounts | None:
+        """The cells of truth and both predictions, where these are all there is to rows."""
+        first, second = (self.statistics[name, measure] for name in pair)
+        if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
+            return None
+        uneven, met = self.passed.weight.uneven, self._pair(pair, measure)[1]
+        if met is None or (uneven and self.passed.rows <= MAX_DRAWN_ROWS):
+            return None
+
+        def made() -> BothCounts | None:
+            cells = met.cells(first.classes, self.unit, uneven=uneven)
+            together = tuple(
+                self.like[pair[0]].asked(of)[1]
+                for of in self.measures
+                if self.statistics.get((pair[0], of)) is first
+            )
+            if cells.by_row:
+                return None
+            one, two = (ClassCounts.from_matrix(of, settings, together) for of in (first, second))
+            return BothCounts(one, two, cells)
+
+        return kept(self, ("both", pair, id(first), settings), made)
 
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its

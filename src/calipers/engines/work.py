@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.engines.adding import Weighed
 from calipers.engines.base import Partial
+from calipers.engines.pairs import Pair, Pairs
 from calipers.engines.reduced import Asked, inner_products, kept_columns, sums_by_cluster
 from calipers.inference.spaces import ByClass, Influence
 from calipers.statistics.base import dot
@@ -102,10 +103,16 @@ class Moving:
 
     def __call__(self, batch: Any) -> dict[Asked, Influence]:
         """Of a batch."""
-        systems = self.build(batch).systems
+        return self.of(self.build(batch).systems)
+
+    def of(
+        self, systems: Mapping[str, System], some: Container[Asked] | None = None
+    ) -> dict[Asked, Influence]:
+        """Of the systems on a batch; of ``some`` of the numbers alone."""
         found = {
             (name, measure): systems[name].influence(measure, whole)
             for (name, measure), whole in self.whole.items()
+            if some is None or (name, measure) in some
         }
         return {asked: of for asked, of in found.items() if of is not None}
 
@@ -133,33 +140,56 @@ class Kind(Partial):
 
 @dataclass(frozen=True, eq=False)
 class Moved(Partial):
-    """What pass two finds: of each number its kind, by its place among all that are asked for; and
-    the inner products of columns, or sums by cluster of each."""
+    """What pass two finds: of each number its kind, by its place among all that are asked for; the
+    inner products of columns, or sums by cluster of each; and of pairs of systems how their rows
+    differ."""
 
     spaces: Mapping[int, Kind]
     products: FloatArray
     sums: Mapping[int, FloatArray]
+    pairs: Pairs
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
-        return Moved(other.spaces, self.products + other.products, sums)
+        products = self.products + other.products
+        return Moved(other.spaces, products, sums, self.pairs + other.pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class Second:
-    """Pass two: how much the rows of a batch move all numbers, added up."""
+    """Pass two: how much the rows of a batch move all numbers, added up; and how rows of ``pairs``
+    differ, where all of them weigh ``total``."""
 
     moving: Moving
+    pairs: Sequence[Pair] = ()
+    total: float = 0.0
 
     def __call__(self, batch: Any) -> Moved:
         """Of a batch."""
-        moved = self.moving(batch)
+        systems = self.moving.build(batch).systems
+        moved = self.moving.of(systems)
+        pairs = Pairs.of(self.pairs, systems, moved, self.total)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums)
-        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {})
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs)
+        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {}, pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class OfPairs:
+    """How the rows of a batch differ between systems, by itself."""
+
+    moving: Moving
+    pairs: Sequence[Pair]
+    total: float
+
+    def __call__(self, batch: Any) -> Pairs:
+        """Of a batch."""
+        systems = self.moving.build(batch).systems
+        needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
+        return Pairs.of(self.pairs, systems, self.moving.of(systems, needed), self.total)
 
 
 def _kind(of: Influence) -> Kind:

@@ -13,7 +13,7 @@ from calipers.evaluate.cuts import cuts
 from calipers.evaluate.kept import at_thresholds, earlier, with_baseline
 from calipers.evaluate.matrices import Matrices, split, with_matrix
 from calipers.evaluate.rows import Rows
-from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.several import comparison_if_several, pairs_if_several
 from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
 from calipers.evaluate.subjects import of_systems
 from calipers.results import Evaluation
@@ -105,7 +105,10 @@ def evaluate_stream(
     template = problem.template(columns, options.settings)
     measures = problem.measures(template, options)
     problem.check_stream(template, measures)
-    sample = Sums(problem, columns, options.settings, measures, template, memory)
+    compared = pairs_if_several(
+        tuple(template), options.baseline, options.settings, compare=options.compare
+    )
+    sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
     _check_stream(sample, options)
     return evaluated(sample, options, options.baseline, inputs=sample.origins)
 

@@ -50,6 +50,8 @@ class Sums(Sample):
     measures: Sequence[Measure]
     template: Mapping[str, Any]
     memory: int
+    #: The pairs of systems that are compared, the first less the second.
+    compared: Sequence[tuple[str, str]] = ()
     #: The passes, where they are known: those over a slice.
     given: Passes | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class Sums(Sample):
             self.columns.names,
             Within(self.memory),
             self.problem.summary,
+            self.compared,
         )
 
     @cached_property
@@ -182,11 +185,12 @@ class Sums(Sample):
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         self.check_drawn(settings)
+        self.passes.compare(pairs)
         for pair in pairs:
             for measure in self.directed:
-                first, second = (self.passes.reading(name, measure, settings) for name in pair)
-                if first is not None and second is not None:
-                    yield pair, measure, first - second
+                found = self.passes.difference(pair, measure, settings)
+                if found is not None:
+                    yield pair, measure, found
 
     def check_drawn(self, settings: Settings) -> None:
         """That no interval is asked for that draws rows, which are gone."""

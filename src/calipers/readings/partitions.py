@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from calipers.inference.contents import Contents, Drawn
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import FEW_OF_CELL
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, UnitGroups
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.undefined import reasons
@@ -268,8 +268,21 @@ class _Meeting:
             low, high = low - max(0.0, *more), high - min(0.0, *more)
             return Error(max(value - low, high - value) / _NORMAL, METHOD)
 
+        def moved() -> Influence:
+            return self.partition.influence(measure) - other.influence(measure)
+
+        def groups() -> UnitGroups:
+            held = self.partition.held
+            assert held is not None
+            one, two = (
+                replace(of, moves=None).influence(measure) for of in (self.partition, other)
+            )
+            values = (one - two).column / np.sqrt(held) * held.sum()
+            return UnitGroups(values, held, held, held)
+
         return first.difference(
             second,
-            influence=lambda: self.partition.influence(measure) - other.influence(measure),
+            influence=moved,
             error=error,
+            unit_groups=None if self.partition.held is None else groups,
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.statistics.clusters import ClusterMoments
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
+    from calipers.statistics.differences import Commonest, UnitDifferences
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.moments import Moments, SkewMoments
@@ -37,6 +38,7 @@ _HOMES = {
     "clusters": "ClusterMoments",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
+    "differences": "Commonest, UnitDifferences",
     "groups": "GroupedRankings",
     "histogram": "Histogram",
     "moments": "Moments, SkewMoments",
@@ -56,6 +58,7 @@ __all__ = [
     "ClassRanks",
     "ClassRows",
     "ClusterMoments",
+    "Commonest",
     "ConfusionMatrix",
     "ContingencyTable",
     "FitMoments",
@@ -78,6 +81,7 @@ __all__ = [
     "Separations",
     "SkewMoments",
     "Statistic",
+    "UnitDifferences",
     "all_but_one",
     "confusion_matrix",
     "kish",
