@@ -134,7 +134,7 @@ class Passes:
                 )
                 made = replace(made, units=units, units_make_value=is_mean(formula))
         elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
-            made = of_gathered(made, statistic)
+            made = of_gathered(own, made, statistic)
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error

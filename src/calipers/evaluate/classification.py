@@ -201,8 +201,8 @@ def classification(
     options = Options.of(locals())
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "cost": cost, "time": time}
-        cut = slice_columns(slices), slice_bins, count
+        odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "time": time}
+        cut = slice_columns(slices), slice_bins, count, cost
         columns = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
         problem = _of_stream(columns, positive, labels, threshold, undefined)
         return evaluate_stream(problem, columns, options, allowed(memory, columns.stream))

@@ -102,6 +102,11 @@ def evaluate_stream(
     """The evaluation of all systems on rows that come in batches."""
     from calipers.evaluate.sums import Sums
 
+    if columns.also and not columns.stream.again:
+        raise InputError(
+            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
+            "only once"
+        )
     template = problem.template(columns, options.settings)
     measures = problem.measures(template, options)
     problem.check_stream(template, measures)
@@ -110,7 +115,12 @@ def evaluate_stream(
     )
     sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
     _check_stream(sample, options)
-    return evaluated(sample, options, options.baseline, inputs=sample.origins)
+    evaluation = evaluated(sample, options, options.baseline, inputs=sample.origins)
+    if options.cost is None:
+        return evaluation
+    from calipers.evaluate.costs import with_costs_in_batches
+
+    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
 
 
 def _check_stream(sample: Any, options: Options) -> None:

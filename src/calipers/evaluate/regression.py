@@ -94,9 +94,8 @@ def regression(
     """
     options = Options.of(locals())
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
-        odd = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
-               "cost": cost, "time": time}  # fmt: skip
-        cut = slice_columns(slices), slice_bins, count
+        odd = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y, "time": time}
+        cut = slice_columns(slices), slice_bins, count, cost
         said = {"predicted": predicted}
         columns = Columns.of(data, truth, said, weight, cluster, missing, odd, engine, *cut)
         return evaluate_stream(Numbers(), columns, options, allowed(memory, columns.stream))

@@ -100,10 +100,11 @@ def open_source(arguments: Mapping[str, Any], *roles: str, wide: Collection[str]
         rows["weight"],
         rows["cluster"],
         options.missing,
-        {"id": options.id, "cost": options.cost, "time": rows["time"]},
+        {"id": options.id, "time": rows["time"]},
         options.engine,
         rows["slices"],
         options.slice_bins,
         rows["count"],
+        options.cost,
     )
     return Source(options, stream=stream)

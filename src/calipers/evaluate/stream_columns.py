@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.data.columns import system_name
+from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
@@ -120,6 +121,8 @@ class Columns:
     bins: Mapping[str, Any] | None = None
     #: How many rows each stands for.
     count: str | None = None
+    #: Other columns that have a value in every row that is not left out.
+    also: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -135,6 +138,7 @@ class Columns:
         slices: Mapping[str, Mapping[str, Any]] | None = None,
         bins: Mapping[str, Any] | None = None,
         count: Any = None,
+        cost: Any = None,
     ) -> Columns:
         """As a verb is given them, all by their names."""
         stream = engine_of(data, engine)
@@ -163,7 +167,13 @@ class Columns:
         others = named["weight"], named["cluster"], missing, cuts, bins, named["count"]
         if named["count"] is not None:
             stream = Counted(stream, named["count"], drop=missing == "drop")
-        return cls(stream, named["truth"], columns, *others)
+        also = tuple(
+            column
+            for name, by in Costs.of(cost).columns.items()
+            for system, given in by.items()
+            if (column := _one(given, called(name, system), stream)) is not None
+        )
+        return cls(stream, named["truth"], columns, *others, also)
 
     @property
     def names(self) -> list[str]:
@@ -179,7 +189,8 @@ class Columns:
     def needed(self) -> list[str]:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
-        others = (self.truth, *flat(said), self.weight, self.cluster, self.count)
+        also = self.also if self.missing == "drop" else ()
+        others = (self.truth, *flat(said), self.weight, self.cluster, self.count, *also)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property

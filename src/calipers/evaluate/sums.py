@@ -119,6 +119,8 @@ class Sums(Sample):
     def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
         """A number and how it varies, from what was added up."""
         made = self.passes.reading(system, measure, settings) or self._derived(system, measure)
+        if made is None and self.problem.task == "costs":  # one number, which no row has
+            made = self.template[system].reading(measure)
         if made is None:
             raise InputError(
                 f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "

@@ -14,7 +14,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
 from calipers.readings.numbers import Ordered
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, Moments, NumberRows
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class CostRows(Ordered):
     """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
+
+    @classmethod
+    def gathered(cls, rows: NumberRows, settings: Settings) -> CostRows:
+        """Of independent rows in batches that have been gathered."""
+        even = not np.ptp(rows.weight) > 0
+        return cls(rows.truth, rows.predicted, None if even else rows.weight, None, settings)
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a quantile; without replicates where too few rows lie beyond it, of which
@@ -43,6 +49,10 @@ class CostRows(Ordered):
         """Whether limits lie within the data."""
         level = self.settings.level
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
+
+    def limits(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        """The intervals of a quantile by name."""
+        return self._methods(measure, made)
 
     def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
         share = _share(measure)
@@ -84,6 +94,10 @@ class Known:
     def statistic(self) -> Moments:
         """The sum, as a mean and how often it counts."""
         return Moments.from_rows(self.values, self.weight)
+
+    def added(self, measure: MeasureLike) -> Moments | None:
+        """What batches add up to: nothing of a number of a system."""
+        return self.statistic if self.kind == "count" else None
 
     def per_row(self, measure: MeasureLike) -> None:
         """It is no mean."""
