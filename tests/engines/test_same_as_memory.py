@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import calipers as cal
+from calipers.data import streams
 from calipers.measures import TASKS, catalogue
 
 ROWS = 400
@@ -240,7 +241,10 @@ def test_limits_that_hold_together_are_those_of_memory(
     assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
 
 
-def test_differences_of_rows_in_many_batches_are_those_of_memory(tmp_path: Path) -> None:
+def test_differences_of_rows_in_many_batches_are_those_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "ROWS", 1_000)
     random, n = np.random.default_rng(11), 9_000
     latent, few = random.normal(size=n), random.random(n) < 0.02
     near = 1 / (1 + np.exp(-latent - 0.3 * random.normal(size=n)))
@@ -253,7 +257,7 @@ def test_differences_of_rows_in_many_batches_are_those_of_memory(tmp_path: Path)
         "far": truth * random.gamma(8, 1 / 8, n),
     }
     path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table(columns), path, row_group_size=1_000)
+    pq.write_table(pa.table(columns), path)
     classes = {"truth": "y", "probability": ["near", "other"], "positive": True}
     numbers = {"truth": "real", "predicted": ["guess", "far"]}
     names = ["accuracy", "AUC", "AP", "Brier", "log-loss", "F1", "precision"]

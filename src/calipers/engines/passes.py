@@ -80,6 +80,8 @@ class Passes:
     beside: Callable[[Mapping[str, System]], Any] = _nothing
     #: The pairs of systems that are compared, the first less the second.
     compared: Sequence[tuple[str, str]] = ()
+    #: What is kept of the rows of a batch that are looked at.
+    looks: Callable[[Built], Any] | None = None
     #: The systems on all rows, where these are in memory.
     memory: Mapping[str, System] | None = None
     #: Of some rows, what each of all rows weighs where all weigh alike.
@@ -212,7 +214,7 @@ class Passes:
     @cached_property
     def passed(self) -> Passed:
         """What the first pass finds."""
-        work = First(self.build, self.numbers, self.beside)
+        work = First(self.build, self.numbers, self.beside, self.looks)
         found: Passed = self._reduced(work, Bounded(self.bounded))
         return found.settled(self.bounded)
 

@@ -17,7 +17,7 @@ from calipers.statistics.base import dot
 from calipers.statistics.serialised import packed, unpacked
 
 if TYPE_CHECKING:
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.statistics import FloatArray, IntArray, Statistic
     from calipers.systems.base import System
 
 
@@ -27,12 +27,15 @@ class Built:
 
     systems: Mapping[str, System]
     lost: int = 0
+    #: The numbers of its rows in the whole, where somebody looks at rows.
+    numbers: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Passed(Partial):
     """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
-    and what they weigh. ``beside`` is what was asked for besides."""
+    and what they weigh. ``beside`` is what was asked for besides, ``seen`` are rows that are looked
+    at."""
 
     statistics: Mapping[int, Statistic]
     rows: int
@@ -40,6 +43,7 @@ class Passed(Partial):
     weight: Weighed
     clustered: bool
     beside: Any
+    seen: Any = 0
 
     def __add__(self, other: Passed) -> Passed:
         statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
@@ -50,6 +54,7 @@ class Passed(Partial):
             self.weight + other.weight,
             self.clustered,
             self.beside + other.beside,
+            self.seen + other.seen,
         )
 
     def settled(self, bounded: Callable[[Any], Any]) -> Passed:
@@ -78,6 +83,7 @@ class First:
     build: Callable[[Any], Built]
     asked: Mapping[Asked, int]
     beside: Callable[[Mapping[str, System]], Any]
+    looks: Callable[[Built], Any] | None = None
 
     def __call__(self, batch: Any) -> Passed:
         """Of a batch."""
@@ -91,7 +97,9 @@ class First:
                 assert statistic is not None
                 found[number] = statistic
         weight, clustered = Weighed.of(one.weight, one.number), one.clusters is not None
-        return Passed(found, one.number, built.lost, weight, clustered, self.beside(systems))
+        seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
+        beside = self.beside(systems)
+        return Passed(found, one.number, built.lost, weight, clustered, beside, seen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.sample import Problem
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,10 @@ class Read:
     def __call__(self, batch: streams.Batch) -> Batch:
         """The rows of a batch, by what they are."""
         c = self.columns
-        columns = self._complete(batch) if c.missing == "drop" else batch.columns
+        kept = self._complete(batch) if c.missing == "drop" else None
+        columns = batch.columns
+        if kept is not None:
+            columns = {name: column.filter(kept) for name, column in columns.items()}
         truth = columns[c.truth]
         said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
         weight, places = weights_of(None if c.weight is None else columns[c.weight], len(truth))
@@ -50,19 +53,17 @@ class Read:
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
             slices={name: columns[name] for name in c.of_slices},
+            numbers=lambda: batch.first + frequencies(_places(batch.rows, kept)),
         )
 
-    def _complete(self, batch: streams.Batch) -> dict[str, Any]:
-        """The rows without missing values."""
+    def _complete(self, batch: streams.Batch) -> Any:
+        """Which rows have no missing values; None where all are such."""
         import pyarrow as pa
 
         lost = np.zeros(batch.rows, bool)
         for name in self.columns.needed:
             lost |= missing_rows(batch.columns[name], name)
-        if not lost.any():
-            return batch.columns
-        kept = pa.array(~lost)
-        return {name: column.filter(kept) for name, column in batch.columns.items()}
+        return pa.array(~lost) if lost.any() else None
 
     def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> Clusters:
         """The clusters of the rows that weigh anything."""
@@ -97,7 +98,13 @@ class BuildSystems:
         except InputError as error:
             raise batch.told(error) from None
         systems = {name: system.serving(self.measures) for name, system in made.items()}
-        return rows, Built(systems, batch.rows - rows.frequencies.rows)
+        numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
+        return rows, Built(systems, batch.rows - rows.frequencies.rows, numbers)
+
+
+def _places(rows: int, kept: Any) -> IntArray:
+    """The places of the rows that are kept."""
+    return np.arange(rows) if kept is None else np.flatnonzero(np.asarray(kept))
 
 
 def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from calipers.once import cached_property
 from calipers.progress import over
 from calipers.readings.whole import of_statistic
 from calipers.statistics import ScoreTable
+from calipers.statistics.looked import level_of
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -88,6 +90,9 @@ class Sums(Sample):
             Within(self.memory),
             self.problem.summary,
             self.compared,
+            partial(self.problem.look, level=level_of(self.engine.rows))
+            if self.problem.looks_at_rows
+            else None,
         )
 
     @cached_property
@@ -264,7 +269,8 @@ class Sums(Sample):
         plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
         asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
-        state = State(plan, asked, passes.passed, self.origins, where=stream.name)
+        passed = replace(passes.passed, seen=0)  # rows stay where they are
+        state = State(plan, asked, passed, self.origins, where=stream.name)
         return replace(state, parts=stream.stamps) if stream.stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------

@@ -84,7 +84,6 @@ NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
 }
 #: The same of options that a task takes of rows in memory alone.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
-    "regression": ("curves",),
     "ranking": ("cost", "curves"),
     "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
 }

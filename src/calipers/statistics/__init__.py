@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calipers.statistics.differences import Commonest, UnitDifferences
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.histogram import Histogram
+    from calipers.statistics.looked import LookedAt
     from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.numbers import FitMoments, NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
@@ -41,6 +42,7 @@ _HOMES = {
     "differences": "Commonest, UnitDifferences",
     "groups": "GroupedRankings",
     "histogram": "Histogram",
+    "looked": "LookedAt",
     "moments": "Moments, SkewMoments",
     "numbers": "FitMoments, NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
@@ -68,6 +70,7 @@ __all__ = [
     "IntArray",
     "JudgedRankings",
     "LabelMatrices",
+    "LookedAt",
     "Moments",
     "NumberMoments",
     "NumberRows",

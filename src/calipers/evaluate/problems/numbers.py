@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,14 +14,16 @@ from calipers.engines.base import Partial
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.subjects import of_numbers
+from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
 from calipers.once import kept
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, LookedAt, Moments
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
     from calipers.data import streams
+    from calipers.engines.work import Built
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
@@ -55,12 +57,25 @@ class Numbers(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predicted numbers."""
-        return of_numbers(sample, told)
+        seen = looked_at(sample)
+        return of_numbers(sample, told) if seen is None else of_numbers(sample, told, *seen)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves of residuals, of rows in memory."""
-        drawn = options.curves and sample.rows
-        return {"curves": ResidualCurves({"": list(sample.rows.values())}) if drawn else ()}  # type: ignore[union-attr]
+        """Curves of residuals; of many rows in batches, of those that are looked at."""
+        seen = sample.rows
+        if options.curves and seen is None:
+            found = looked_at(sample)
+            seen = None if found is None else found[0]
+        drawn = options.curves and seen
+        return {"curves": ResidualCurves({"": list(seen.values())}) if drawn else ()}  # type: ignore[union-attr]
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """Of how many rows residuals are looked at."""
+        found = None if sample.rows is not None else _seen(sample)
+        if found is None or found.whole:
+            return ()
+        number = f"{len(found.number):,} of {found.rows:,} rows"
+        return (f"Findings on residuals, and their curves, look at {number}, spread evenly.",)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -70,6 +85,17 @@ class Numbers(Problem):
         """Systems on two rows of zeros."""
         none = np.zeros(2)
         return {name: Predictions(name, none, none, None, settings) for name in columns.systems}
+
+    looks_at_rows = True
+
+    def look(self, built: Built, level: int = 0) -> LookedAt:
+        """The numbers and the predictions of some rows, what they weigh, and their clusters."""
+        systems = list(built.systems.values())
+        one, columns = systems[0], [system.predicted for system in systems]
+        beside = [] if one.weight is None else [one.weight]
+        beside += [] if one.clusters is None else [one.clusters.code]
+        assert built.numbers is not None
+        return LookedAt.of(built.numbers, [one.truth, *columns, *beside], level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
@@ -99,6 +125,34 @@ class Numbers(Problem):
             return {m: float(m.apply(of)) for m, of in zip(by_mean, found.moments, strict=True)}
 
         return kept(sample.passes, "constant", compute)[measure]
+
+
+def _seen(sample: Any) -> LookedAt | None:
+    """The rows that are looked at of those that come in batches, where there are any."""
+    found = sample.passes.passed.seen
+    return found if isinstance(found, LookedAt) and len(found.number) else None
+
+
+def looked_at(
+    sample: Any,
+) -> tuple[dict[str, Predictions], Callable[[int], str] | None] | None:
+    """The systems on those rows, and what these are called where they are all that there are; None
+    where rows are in memory, or gone."""
+    found = None if sample.rows is not None else _seen(sample)
+    if found is None:
+        return None
+    names, columns, settings = sample.systems, iter(found.columns.T), sample.settings
+    truth, *said = (np.ascontiguousarray(next(columns)) for _ in range(1 + len(names)))
+    weight = np.ascontiguousarray(next(columns)) if sample.weighted else None
+    clusters = None
+    if sample.columns.cluster is not None:
+        code = next(columns).astype(np.uint32)
+        clusters = Clusters(code, int(code.max()) + 1, weight)
+    made = zip(names, said, strict=True)
+    rows = weight, settings, clusters
+    systems = {name: Predictions(name, truth, own, *rows) for name, own in made}
+    known = found.whole and sample.columns.count is None
+    return systems, (lambda row: f"row {found.number[row]}") if known else None
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:
