@@ -60,7 +60,6 @@ MORE = {
 REFUSED = {
     "two classes": set[str](),
     "several classes": {
-        *("Brier-skill", "log-loss-skill", "top-5-accuracy"),
         *("macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
     },
     "numbers": set[str](),
@@ -274,3 +273,25 @@ def test_differences_of_rows_in_many_batches_are_those_of_memory(
                 for engine in ("memory", "stream")
             )
             assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
+
+
+def test_slices_by_several_columns_are_those_of_memory(rows: pa.Table) -> None:
+    random = np.random.default_rng(5)
+    table = rows.append_column("site", pa.array(random.choice(list("uvw"), ROWS)))
+    table = table.append_column("half", pa.array(random.choice(list("no"), ROWS)))
+    memory, stream = (
+        cal.regression(
+            **CALLS["numbers"][1],
+            data=table,
+            slices=["site", "half"],
+            measures=["MAE", "RMSE", "R2"],
+            engine=engine,
+        ).slices
+        for engine in ("memory", "stream")
+    )
+    assert len(memory.differences) == 15
+    for one, other in zip(memory.differences, stream.differences, strict=True):
+        ours, theirs = (
+            [d.value, d.low, d.high, d.p, d.p_adjusted] for d in (one.difference, other.difference)
+        )
+        assert theirs == pytest.approx(ours, rel=1e-6)

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.measures.averages import of_outputs
-from calipers.readings import calibration, numbers, scores
+from calipers.readings import calibration, numbers, ranks, scores, skill
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
 from calipers.readings.sets import LabelCounts
 from calipers.statistics import (
+    ClassLosses,
+    ClassRanks,
     ConfusionMatrix,
     LabelMatrices,
     Moments,
@@ -37,6 +39,10 @@ def of_statistic(
     measure = applied(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.of_matrices(measure, statistic, settings, rows)
+    if isinstance(statistic, ClassLosses):
+        return skill.of_sums(measure, statistic, settings, rows)
+    if isinstance(statistic, ClassRanks):
+        return ranks.of_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, ConfusionMatrix):
         return replace(ClassCounts.from_matrix(statistic, settings).reading(measure), n=rows)
     if isinstance(statistic, ScoreTable):

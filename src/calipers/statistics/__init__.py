@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         kish,
         kish_of,
     )
+    from calipers.statistics.class_losses import ClassLosses
     from calipers.statistics.classes import ClassRows
     from calipers.statistics.clusters import ClusterMoments
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
+    "class_losses": "ClassLosses",
     "classes": "ClassRows",
     "clusters": "ClusterMoments",
     "confusion": "ConfusionMatrix, LabelMatrices",
@@ -57,6 +59,7 @@ _HOMES = {
 
 __all__ = [
     "GEOMETRIC_FLOOR",
+    "ClassLosses",
     "ClassRanks",
     "ClassRows",
     "ClusterMoments",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.data.classes import Classes
 from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels
 from calipers.inference.spaces import Space
@@ -19,7 +20,7 @@ from calipers.readings.averages import as_of_all, of_scores, weights_of
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.ranks import RankedClasses
-from calipers.readings.skill import ConstantAnswer, of_skill
+from calipers.readings.skill import ConstantAnswer, SavedRows, of_skill
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.data.classes import Classes
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.spaces import Influence
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
+    from calipers.statistics import Statistic
 
 #: So many probabilities of constant answers are looked at at a time.
 _AT_ONCE = 4_000_000
@@ -250,6 +252,34 @@ class ClassSystem(base.System):
         if on is ScoreTable:
             return None
         return Losses(self.losses(measure), self.weight, self.clusters, self.settings)
+
+    def added(self, measure: Measure) -> Statistic | None:
+        """What batches of rows add up to for a measure; of what is saved of a loss this, and the
+        sizes of the classes."""
+        saved = self._saved(measure)
+        return super().added(measure) if saved is None else saved.statistic
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        saved = self._saved(measure)
+        return super().influence(measure, whole) if saved is None else saved.influence(whole)
+
+    def _saved(self, measure: Measure) -> SavedRows | None:
+        """The rows of a batch of whose loss something is saved."""
+        p, skill_of = self.problem, measure.definition.skill_of
+        if skill_of is None or measure.label is not None or self.rows is None:
+            return None
+        loss = parse(skill_of, "probabilities")
+
+        def constant(shares: FloatArray) -> FloatArray:
+            names = Classes(p.names, np.arange(len(shares)))
+            return Problem(names, shares, None, p.settings).constant_losses(loss)
+
+        def made() -> SavedRows:
+            rows = p.truth, p.sizes, p.weight, p.clusters
+            return SavedRows(loss, self.losses(loss), *rows, constant)
+
+        return self.once(("saved", skill_of), made)
 
     def composed(self, measure: Measure) -> Reading:
         """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
