@@ -92,7 +92,7 @@ class Numbers(Problem):
         """The numbers and the predictions of some rows, what they weigh, and their clusters."""
         systems = list(built.systems.values())
         one, columns = systems[0], [system.predicted for system in systems]
-        beside = [] if one.weight is None else [one.weight]
+        beside = [np.ones(len(one.truth)) if one.weight is None else one.weight]
         beside += [] if one.clusters is None else [one.clusters.code]
         assert built.numbers is not None
         return LookedAt.of(built.numbers, [one.truth, *columns, *beside], level)
@@ -143,7 +143,8 @@ def looked_at(
         return None
     names, columns, settings = sample.systems, iter(found.columns.T), sample.settings
     truth, *said = (np.ascontiguousarray(next(columns)) for _ in range(1 + len(names)))
-    weight = np.ascontiguousarray(next(columns)) if sample.weighted else None
+    given = np.ascontiguousarray(next(columns))
+    weight = None if (given == 1).all() else given
     clusters = None
     if sample.columns.cluster is not None:
         code = next(columns).astype(np.uint32)
