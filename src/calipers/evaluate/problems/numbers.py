@@ -144,7 +144,7 @@ def looked_at(
     names, columns, settings = sample.systems, iter(found.columns.T), sample.settings
     truth, *said = (np.ascontiguousarray(next(columns)) for _ in range(1 + len(names)))
     given = np.ascontiguousarray(next(columns))
-    weight = None if (given == 1).all() else given
+    weight = given if np.ptp(given) > 0 else None
     clusters = None
     if sample.columns.cluster is not None:
         code = next(columns).astype(np.uint32)
