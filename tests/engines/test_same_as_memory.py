@@ -16,6 +16,7 @@ import pytest
 
 import calipers as cal
 from calipers.data import streams
+from calipers.evaluate import stream_memory
 from calipers.measures import TASKS, catalogue
 
 ROWS = 400
@@ -59,9 +60,7 @@ MORE = {
 #: What a stream does not serve: it takes all rows, or several statistics of them.
 REFUSED = {
     "two classes": set[str](),
-    "several classes": {
-        *("macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
-    },
+    "several classes": {"ovo-AUC"},
     "numbers": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
 }
@@ -295,3 +294,31 @@ def test_slices_by_several_columns_are_those_of_memory(rows: pa.Table) -> None:
             [d.value, d.low, d.high, d.p, d.p_adjusted] for d in (one.difference, other.difference)
         )
         assert theirs == pytest.approx(ours, rel=1e-6)
+
+
+def test_averages_of_areas_of_scores_that_are_taken_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random, n = np.random.default_rng(8), 3_000
+    kind = random.integers(0, 3, n)
+    shares = random.dirichlet(np.ones(3), n) + 0.4 * np.eye(3)[kind]
+    shares /= shares.sum(axis=1, keepdims=True)
+    table = pa.table({"kind": kind, **{f"p_{k}": shares[:, k] for k in range(3)}})
+    monkeypatch.setattr(stream_memory, "LEAST_SCORES", 400)
+    memory, stream = (
+        cal.classification(
+            "kind",
+            probability="p_*",
+            data=table,
+            engine=engine,
+            memory=1_000,
+            measures=["macro-AUC", "weighted-AUC"],
+        )
+        for engine in ("memory", "stream")
+    )
+    for one, other in zip(memory, stream, strict=True):
+        assert other.possible_low < one.value < other.possible_high
+        assert other.possible_high - other.possible_low < 0.05
+        assert [other.value, other.low, other.high] == pytest.approx(
+            [one.value, one.low, one.high], abs=1e-3
+        )

@@ -31,6 +31,7 @@ from calipers.readings.numbers import of_gathered
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import (
+    ClassTables,
     ConfusionMatrix,
     Moments,
     NumberMoments,
@@ -88,6 +89,7 @@ class Passes:
     unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
     _pairs: dict[Any, Any] = field(default_factory=dict)
+    _cubes: dict[Asked, float] = field(default_factory=dict)
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Passes:
@@ -135,6 +137,8 @@ class Passes:
                     weighted=passed.weight.uneven,
                 )
                 made = replace(made, units=units, units_make_value=is_mean(formula))
+        elif isinstance(statistic, ClassTables) and not passed.clustered:
+            made = replace(made, skew=lambda: self._skewness(asked))
         elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
             made = of_gathered(own, made, statistic)
         error, methods, clusters = made.error, made.methods, None
@@ -161,6 +165,12 @@ class Passes:
             studentised=None,
             jackknife=None,
         )
+
+    def _skewness(self, asked: Asked) -> float:
+        """The skewness over √n of how much rows move a number, where it was added up."""
+        found = self.influences.get(asked)
+        se = 0.0 if found is None else found.error.se
+        return abs(self._cubes[asked]) / se**3 if se > 0 else 0.0
 
     def difference(
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
@@ -274,7 +284,8 @@ class Passes:
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
-                few[id(of)] = of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
+                many = isinstance(of, ScoreTable | ClassTables)
+                few[id(of)] = of.compress(MOST_CELLS) if many else of  # type: ignore[attr-defined]
         return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
 
     @cached_property
@@ -285,6 +296,7 @@ class Passes:
         found = self._reduced(self.second)
         self._know(self.compared, found.pairs)
         asked = list(self.statistics)
+        self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
         if found.sums:
             return {
                 asked[k]: of_clusters(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)

@@ -13,6 +13,7 @@ from calipers.engines.base import Partial
 from calipers.engines.pairs import Pair, Pairs
 from calipers.engines.reduced import Asked, inner_products, kept_columns, sums_by_cluster
 from calipers.inference.spaces import ByClass, Influence
+from calipers.statistics import ClassTables
 from calipers.statistics.base import dot
 from calipers.statistics.serialised import packed, unpacked
 
@@ -156,11 +157,14 @@ class Moved(Partial):
     products: FloatArray
     sums: Mapping[int, FloatArray]
     pairs: Pairs
+    #: Of averages over classes, the sums of cubes of columns.
+    cubes: Mapping[int, float]
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
+        cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
         products = self.products + other.products
-        return Moved(other.spaces, products, sums, self.pairs + other.pairs)
+        return Moved(other.spaces, products, sums, self.pairs + other.pairs, cubes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +185,14 @@ class Second:
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums, pairs)
-        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {}, pairs)
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {})
+        cubes = {
+            places[asked]: float(np.power(of.plain.column, 3).sum())
+            for asked, of in moved.items()
+            if isinstance(self.moving.whole[asked], ClassTables)
+        }
+        products = inner_products(list(kept_columns(moved).values()))
+        return Moved(spaces, products, {}, pairs, cubes)
 
 
 @dataclass(frozen=True, eq=False)

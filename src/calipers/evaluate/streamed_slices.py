@@ -227,6 +227,7 @@ class Group:
             unit_of_all=lambda: self.whole.unit,
             _made=[],
             _pairs={},
+            _cubes={},
         )
 
     @property

@@ -26,8 +26,9 @@ from calipers.evaluate.streamed_slices import Group, Outside, once_made
 from calipers.inference.policy import DRAWN
 from calipers.once import cached_property
 from calipers.progress import over
+from calipers.readings.averages import weights_of
 from calipers.readings.whole import of_statistic
-from calipers.statistics import ScoreTable
+from calipers.statistics import ClassTables, ScoreTable
 from calipers.statistics.looked import level_of
 from calipers.statistics.scores import USUAL_AREAS
 
@@ -163,21 +164,30 @@ class Sums(Sample):
         """The threshold of a place among the scores; and where scores are taken together, between
         which values the number lies."""
         statistic = self.passes.statistics.get((system, measure))
-        if not isinstance(statistic, ScoreTable):
+        terms: list[tuple[float, ScoreTable]] = []
+        if isinstance(statistic, ScoreTable):
+            terms = [(1.0, statistic)]
+        elif isinstance(statistic, ClassTables):
+            weights = weights_of(measure, statistic.labels, statistic.shares)
+            tables = zip(statistic.labels, statistic.tables, strict=True)
+            terms = [(weights[label], of) for label, of in tables if label in weights]
+        if not terms:
             return {}
         area, found = measure.definition.area, dict[str, Any]()
-        if statistic.shift:
+        if any(of.shift for _, of in terms):
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
                     f"{measure} takes every distinct score, of which there are more than the "
                     "memory holds; leave it out, or allow more with memory="
                 )
-            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
-            low, high = self._bounds[system, measure] = tuple(sorted(ends))
+            ends = np.zeros(2)
+            for weight, of in terms:
+                ends += weight * (area.scale * np.array(of.bounds(area.name)) + area.shift)
+            low, high = self._bounds[system, measure] = tuple(sorted(ends.tolist()))
             value = reading.value
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
-        if measure.definition.place is not None:
+        if measure.definition.place is not None and isinstance(statistic, ScoreTable):
             found["threshold"] = float(measure.threshold(statistic))
         return found
 

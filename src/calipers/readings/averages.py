@@ -17,13 +17,13 @@ from calipers.inference import policy
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Influence, Space
-from calipers.readings import effective
+from calipers.readings import effective, scores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.settings import Settings
-    from calipers.statistics import FloatArray
+    from calipers.statistics import ClassTables, FloatArray
 
 
 def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
@@ -63,6 +63,17 @@ def of_scores(
         methods={"of terms": partial(_of_terms, terms)},
     )
     return effective.with_interval(measure, made, terms)
+
+
+def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) -> Reading:
+    """What the tables of all classes say of an average over them."""
+    weights = weights_of(measure, tables.labels, tables.shares)
+    terms = [
+        (weight, scores.of_table(measure.plain, of, settings, rows, together=True))
+        for label, of in zip(tables.labels, tables.tables, strict=True)
+        if (weight := weights.get(label))
+    ]
+    return replace(of_scores(measure, terms, rows, settings), influence=None)
 
 
 def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:

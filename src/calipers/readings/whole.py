@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.measures.averages import of_outputs
-from calipers.readings import calibration, numbers, ranks, scores, skill
+from calipers.readings import averages, calibration, numbers, ranks, scores, skill
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
 from calipers.readings.sets import LabelCounts
 from calipers.statistics import (
     ClassLosses,
     ClassRanks,
+    ClassTables,
     ConfusionMatrix,
     LabelMatrices,
     Moments,
@@ -39,6 +40,8 @@ def of_statistic(
     measure = applied(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.of_matrices(measure, statistic, settings, rows)
+    if isinstance(statistic, ClassTables):
+        return averages.of_tables(measure, statistic, settings, rows)
     if isinstance(statistic, ClassLosses):
         return skill.of_sums(measure, statistic, settings, rows)
     if isinstance(statistic, ClassRanks):
@@ -61,5 +64,5 @@ def of_statistic(
 def applied(measure: Any, statistic: Statistic) -> Any:
     """The measure as it is applied to a statistic: only counts know classes and averages, and
     moments those over outputs."""
-    known = isinstance(statistic, ConfusionMatrix) or of_outputs(statistic)
+    known = isinstance(statistic, ConfusionMatrix | ClassTables) or of_outputs(statistic)
     return measure if known else measure.plain

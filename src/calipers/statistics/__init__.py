@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         kish_of,
     )
     from calipers.statistics.class_losses import ClassLosses
+    from calipers.statistics.class_tables import ClassTables
     from calipers.statistics.classes import ClassRows
     from calipers.statistics.clusters import ClusterMoments
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
     "class_losses": "ClassLosses",
+    "class_tables": "ClassTables",
     "classes": "ClassRows",
     "clusters": "ClusterMoments",
     "confusion": "ConfusionMatrix, LabelMatrices",
@@ -62,6 +64,7 @@ __all__ = [
     "ClassLosses",
     "ClassRanks",
     "ClassRows",
+    "ClassTables",
     "ClusterMoments",
     "Commonest",
     "ConfusionMatrix",

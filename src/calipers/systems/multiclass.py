@@ -24,6 +24,7 @@ from calipers.readings.skill import ConstantAnswer, SavedRows, of_skill
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
+    ClassTables,
     ConfusionMatrix,
     FloatArray,
     Moments,
@@ -257,12 +258,40 @@ class ClassSystem(base.System):
         """What batches of rows add up to for a measure; of what is saved of a loss this, and the
         sizes of the classes."""
         saved = self._saved(measure)
-        return super().added(measure) if saved is None else saved.statistic
+        if saved is not None:
+            return saved.statistic
+        return self._tables(measure) if self._is_average(measure) else super().added(measure)
 
     def influence(self, measure: Measure, whole: Any) -> Influence | None:
         """By how much each row moves a measure of all rows of which these are a batch."""
         saved = self._saved(measure)
-        return super().influence(measure, whole) if saved is None else saved.influence(whole)
+        if saved is not None:
+            return saved.influence(whole)
+        if not self._is_average(measure):
+            return super().influence(measure, whole)
+        total: Influence | None = None
+        for label, weight in weights_of(measure, whole.labels, whole.shares).items():
+            table = whole.tables[whole.labels.index(label)]
+            found = self.against_rest(label).influence(measure.plain, table)
+            if found is None:
+                return None
+            total = weight * found if total is None else total + weight * found
+        return total
+
+    def _is_average(self, measure: Measure) -> bool:
+        """Whether it is an average of a measure of scores over classes, each against the rest."""
+        over = measure.average in ("macro", "weighted") and measure.definition.on is ScoreTable
+        return over and self.score is not None
+
+    def _tables(self, measure: Measure) -> ClassTables:
+        """What batches of rows add up to for such an average, the same for all of one kind."""
+        p, plain = self.problem, measure.plain
+
+        def made() -> ClassTables:
+            tables = [self.against_rest(label).added(plain) for label in p.names]
+            return ClassTables(p.names, tuple(tables), p.sizes)
+
+        return self.once(("tables", measure.definition.reads), made)
 
     def _saved(self, measure: Measure) -> SavedRows | None:
         """The rows of a batch of whose loss something is saved."""
