@@ -17,7 +17,7 @@ from calipers.engines.passes import Passes
 from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error
-from calipers.statistics import Moments, NumberMoments, Statistic
+from calipers.statistics import ClassLosses, ClassTables, Moments, NumberMoments, Statistic
 from calipers.statistics.logits import SummedLogits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
@@ -35,7 +35,7 @@ from kinds_of_readings import (
 
 builds = pytest.mark.parametrize("build", [two_classes, classes, label_sets, numbers])
 #: Sums of numbers that are not whole.
-INEXACT = (Moments, NumberMoments, SummedLogits)
+INEXACT = (ClassLosses, Moments, NumberMoments, SummedLogits)
 
 SYSTEMS = ("one", "two")
 
@@ -73,6 +73,9 @@ def equal(a: Any, b: Any, tolerance: float) -> None:
         other = getattr(b, name)
         if isinstance(value, Statistic):
             equal(value, other, tolerance)
+        elif name == "tables":
+            for table, same in zip(value, other, strict=True):
+                equal(table, same, tolerance)
         elif isinstance(value, np.ndarray | float) or name == "cubes":
             assert other == pytest.approx(value, rel=tolerance, abs=tolerance), name
         else:
@@ -98,7 +101,7 @@ def test_batches_add_up_to_the_statistics_of_memory(build: Build, design: str) -
 def test_memory_is_one_batch_and_nothing_is_copied(build: Build) -> None:
     one, _, systems = both(build, "plain")
     for (name, measure), statistic in one.statistics.items():
-        if not isinstance(statistic, Moments):
+        if not isinstance(statistic, Moments | ClassLosses | ClassTables):
             own = systems[name].added(measure)
             assert statistic is own.settled() or not isinstance(own, type(statistic))
 

@@ -29,6 +29,11 @@ class ClassLosses(Statistic):
         return replace(self, lost=self.lost.in_units(weight), sizes=np.rint(self.sizes / weight))
 
     @property
+    def rows(self) -> int:
+        """How many."""
+        return self.lost.rows
+
+    @property
     def shares(self) -> FloatArray:
         """The share of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight

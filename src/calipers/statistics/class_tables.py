@@ -46,6 +46,11 @@ class ClassTables(Statistic):
         return self.each(lambda table: table.compress(max(1, cells // len(self.tables))))
 
     @property
+    def rows(self) -> int:
+        """How many."""
+        return int(self.tables[0].rows) if self.tables else 0
+
+    @property
     def shares(self) -> FloatArray:
         """The share of each class."""
         with np.errstate(invalid="ignore"):  # there may be no weight
