@@ -25,6 +25,7 @@ from calipers.inference.cells import MAX_DRAWN_ROWS
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property, kept
+from calipers.readings import costs
 from calipers.readings.counts import BothCounts, ClassCounts
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
@@ -140,7 +141,10 @@ class Passes:
         elif isinstance(statistic, ClassTables) and not passed.clustered:
             made = replace(made, skew=lambda: self._skewness(asked))
         elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
-            made = of_gathered(own, made, statistic)
+            if made.kind == "quantile" and isinstance(statistic, NumberRows):
+                made = costs.of_gathered(own, made, statistic)
+            else:
+                made = of_gathered(made, statistic)
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 class CostRows(Ordered):
     """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
 
-    @classmethod
-    def gathered(cls, rows: NumberRows, settings: Settings) -> CostRows:
-        """Of independent rows in batches that have been gathered."""
-        even = not np.ptp(rows.weight) > 0
-        return cls(rows.truth, rows.predicted, None if even else rows.weight, None, settings)
-
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a quantile; without replicates where too few rows lie beyond it, of which
         the same few would be drawn again and again."""
@@ -50,10 +44,6 @@ class CostRows(Ordered):
         level = self.settings.level
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
 
-    def limits(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
-        """The intervals of a quantile by name."""
-        return self._methods(measure, made)
-
     def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
         share = _share(measure)
         if not self._enough(share):
@@ -70,6 +60,13 @@ class CostRows(Ordered):
             return _too_few(level)
         low, high = np.sort(np.abs(self.predicted - self.truth))[np.subtract(ranks, 1)].tolist()
         return Interval(low, high, "order statistics, binomial")
+
+
+def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows) -> Reading:
+    """A quantile of independent rows in batches that have been gathered, with its limits."""
+    weight = rows.weight if np.ptp(rows.weight) > 0 else None
+    of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
+    return replace(made, methods={**made.methods, **of._methods(measure, made)})
 
 
 def _share(measure: MeasureLike) -> float:

@@ -64,7 +64,7 @@ def of_statistic(
     )
 
 
-def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows | NumberMoments) -> Reading:
+def of_gathered(made: Reading, rows: NumberRows | NumberMoments) -> Reading:
     """A reading of independent rows that are only known by their numbers, or what these add up to,
     with what that says of its limits and of how heavy the tail of its errors is."""
     if isinstance(rows, NumberMoments):
@@ -76,11 +76,6 @@ def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows | NumberMo
         size = kish_of(rows.weight)
         limits: Limits = partial(_by_share_below, rows, size, WOODRUFF)
         return replace(made, methods={**made.methods, "woodruff": limits})
-    if made.kind == "quantile":
-        from calipers.readings.costs import CostRows
-
-        of = CostRows.gathered(rows, made.settings)
-        return replace(made, methods={**made.methods, **of.limits(measure, made)})
     if made.kind != "share of variance":
         return made
 
