@@ -90,7 +90,7 @@ class Numbers(Problem):
 
     def look(self, built: Built, level: int = 0) -> LookedAt:
         """The numbers and the predictions of some rows, what they weigh, and their clusters."""
-        systems = list(built.systems.values())
+        systems: list[Any] = list(built.systems.values())
         one, columns = systems[0], [system.predicted for system in systems]
         beside = [np.ones(len(one.truth)) if one.weight is None else one.weight]
         beside += [] if one.clusters is None else [one.clusters.code]
