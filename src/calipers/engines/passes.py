@@ -13,7 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from calipers.engines.base import Engine, itself
 from calipers.engines.local import Local
@@ -21,11 +24,12 @@ from calipers.engines.pairs import Met, Pair, Pairs, tables
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
 from calipers.engines.work import Bounded, Built, First, Moving, Norm, OfPairs, Passed, Second
 from calipers.inference import intervals
-from calipers.inference.cells import MAX_DRAWN_ROWS
+from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.clusters import Clusters
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property, kept
-from calipers.readings import costs
+from calipers.readings import costs, effective
 from calipers.readings.counts import BothCounts, ClassCounts
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
@@ -91,6 +95,7 @@ class Passes:
     _made: list[str] = field(default_factory=list)
     _pairs: dict[Any, Any] = field(default_factory=dict)
     _cubes: dict[Asked, float] = field(default_factory=dict)
+    _cells: dict[int, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Passes:
@@ -150,6 +155,9 @@ class Passes:
             error = None if by_cluster is None else lambda: by_cluster.error
             clusters = None if by_cluster is None else by_cluster.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
+            several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
+            if clusters is not None and several and effective.of_several(own):
+                methods = {"effective rows": partial(self._by_cells, asked, own)}
         if error is None and not self.engine.again:
             # Of what has an influence, in which no row is looked up.
             known = like.influence(measure, self.moving.whole[asked]) is not None
@@ -169,6 +177,19 @@ class Passes:
             studentised=None,
             jackknife=None,
         )
+
+    def _by_cells(self, asked: Asked, own: Measure, level: float) -> Interval | None:
+        """The limits of an average over classes, by what rows of each cluster in each cell weigh;
+        None where that is too much to keep."""
+        statistic, held = self.statistics[asked], self._cells.get(self.numbers[asked])
+        if held is None:
+            return None
+        assert isinstance(statistic, ConfusionMatrix)
+        cluster, place = np.nonzero(held)
+        weight, k = held[cluster, place] / self.unit, statistic.classes
+        clusters = Clusters(cluster.astype(np.uint32), len(held), weight)
+        cells = Cells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
+        return effective.of_classes(own, statistic, cells, level)
 
     def _skewness(self, asked: Asked) -> float:
         """The skewness over √n of how much rows move a number, where it was added up."""
@@ -300,6 +321,7 @@ class Passes:
         found = self._reduced(self.second)
         self._know(self.compared, found.pairs)
         asked = list(self.statistics)
+        self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
         self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
         if found.sums:
             return {

@@ -13,13 +13,18 @@ from calipers.engines.base import Partial
 from calipers.engines.pairs import Pair, Pairs
 from calipers.engines.reduced import Asked, inner_products, kept_columns, sums_by_cluster
 from calipers.inference.spaces import ByClass, Influence
-from calipers.statistics import ClassTables
+from calipers.readings.counts import ClassCounts
+from calipers.statistics import ClassTables, ConfusionMatrix
 from calipers.statistics.base import dot
 from calipers.statistics.serialised import packed, unpacked
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray, Statistic
     from calipers.systems.base import System
+
+
+#: Cells of several classes are added up by cluster where they are no more than so many.
+MOST_BY_CLUSTER = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +164,15 @@ class Moved(Partial):
     pairs: Pairs
     #: Of averages over classes, the sums of cubes of columns.
     cubes: Mapping[int, float]
+    #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
+    cells: Mapping[int, FloatArray]
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
         cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
         products = self.products + other.products
-        return Moved(other.spaces, products, sums, self.pairs + other.pairs, cubes)
+        cells = {k: of + other.cells[k] for k, of in self.cells.items()}
+        return Moved(other.spaces, products, sums, self.pairs + other.pairs, cubes, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +193,36 @@ class Second:
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {})
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, self._cells(systems, moved))
         cubes = {
             places[asked]: float(np.power(of.plain.column, 3).sum())
             for asked, of in moved.items()
             if isinstance(self.moving.whole[asked], ClassTables)
         }
         products = inner_products(list(kept_columns(moved).values()))
-        return Moved(spaces, products, {}, pairs, cubes)
+        return Moved(spaces, products, {}, pairs, cubes, {})
+
+    def _cells(
+        self, systems: Mapping[str, System], moved: Mapping[Asked, Influence]
+    ) -> dict[int, FloatArray]:
+        """What rows of each cluster in each cell weigh, where that is not too much to keep; once
+        for all measures of one table."""
+        seen: set[int] = set()
+        found: dict[int, FloatArray] = {}
+        for place, (asked, whole) in enumerate(self.moving.whole.items()):
+            if not isinstance(whole, ConfusionMatrix) or whole.classes < 3:
+                continue
+            if asked not in moved or id(whole) in seen:
+                continue
+            seen.add(id(whole))
+            one, own = systems[asked[0]].asked(asked[1])
+            counts, k = one.over(own), whole.classes
+            if isinstance(counts, ClassCounts) and counts.clusters is not None:
+                size = counts.clusters.size
+                if size * k * k <= MOST_BY_CLUSTER:
+                    cells = counts.clusters.matrices(counts.cells.flat, (k, k))
+                    found[place] = np.asarray(cells, np.float64).reshape(size, k * k)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

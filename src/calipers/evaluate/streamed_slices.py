@@ -228,6 +228,7 @@ class Group:
             _made=[],
             _pairs={},
             _cubes={},
+            _cells={},
         )
 
     @property
