@@ -102,12 +102,20 @@ class Moving:
 
     def __call__(self, batch: Any) -> dict[Asked, Influence]:
         """Of a batch."""
-        systems = self.build(batch).systems
+        return self.moved(self.build(batch).systems)
+
+    def moved(self, systems: Mapping[str, System]) -> dict[Asked, Influence]:
+        """Of the systems on a batch."""
         found = {
             (name, measure): systems[name].influence(measure, whole)
             for (name, measure), whole in self.whole.items()
         }
         return {asked: of for asked, of in found.items() if of is not None}
+
+    def seconds(self, systems: Mapping[str, System]) -> dict[int, Statistic]:
+        """The statistics that numbers take of a second look, by their places among all."""
+        found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
+        return {place: of for place, of in enumerate(found) if of is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
@@ -139,10 +147,13 @@ class Moved(Partial):
     spaces: Mapping[int, Kind]
     products: FloatArray
     sums: Mapping[int, FloatArray]
+    #: What some numbers take of a second look beside it.
+    seconds: Mapping[int, Statistic]
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
-        return Moved(other.spaces, self.products + other.products, sums)
+        seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
+        return Moved(other.spaces, self.products + other.products, sums, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +164,14 @@ class Second:
 
     def __call__(self, batch: Any) -> Moved:
         """Of a batch."""
-        moved = self.moving(batch)
+        systems = self.moving.build(batch).systems
+        moved, seconds = self.moving.moved(systems), self.moving.seconds(systems)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums)
-        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {})
+            return Moved(spaces, np.zeros((0, 0)), sums, seconds)
+        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {}, seconds)
 
 
 def _kind(of: Influence) -> Kind:

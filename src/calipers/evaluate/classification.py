@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.class_columns import is_distribution
+from calipers.data.class_columns import is_distribution, is_per_class
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
@@ -23,7 +23,15 @@ from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.two_classes import TwoClasses
 from calipers.evaluate.sample import Problem
-from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct, in_batches
+from calipers.evaluate.stream_columns import (
+    MOST_CLASSES,
+    Columns,
+    allowed,
+    distinct,
+    flat,
+    in_batches,
+    of_one_system,
+)
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
@@ -204,7 +212,7 @@ def classification(
         odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "cost": cost, "time": time}
         cut = slice_columns(slices), slice_bins, count
         columns = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
-        problem = _of_stream(columns, positive, labels, threshold, undefined)
+        problem, columns = _of_stream(columns, positive, labels, threshold, undefined)
         return evaluate_stream(problem, columns, options, allowed(memory, columns.stream))
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
@@ -282,8 +290,37 @@ def _of_stream(
     labels: Sequence[Any] | None,
     threshold: Threshold,
     undefined: str,
+) -> tuple[Problem, Columns]:
+    """The problem that the columns of a stream are of; and these, where a table of one column is
+    that column, and where those of one system are not told from systems by their names alone."""
+    if len(flat(columns.truth)) > 1:
+        return _of_distributions(columns, positive, labels, threshold)
+    columns = replace(columns, truth=flat(columns.truth)[0])
+    return _of_classes(columns, positive, labels, threshold, undefined), columns
+
+
+def _of_distributions(
+    columns: Columns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
+) -> tuple[Problem, Columns]:
+    from calipers.evaluate.problems.soft import SoftLabels
+
+    said = dict(columns.said)
+    unused = {**said, "positive": positive, "threshold": threshold}
+    problem = SoftLabels.of(columns.truth, labels, unused.pop("probability", None), unused)
+    if is_per_class(said["probability"], problem.names):
+        said["probability"] = of_one_system(said["probability"])
+    return problem, replace(columns, said=said)
+
+
+def _of_classes(
+    columns: Columns,
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Threshold,
+    undefined: str,
 ) -> Problem:
-    """The problem that the columns of a stream are of."""
+    """The problem of classes that the columns of a stream are of."""
+    assert isinstance(columns.truth, str)
     if labels is not None:
         found = coded(list(labels), "labels")
         found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)

@@ -109,7 +109,8 @@ class Columns:
     system one of each kind of what it says."""
 
     stream: Engine
-    truth: str
+    #: One column, or one for each class, label or output.
+    truth: str | Mapping[str, str]
     #: Of each kind the column of each system, or a column for each class.
     said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
@@ -120,6 +121,8 @@ class Columns:
     bins: Mapping[str, Any] | None = None
     #: How many rows each stands for.
     count: str | None = None
+    #: Columns of text of which a field without a value is empty text, and no value that is missing.
+    texts: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -152,9 +155,12 @@ class Columns:
             for kind, given in said.items()
             if given is not None
         }
-        one = {"truth": truth, "weight": weight, "cluster": cluster, "count": count}
+        one = {"weight": weight, "cluster": cluster, "count": count}
         named = {what: _one(given, what, stream) for what, given in one.items()}
-        if named["truth"] is None:
+        if isinstance(truth, list | tuple):
+            truth = {str(column): column for column in truth}
+        of_truth = _columns(truth, "truth", stream)
+        if not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
         for name, of in (slices or {}).items():
@@ -163,7 +169,7 @@ class Columns:
         others = named["weight"], named["cluster"], missing, cuts, bins, named["count"]
         if named["count"] is not None:
             stream = Counted(stream, named["count"], drop=missing == "drop")
-        return cls(stream, named["truth"], columns, *others)
+        return cls(stream, of_truth, columns, *others)
 
     @property
     def names(self) -> list[str]:
@@ -179,7 +185,7 @@ class Columns:
     def needed(self) -> list[str]:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
-        others = (self.truth, *flat(said), self.weight, self.cluster, self.count)
+        others = (*flat(self.truth), *flat(said), self.weight, self.cluster, self.count)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
@@ -225,6 +231,15 @@ def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping
         raise InputError(f"{kind}: no system is named")
     found = {name: _columns(column, kind, stream) for name, column in columns.items()}
     return {name: column for name, column in found.items() if column is not None}
+
+
+def of_one_system(
+    given: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    """Columns of systems by name; where each name has one, of what takes several, they are those of
+    one system, for its classes, labels, outputs or levels."""
+    one = {name: column for name, column in given.items() if isinstance(column, str)}
+    return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
 
 
 #: Of more distinct values, a column is none of classes.

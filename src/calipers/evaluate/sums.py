@@ -26,7 +26,7 @@ from calipers.inference.policy import DRAWN
 from calipers.once import cached_property
 from calipers.progress import over
 from calipers.readings.whole import of_statistic
-from calipers.statistics import ScoreTable
+from calipers.statistics import ScoreTable, Several
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -153,22 +153,28 @@ class Sums(Sample):
         """The threshold of a place among the scores; and where scores are taken together, between
         which values the number lies."""
         statistic = self.passes.statistics.get((system, measure))
-        if not isinstance(statistic, ScoreTable):
+        tables = statistic.parts if isinstance(statistic, Several) else (statistic,)
+        if not isinstance(tables[0], ScoreTable):
             return {}
         area, found = measure.definition.area, dict[str, Any]()
-        if statistic.shift:
+        if any(table.shift for table in tables):
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
                     f"{measure} takes every distinct score, of which there are more than the "
                     "memory holds; leave it out, or allow more with memory="
                 )
-            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
+            bounds = (
+                self.template[system].terms(measure).ends(measure, statistic)
+                if isinstance(statistic, Several)
+                else statistic.bounds(area.name)
+            )
+            ends = (area.scale * end + area.shift for end in bounds)
             low, high = self._bounds[system, measure] = tuple(sorted(ends))
             value = reading.value
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
-        if measure.definition.place is not None:
-            found["threshold"] = float(measure.threshold(statistic))
+        if measure.definition.place is not None and isinstance(statistic, ScoreTable):
+            found["threshold"] = float(measure.plain.threshold(statistic))
         return found
 
     def estimates(self) -> Iterator[Estimate]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.histogram import Histogram
+    from calipers.statistics.label_sets import LabelSets
     from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.numbers import FitMoments, NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.statistics.sampled import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.separations import Separations
+    from calipers.statistics.several import Several
 
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
@@ -39,6 +41,7 @@ _HOMES = {
     "contingency": "ContingencyTable",
     "groups": "GroupedRankings",
     "histogram": "Histogram",
+    "label_sets": "LabelSets",
     "moments": "Moments, SkewMoments",
     "numbers": "FitMoments, NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
@@ -48,6 +51,7 @@ _HOMES = {
     "ranks": "ClassRanks, rank_cells",
     "sampled": "SampledRankings",
     "separations": "Separations",
+    "several": "Several",
     "scores": "ScoreOrder, ScoreParts, ScoreTable",
 }
 
@@ -65,6 +69,7 @@ __all__ = [
     "IntArray",
     "JudgedRankings",
     "LabelMatrices",
+    "LabelSets",
     "Moments",
     "NumberMoments",
     "NumberRows",
@@ -76,6 +81,7 @@ __all__ = [
     "ScoreParts",
     "ScoreTable",
     "Separations",
+    "Several",
     "SkewMoments",
     "Statistic",
     "all_but_one",
