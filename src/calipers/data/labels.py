@@ -176,9 +176,7 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
             )
 
 
-def labels_of(
-    given: Any, what: str, separator: str | None
-) -> tuple[npt.NDArray[np.intp], Any]:
+def labels_of(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
     """How many labels each row has, and all of them one after the other."""
     column = _arrow(given)
     if column is None:

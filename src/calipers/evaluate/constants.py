@@ -28,9 +28,7 @@ class Constant:
     place: int | None = None
 
 
-def lost(
-    sample: Sums, constants: Sequence[Constant], truth: Callable[[Any], Any]
-) -> list[Moments]:
+def lost(sample: Sums, constants: Sequence[Constant], truth: Callable[[Any], Any]) -> list[Moments]:
     """The moments of what each of the answers loses; ``truth`` makes an array of its column, or of
     its columns."""
     from calipers.evaluate.stream_rows import Read

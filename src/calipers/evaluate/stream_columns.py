@@ -45,8 +45,16 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    names = [name for given in columns for name in flat(given)]
-    return is_large(data, names, budget(memory))
+    stream, most = Stream.of(data), budget(memory)
+    asked = [name for given in columns for name in flat(given)]
+    # What is none of its columns is told where it is read.
+    names = [name for name in stream.names if any(_meant(text, name) for text in asked)]
+    return bool(names) and is_large(stream, names, most)
+
+
+def _meant(text: str, name: str) -> bool:
+    """Whether a column is the one that is named, or one of ``p_*``."""
+    return name == text or (text.endswith("*") and name.startswith(text[:-1]))
 
 
 def _is_files(data: Any) -> bool:

@@ -12,9 +12,11 @@ from calipers.data.label_columns import is_list
 from calipers.data.labels import LabelRows, Wide, labels_of, of_no_rows
 from calipers.data.tables import extension
 from calipers.engines.adding import Distinct
-from calipers.engines.base import Partial
+from calipers.engines.base import Engine, Partial
+from calipers.engines.local import Streams
 from calipers.evaluate.shared import column_name
 from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, flat, of_one_system
+from calipers.evaluate.stream_counts import Counted
 from calipers.evaluate.stream_rows import Read
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 #: How the names of types of numbers begin.
 _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
-#: The endings of files in which an empty field is no value.
-_TEXTS = (".csv", ".tsv")
 
 
 def by_role(columns: Columns, separator: str | None) -> Columns:
@@ -35,11 +35,17 @@ def by_role(columns: Columns, separator: str | None) -> Columns:
         numbers = all(kinds[name].startswith(_NUMBERS) for name in flat(list(given.values())))
         said[kind] = of_one_system(given) if numbers else given
     columns = replace(columns, said=said)
-    files = columns.stream.files
-    if separator is None or not any(extension(name)[0] in _TEXTS for name in files):
+    if separator is None or not _is_csv(columns.stream):
         return columns
     texts = [name for name in _listed(columns).values() if not is_list(_type(columns, name))]
     return replace(columns, texts=texts)
+
+
+def _is_csv(rows: Engine) -> bool:
+    inner = rows.inner if isinstance(rows, Counted) else rows
+    if isinstance(inner, Streams):
+        return inner.stream.csv
+    return any(extension(name)[0] in (".csv", ".tsv") for name in rows.files)
 
 
 def _type(columns: Columns, name: str) -> Any:
@@ -141,4 +147,3 @@ class _Look:
 def indicators(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
     """The columns whose cells hold 0 and 1 for each label."""
     return tuple(what for what, of in found.items() if isinstance(of, Wide) and of.rows)
-

@@ -143,9 +143,7 @@ class EachAdded:
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.plain.column)
 
-    def reading(
-        self, measure: Any, each: Sequence[Reading], whole: Several, seen: Seen
-    ) -> Reading:
+    def reading(self, measure: Any, each: Sequence[Reading], whole: Several, seen: Seen) -> Reading:
         """The reading of an average, of the readings of each."""
         return replace(of_each(measure, each), skew=lambda: seen.skewness)
 

@@ -85,9 +85,7 @@ class AveragedScores:
             made = replace(made, undefined=undefined, transform=scale, methods={})
         if seen.clustered:
             return made
-        return effective.with_interval(
-            measure, made, terms, lambda: seen.skewness / 6, seen.size
-        )
+        return effective.with_interval(measure, made, terms, lambda: seen.skewness / 6, seen.size)
 
     def ends(self, measure: Measure, whole: Several) -> tuple[float, float]:
         """Between which values it lies, where scores are taken together."""

@@ -229,9 +229,7 @@ class SeveralLabels(Problem):
             settings=settings,
         )
         table = Wide(truth.astype(np.float64), None, number)
-        given = {
-            (kind, name): table for kind, of in columns.said.items() for name in of
-        }
+        given = {(kind, name): table for kind, of in columns.said.items() for name in of}
         return _systems(plain, given, self.threshold, Repeats(number + 1))
 
     @staticmethod

@@ -81,7 +81,7 @@ class Numbers(Problem):
         at the truth, or, of squares where there is none, as its variance has it. (A median would
         take all rows.)"""
         if measure.definition.skill_of is not None:
-            return 0.0
+            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
         if measure not in by_mean:
             return NAN
