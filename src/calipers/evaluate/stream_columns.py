@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.data.columns import system_name
+from calipers.data.columns import beginning, named_columns
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
@@ -48,13 +48,9 @@ def in_batches(
     stream, most = Stream.of(data), budget(memory)
     asked = [name for given in columns for name in flat(given)]
     # What is none of its columns is told where it is read.
-    names = [name for name in stream.names if any(_meant(text, name) for text in asked)]
-    return bool(names) and is_large(stream, names, most)
-
-
-def _meant(text: str, name: str) -> bool:
-    """Whether a column is the one that is named, or one of ``p_*``."""
-    return name == text or (text.endswith("*") and name.startswith(text[:-1]))
+    names = {name for text in asked for name in (text, *beginning(text, stream.names))}
+    there = [name for name in stream.names if name in names]
+    return bool(there) and is_large(stream, there, most)
 
 
 def _is_files(data: Any) -> bool:
@@ -104,11 +100,16 @@ def allowed(memory: int | str | None, rows: Engine) -> int:
 
 def flat(given: Any) -> list[str]:
     """All names in dicts and lists of them."""
-    if isinstance(given, Mapping):
-        return [name for value in given.values() for name in flat(value)]
-    if isinstance(given, list | tuple):
-        return [name for value in given for name in flat(value)]
-    return [given] if isinstance(given, str) else []
+    return [name for name in _leaves(given) if isinstance(name, str)]
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    """All that is neither a dict nor a list."""
+    if isinstance(given, Mapping | list | tuple):
+        for value in given.values() if isinstance(given, Mapping) else given:
+            yield from _leaves(value)
+    else:
+        yield given
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class Columns:
         named = {what: _one(given, what, stream) for what, given in one.items()}
         if isinstance(truth, list | tuple):
             truth = {str(column): column for column in truth}
-        of_truth = _columns(truth, "truth", stream)
+        of_truth = _named(truth, "truth", stream)
         if not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
@@ -203,6 +204,7 @@ class Columns:
 
 
 def _one(given: Any, what: str, stream: Engine) -> str | None:
+    """One column by its name, if it is given."""
     if given is None:
         return None
     if not isinstance(given, str):
@@ -212,33 +214,24 @@ def _one(given: Any, what: str, stream: Engine) -> str | None:
     return given
 
 
-def _columns(given: Any, what: str, stream: Engine) -> str | dict[str, str] | None:
-    """One column; or a column for each class, as a dict or as ``p_*``."""
-    if isinstance(given, Mapping):
-        named = ((str(name), _one(column, what, stream)) for name, column in given.items())
-        return {name: column for name, column in named if column is not None}
-    if isinstance(given, str) and given.endswith("*") and given not in stream.names:
-        start = given[:-1]
-        found = {n[len(start) :]: n for n in stream.names if n.startswith(start) and n != start}
-        if not found:
-            hint = did_you_mean(start, stream.names)
-            raise InputError(f"{stream.name}: no column begins with {start!r}; {hint}")
-        return found
-    return _one(given, what, stream)
+def _named(given: Any, what: str, stream: Engine) -> Any:
+    """What names of columns stand for."""
+    for name in _leaves(given):
+        if not (isinstance(name, str) and name.endswith("*")):
+            _one(name, what, stream)
+    return named_columns(given, stream.names, stream.name)
 
 
 def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
-    columns: Mapping[str, Any]
-    if isinstance(given, Mapping):
-        columns = {str(name): column for name, column in given.items()}
-    elif isinstance(given, list | tuple):
-        columns = {system_name(str(column)): column for column in given}
-    else:
-        columns = {UNNAMED: given}
+    """The column of each system, or its column for each class."""
+    several = isinstance(given, Mapping | list | tuple)
+    columns = _named(given if several else {UNNAMED: given}, kind, stream)
     if not columns:
         raise InputError(f"{kind}: no system is named")
-    found = {name: _columns(column, kind, stream) for name, column in columns.items()}
-    return {name: column for name, column in found.items() if column is not None}
+    for name, of in columns.items():
+        if isinstance(of, Mapping):
+            columns[name] = {part: column for part, column in of.items() if column is not None}
+    return {name: of for name, of in columns.items() if of is not None}
 
 
 def of_one_system(

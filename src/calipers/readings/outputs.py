@@ -16,8 +16,8 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.resampling import row_means
-from calipers.measures.averages import mean_of, weights_of
 from calipers.inference.spaces import Influence
+from calipers.measures.averages import mean_of, weights_of
 from calipers.readings.averages import Seen
 from calipers.readings.losses import Losses, influence, of_losses, slope
 from calipers.statistics import FloatArray, Moments, Several, SkewMoments
