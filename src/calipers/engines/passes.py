@@ -69,8 +69,12 @@ def _nothing(systems: Mapping[str, System]) -> int:
     return 0
 
 
-def _of_cells(of: Any) -> Any:
-    return of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
+def _of_cells(of: Any, most: int = MOST_CELLS) -> Any:
+    """A statistic in which rows are looked up; of several tables each has a share of the cells."""
+    if isinstance(of, Several):
+        share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
+        return of.each(partial(_of_cells, most=share))
+    return of.compress(most) if isinstance(of, ScoreTable) else of
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +318,7 @@ class Passes:
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
-                few[id(of)] = of.each(_of_cells) if isinstance(of, Several) else _of_cells(of)
+                few[id(of)] = _of_cells(of)
         return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
 
     @cached_property
