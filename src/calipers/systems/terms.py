@@ -61,7 +61,7 @@ class AveragedScores:
         if total is None or not self.pooled:
             return total
         s = self.system
-        by_row = total.plain.column.reshape(s.number, -1).sum(axis=1)
+        by_row = total.plain.column.reshape(s.number, len(self.labels)).sum(axis=1)
         return replace(total, column=by_row, space=Space(s.weight, s.clusters))
 
     def second(self, measure: Measure, whole: Several) -> SkewMoments | None:
