@@ -118,6 +118,7 @@ class Passes:
         (one, own), settings = like.asked(measure), settings or like.settings
         value, terms = None, one.terms(own) if isinstance(statistic, Several) else None
         if isinstance(terms, OutputsAdded):
+            assert isinstance(statistic, Several)
             found, unit = self._second(asked), self.unit
             found = found if found is None or unit == 1 else found.in_units(unit)
             value, statistic = terms.as_one(own, statistic, found)

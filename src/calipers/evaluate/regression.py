@@ -101,8 +101,8 @@ def regression(
         said = by_output(predicted, wanted) if len(wanted) > 1 else predicted
         said = {"predicted": said, "quantiles": quantiles}
         columns = Columns.of(data, truth, said, weight, cluster, missing, odd, engine, *cut)
-        problem, columns = _of_stream(columns, outputs)
-        return evaluate_stream(problem, columns, options, allowed(memory, columns.stream))
+        of, columns = _of_stream(columns, outputs)
+        return evaluate_stream(of, columns, options, allowed(memory, columns.stream))
     if y is not None or are_estimators(truth):
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
         truth, predicted = y, said_of_numbers(truth, predicted)

@@ -166,7 +166,7 @@ class Sums(Sample):
             bounds = (
                 self.template[system].terms(measure).ends(measure, statistic)
                 if isinstance(statistic, Several)
-                else statistic.bounds(area.name)
+                else tables[0].bounds(area.name)
             )
             ends = (area.scale * end + area.shift for end in bounds)
             low, high = self._bounds[system, measure] = tuple(sorted(ends))

@@ -111,10 +111,12 @@ def by_count(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
 
 def units_of(matrix: ConfusionMatrix) -> FloatArray:
     """What a row of each label weighs, by Kish's number, where rows are independent."""
-    return _by_kish(rows_of(matrix), rows_of(matrix.squared))
+    return by_kish(rows_of(matrix), rows_of(matrix.squared))
 
 
-def _by_kish(total: FloatArray, squared: FloatArray) -> FloatArray:
+def by_kish(total: FloatArray, squared: FloatArray) -> FloatArray:
+    """What a row, or a cluster, of each label weighs, of the sums of weights and of squares; 1
+    where there is none."""
     return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
 
 
@@ -138,7 +140,7 @@ def of_classes(
     truth, predicted = np.divmod(cells.place, matrix.classes)
     by_cluster = cells.clusters is not None
     squared = cells.squares_by_class() if by_cluster else rows_of(matrix.squared)
-    units = _by_kish(rows_of(matrix), squared)
+    units = by_kish(rows_of(matrix), squared)
 
     def squares(by_count: FloatArray) -> float:
         return cells.sum_of_squares(by_cell(by_count, truth, predicted))

@@ -96,8 +96,7 @@ class LabelCounts:
         if self.clusters is None:
             return effective.units_of(self.matrices)
         sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
-        total, squared = sums.sum(axis=0), np.square(sums).sum(axis=0)
-        return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+        return effective.by_kish(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
     def _moved(self, by_count: FloatArray) -> FloatArray:
         """What each row moves, of derivatives by the counts of each label."""

@@ -78,9 +78,9 @@ class PredictedQuantiles(Numbers):
 
     # --- Streams ---------------------------------------------------------------------------------
 
-    def template(
+    def template(  # type: ignore[override]
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, Quantiles]:  # type: ignore[override]
+    ) -> dict[str, Quantiles]:
         """Systems of the levels that the columns are named by, on two rows of zeros."""
         from calipers.evaluate.stream_rows import blank
 
