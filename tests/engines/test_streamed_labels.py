@@ -180,7 +180,7 @@ def test_a_pipe_says_its_labels() -> None:
     with pytest.raises(cal.InputError, match="name the labels"):
         cal.multilabel("tags", "called", separator="|", data=batches, engine="stream")
     batches = TABLE.select(["tags", "called"]).to_reader()
-    given = {"separator": "|", "labels": LABELS, "measures": SETS}
+    given: dict[str, Any] = {"separator": "|", "labels": LABELS, "measures": SETS}
     found = cal.multilabel("tags", "called", data=batches, engine="stream", **given)
     assert found["Hamming-loss"].value == pytest.approx((TRUTH != CALLED).mean())
 
