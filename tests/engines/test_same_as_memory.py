@@ -43,6 +43,22 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "numbers": ("regression", {"truth": "real", "predicted": ["guess", "other"]}),
+    "several labels": (
+        "multilabel",
+        {"truth": "tag_*", "probability": {"near": "near_*", "far": "far_*"}, "threshold": 0.4},
+    ),
+    "several outputs": (
+        "regression",
+        {
+            "truth": ["real", "x"],
+            "predicted": {"near": ["guess", "z"], "far": ["other", "v"]},
+        },
+    ),
+    "quantiles": ("regression", {"truth": "x", "quantiles": {"near": "near@*", "far": "far@*"}}),
+    "distributions": (
+        "classification",
+        {"truth": "r_*", "probability": {"p": "p_*", "q": "q_*"}},
+    ),
     "clusters": (
         "clustering",
         {"truth": "kind", "labels": ["bins", "coarse"], "features": ["x", "z"]},
@@ -54,7 +70,17 @@ MORE = {
     "several classes": (
         *("macro-F1", "weighted-F1", "micro-precision", "F1[dog]", "AUC[dog]", "macro-recall"),
         *("recall[cat]", "macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
-    )
+    ),
+    "several labels": (
+        *("macro-F1", "weighted-F1", "micro-F1", "macro-recall", "macro-MCC", "F1[sun]"),
+        *("macro-AUC", "weighted-AUC", "micro-AUC", "macro-AP", "micro-AP", "macro-PR-AUC"),
+        *("macro-KS", "AUC[sun]", "AUC[fog]", "AP[fog]", "recall[fog]", "max-F1[sea]"),
+        *("log-loss[sea]", "macro-log-loss", "macro-Brier", "ECE[sun]"),
+    ),
+    "several outputs": (
+        *("macro-MAE", "macro-RMSE", "macro-R2", "variance-weighted-R2", "macro-Pearson"),
+        *("macro-Spearman", "macro-MedAE", "macro-RMSE(weights=[1,3])"),
+    ),
 }
 
 #: What a stream does not serve: it takes all rows, or several statistics of them.
@@ -62,6 +88,10 @@ REFUSED = {
     "two classes": set[str](),
     "several classes": {"ovo-AUC"},
     "numbers": set[str](),
+    "several labels": set[str](),
+    "several outputs": set[str](),
+    "quantiles": set[str](),
+    "distributions": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
 }
 
@@ -75,6 +105,7 @@ POISSON = "pivotal Poisson bootstrap [B]"
 #: Methods of intervals in memory and in a stream that differ, and what memory's takes.
 NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
+    ("bootstrap [B]", "none"): DRAWS,
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
     ("bootstrap [B]", "Jeffreys, of the cells, effective rows"): DRAWS,
     ("bootstrap [B]", "Dirichlet, of the cells, effective rows"): DRAWS,
@@ -111,6 +142,15 @@ def rows() -> pa.Table:
         shares = random.dirichlet(np.ones(3), ROWS) + better * np.eye(3)[kind]
         shares /= shares.sum(axis=1, keepdims=True)
         columns |= {f"{system}_{name}": shares[:, k] for k, name in enumerate(CLASSES)}
+    more = np.random.default_rng(5)
+    shares = more.dirichlet(np.ones(3), ROWS)
+    labels: dict[str, Any] = {}
+    for name, share in (("sun", 0.5), ("sea", 0.2), ("fog", 0.06)):
+        has = more.random(ROWS) < share * np.exp(latent / 4) / 1.1
+        labels[f"tag_{name}"] = has
+        for system, size in (("near", 0.9), ("far", 1.6)):
+            logit = 2.0 * has - 1 + size * more.normal(size=ROWS)
+            labels[f"{system}_{name}"] = 1 / (1 + np.exp(-logit.round(1)))
     return pa.table(
         {
             "y": truth.astype(np.int8),
@@ -128,6 +168,14 @@ def rows() -> pa.Table:
             "coarse": np.digitize(far, [-1.5, 0, 1]),
             "x": latent,
             "z": near,
+            "v": far,
+            **labels,
+            **{f"r_{name}": shares[:, k] for k, name in enumerate(CLASSES)},
+            **{
+                f"{name}@{level}": of + size * shift
+                for name, of, size in (("near", near, 0.3), ("far", far, 1.0))
+                for level, shift in (("0.05", -1.64), ("0.5", 0.0), ("0.95", 1.64))
+            },
         }
     )
 
@@ -150,9 +198,7 @@ def served(rows: pa.Table, task: str) -> list[str]:
     """The measures that both take; those that only memory takes are listed."""
     verb, given = CALLS[task]
     found, refused, few = [], set(), rows.slice(0, 40)
-    one = {name: of[:1] if isinstance(of, list) else of for name, of in given.items()}
-    if task == "several classes":
-        one["probability"] = {"p": given["probability"]["p"]}
+    one = {name: _first(of) if name != "truth" else of for name, of in given.items()}
     for name in measures_of(task):
         try:
             getattr(cal, verb)(data=few, engine="stream", measures=[name], interval="none", **one)
@@ -163,6 +209,13 @@ def served(rows: pa.Table, task: str) -> list[str]:
             found.append(name)
     assert refused == REFUSED[task]
     return found
+
+
+def _first(given: Any) -> Any:
+    """The columns of the first system."""
+    if isinstance(given, dict):
+        return dict([*given.items()][:1])
+    return given[:1] if isinstance(given, list) else given
 
 
 def plain(method: str) -> str:

@@ -81,9 +81,11 @@ class Columns:
 
     def of_text(self, names: Sequence[str]) -> bool:
         """Whether a column may be text that lists labels, rather than a column for each label."""
+        from calipers.data.columns import beginning
+
         specs = [spec for c in self.task.columns if c.lists for spec in self.specs[c.role]]
         texts = [spec if spec in names else spec.rpartition("=")[2] for spec in specs]
-        return bool(self.tables) or not all(matching(text, names) for text in texts)
+        return bool(self.tables) or not all(beginning(text, names) for text in texts)
 
     def located(self, table: str) -> AbstractContextManager[None]:
         """Says in which file a column was wrong; a message about one of several tables says itself
@@ -101,6 +103,8 @@ class Columns:
     ) -> dict[str, Any]:
         """The arguments of a verb: names of the columns that there are, by role; of systems that
         have a table each, their columns with their ids, to be joined."""
+        from calipers.data.columns import beginning
+
         made: dict[str, Any] = {}
         for column in self.task.columns:
             if column.per_system:
@@ -109,7 +113,7 @@ class Columns:
             if column.role == "slices":
                 made["slices"] = {text: _crossed(text, names) for text in given} or None
             elif column.many:
-                spread = [name for text in given for name in matching(text, names) or [text]]
+                spread = [name for text in given for name in beginning(text, names) or [text]]
                 made[column.role] = {name: name for name in spread} or None
             else:
                 made[column.role] = resolve(column, given[0], names) if given else None
@@ -129,10 +133,12 @@ class Columns:
 
     def _parts(self, made: Mapping[str, Any], names: Sequence[str]) -> Sequence[str] | None:
         """What the columns of a system stand for where they are listed: classes, or outputs."""
+        from calipers.data.columns import beginning
+
         truth = made.get("truth")
         if isinstance(truth, Mapping):
             return tuple(truth)
-        if isinstance(truth, str) and (found := matching(truth, names)):
+        if isinstance(truth, str) and (found := beginning(truth, names)):
             return tuple(name[len(truth) - 1 :] for name in found) if len(found) > 1 else None
         return self.labels
 
@@ -209,13 +215,6 @@ def resolve(
             f"{text!r}: {len(several)} columns for {len(parts)} outputs: {', '.join(parts)}"
         )
     return dict(zip(parts or several, several, strict=True))
-
-
-def matching(text: str, names: Sequence[str]) -> list[str]:
-    """The columns that begin as a text with * says; none where it is the name of one."""
-    if not text.endswith("*") or text in names:
-        return []
-    return [name for name in names if name.startswith(text[:-1]) and name != text[:-1]]
 
 
 def named(column: Column, spec: str, names: Sequence[str]) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -213,14 +213,14 @@ class TaskCommand(Command):
             for option in (name for name, given in whole.items() if given):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
             rows = rows_of(table, options)
+            self._check_separator(columns, rows.names, options)
             said = columns.found(rows.names)
             evaluate = verb if states is None else functools.partial(states.of, verb)
             made: Evaluation = evaluate(**{task.table: rows}, **said, inputs=(), **options)
             return made
         opened = functools.partial(self._opened, columns, options.get("separator"))
         there = opened(table)
-        if options.get("separator") is not None and not columns.of_text(there.column_names):
-            raise click.UsageError("--separator is about columns of text, and none is named")
+        self._check_separator(columns, there.column_names, options)
         with columns.located(table):
             said = columns.found(there.column_names, opened)
             said |= {} if beside is None else beside(there)
@@ -230,6 +230,14 @@ class TaskCommand(Command):
                 **{task.table: there}, **said, **by, inputs=origins, **options
             )
         return evaluation
+
+    @staticmethod
+    def _check_separator(
+        columns: Columns, names: Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        """That a separator is told where columns are text."""
+        if options.get("separator") is not None and not columns.of_text(names):
+            raise click.UsageError("--separator is about columns of text, and none is named")
 
     def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
         """Write the result, and the tables below it."""

@@ -134,42 +134,71 @@ def _table(data: Any, what: str) -> pa.Table:
 
 def _resolved(values: Any, table: pa.Table, what: str, join: _Join | None) -> Any:
     """Names of columns as what they stand for."""
+    names = table.column_names
     if isinstance(values, str):
-        return by_name(table, values, "data")
+        return _columns(table, named_columns(values, names, "data"))
     if isinstance(values, Mapping):
         return {
             name: _resolved(value, table, f"{what} {name!r}", join)
             for name, value in values.items()
         }
     if isinstance(values, list | tuple) and values and isinstance(values[0], str):
-        named = [name for name in values if name in table.column_names or name.endswith("*")]
-        if len(named) == len(values):
-            return {system_name(name): by_name(table, name, "data") for name in values}
+        unknown = [name for name in values if not (name in names or name.endswith("*"))]
+        if not unknown:
+            return _columns(table, named_columns(values, names, "data"))
         if len(values) != table.num_rows:
-            unknown = next(name for name in values if name not in named)
-            raise InputError(f"data: no column {unknown!r}; " + _hint(table, unknown))
+            raise InputError(f"data: no column {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
     if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
         return join.column(_table(values, what), what)
     return values
 
 
-def _hint(table: pa.Table, name: str) -> str:
-    return did_you_mean(name, table.column_names)
+def _columns(table: pa.Table, names: Any) -> Any:
+    """The columns of these names, by what they stand for."""
+    if isinstance(names, Mapping):
+        return {name: _columns(table, of) for name, of in names.items()}
+    return column(table, names, "data")
 
 
 def by_name(table: pa.Table, name: str, where: str) -> Any:
     """A column of a table; for ``p_*``, a dict of all columns that begin so."""
-    if not name.endswith("*") or name in table.column_names:
-        return column(table, name, where)
-    start = name[:-1]
-    found = {
-        other[len(start) :]: column(table, other, where)
-        for other in table.column_names
-        if other.startswith(start) and other != start
-    }
-    if not found:
-        raise InputError(f"{where}: no column begins with {start!r}; {_hint(table, start)}")
-    return found
+    found = named_columns(name, table.column_names, where)
+    if isinstance(found, str):
+        return column(table, found, where)
+    return {part: column(table, of, where) for part, of in found.items()}
+
+
+def named_columns(given: Any, names: Sequence[str], where: str) -> Any:
+    """What names of columns stand for among those that there are: a name for itself, ``p_*`` for
+    all that begin so, by what stands behind it, and a list for systems that are called as
+    :func:`system_name` says.
+
+    >>> named_columns(["y", "p_*"], ["y", "p_a", "p_b"], "data")
+    {'y': 'y', 'p': {'a': 'p_a', 'b': 'p_b'}}
+    """
+    if isinstance(given, Mapping):
+        return {str(name): named_columns(of, names, where) for name, of in given.items()}
+    if isinstance(given, list | tuple):
+        return {system_name(name): named_columns(name, names, where) for name in given}
+    if isinstance(given, str) and given not in names:
+        found = beginning(given, names)
+        if not found:
+            start = given.removesuffix("*")
+            no = f"column begins with {start!r}" if start != given else f"column {given!r}"
+            raise InputError(f"{where}: no {no}; {did_you_mean(start, names)}")
+        return {name[len(given) - 1 :]: name for name in found}
+    return given
+
+
+def beginning(text: str, names: Sequence[str]) -> list[str]:
+    """The columns that begin as a text with * says; none where it is the name of one.
+
+    >>> beginning("p_*", ["y", "p_a", "p_b"])
+    ['p_a', 'p_b']
+    """
+    if not text.endswith("*") or text in names:
+        return []
+    return [name for name in names if name.startswith(text[:-1]) and name != text[:-1]]
 
 
 def system_name(columns: str) -> str:
@@ -182,7 +211,9 @@ class _Join:
 
     def __init__(self, table: pa.Table, by: str, *, drop: bool, wide: Collection[str]) -> None:
         if by not in table.column_names:
-            raise InputError(f"data: no column {by!r} of ids; {_hint(table, by)}")
+            raise InputError(
+                f"data: no column {by!r} of ids; {did_you_mean(by, table.column_names)}"
+            )
         self.by, self.drop, self.wide = by, drop, wide
         self.ids = joined(table.column(by))
         self.lost = np.zeros(table.num_rows, bool)
@@ -203,7 +234,9 @@ class _Join:
         import pyarrow.compute as pc
 
         if self.by not in table.column_names:
-            raise InputError(f"{what}: no column {self.by!r} of ids; {_hint(table, self.by)}")
+            raise InputError(
+                f"{what}: no column {self.by!r} of ids; {did_you_mean(self.by, table.column_names)}"
+            )
         ids, wanted = joined(table.column(self.by)), self.ids
         if ids.type != wanted.type:  # 7 of a CSV file is the id '7' of another table
             ids, wanted = pc.cast(ids, pa.string()), pc.cast(wanted, pa.string())

@@ -71,11 +71,9 @@ def of_cells(
 ) -> Given:
     """The columns of an evaluation; where a ``confusion`` is among them, its cells as rows that
     count. ``rows`` is what the rows of a matrix are."""
-    check_rows(rows)
+    check_rows(rows, columns["confusion"])
     others = {what: values for what, values in columns.items() if what != "confusion"}
     if columns["confusion"] is None:
-        if rows is not None:
-            raise InputError("rows= says what the rows of confusion= are, which is not given")
         if others["truth"] is None:
             raise InputError("truth= is missing: the class of each row")
         return Given(others)

@@ -146,10 +146,12 @@ class Square:
 _OF = {TRUTH: "the truth", PREDICTED: "predictions"}
 
 
-def check_rows(rows: Any) -> None:
-    """That it is one of the two."""
+def check_rows(rows: Any, confusion: Any) -> None:
+    """That it is one of the two, of a matrix that is given."""
     if rows is not None and rows not in ROWS:
         raise InputError(f"rows is {shown(rows)}, expected one of {', '.join(ROWS)}")
+    if rows is not None and confusion is None:
+        raise InputError("rows= says what the rows of confusion= are, which is not given")
 
 
 def check_totals(square: Square) -> None:

@@ -22,18 +22,34 @@ from calipers.engines.base import Engine, itself
 from calipers.engines.local import Local
 from calipers.engines.pairs import Met, Pair, Pairs, tables
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
-from calipers.engines.work import Bounded, Built, First, Moving, Norm, OfPairs, Passed, Second
+from calipers.engines.work import (
+    Bounded,
+    Built,
+    First,
+    Moved,
+    Moving,
+    Norm,
+    OfPairs,
+    Passed,
+    Second,
+)
 from calipers.inference import intervals
 from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
 from calipers.inference.clusters import Clusters
+from calipers.inference.influence import error, influence
+from calipers.inference.limits import FEW_DECIDE
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property, kept
 from calipers.readings import costs, effective
+from calipers.readings.averages import Seen
 from calipers.readings.counts import BothCounts, ClassCounts
+from calipers.readings.effective import with_interval
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
+from calipers.readings.outputs import OutputsAdded
 from calipers.readings.redrawn import with_replicates
+from calipers.readings.sets import RowValues, held_by, of_those_there
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import (
     ClassTables,
@@ -42,6 +58,7 @@ from calipers.statistics import (
     NumberMoments,
     NumberRows,
     ScoreTable,
+    Several,
     UnitDifferences,
 )
 from calipers.statistics.base import kish
@@ -66,6 +83,14 @@ def _of_one_pass() -> Interval:
 
 def _nothing(systems: Mapping[str, System]) -> int:
     return 0
+
+
+def _of_cells(of: Any, most: int = MOST_CELLS) -> Any:
+    """A statistic in which rows are looked up; of several tables each has a share of the cells."""
+    if isinstance(of, Several):
+        share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
+        return of.each(partial(_of_cells, most=share))
+    return of.compress(most) if isinstance(of, ScoreTable | ClassTables) else of
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,26 +139,40 @@ class Passes:
             return None
         like, statistic = self.like[system], self.statistics[asked]
         (one, own), settings = like.asked(measure), settings or like.settings
-        made = of_statistic(own, statistic, settings, passed.rows, together=True)
-        if made is None:
-            return None
-        if isinstance(statistic, ScoreTable) and not passed.clustered:
-            made = with_replicates(applied(own, statistic), made, statistic)
-        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
-            known = bool(made.drawn_as) and not passed.clustered
-            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
-            made = replace(made, alone=alone, drawn_as=drawn_as)
-        sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
-        scale = self._scale(asked, own, made.value)
+        value, terms = None, one.terms(own) if isinstance(statistic, Several) else None
+        if isinstance(terms, OutputsAdded):
+            assert isinstance(statistic, Several)
+            found, unit = self._second(asked), self.unit
+            found = found if found is None or unit == 1 else found.in_units(unit)
+            value, statistic = terms.as_one(own, statistic, found)
+            own = own.plain
 
         def moved() -> Influence | None:
             found = self.influences.get(asked)
             return found if found is None or scale == 1 else scale * found
 
+        size = kish(passed.weight.total, passed.weight.squares)
+        looks = moved, partial(self._second, asked)
+        seen = Seen(passed.rows, size, passed.clustered, settings, *looks)
+        made = self._made_of(one, own, statistic, seen)
+        if made is None:
+            return None
+        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
+            known = bool(made.drawn_as) and not passed.clustered
+            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
+            made = replace(made, alone=alone, drawn_as=drawn_as)
+        sizes = made.sizes() or (size,)
+        scale = self._scale(asked, own, made.value)
         by_cluster = moved() if passed.clustered else None
+        some = isinstance(one.over(own), RowValues)
+        own_law = None
+        by_cluster = held_by(by_cluster) if some and by_cluster is not None else by_cluster
         if isinstance(statistic, Moments):
             formula, ends = applied(own, statistic), getattr(one.over(own), "ends", None)
             made = of_moments(formula, statistic, settings, passed.rows, ends, by_cluster)
+            if some:
+                made = of_those_there(own, made, statistic, passed.rows)
+                own_law = made.law
             if self.engine.again:
                 rate = slope(formula, made.value, statistic)
                 units = SummedUnits(
@@ -158,12 +197,11 @@ class Passes:
             several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
             if clusters is not None and several and effective.of_several(own):
                 methods = {"effective rows": partial(self._by_cells, asked, own)}
-        if error is None and not self.engine.again:
-            # Of what has an influence, in which no row is looked up.
-            known = like.influence(measure, self.moving.whole[asked]) is not None
-            error = _of_one_pass if known else None
+        if (error is None or value is not None) and not self.engine.again:
+            error = _of_one_pass if self._moves(asked) else None
         return replace(
             made,
+            value=made.value if value is None else value,
             influence=moved,
             error=error,
             uneven=passed.weight.uneven,
@@ -171,7 +209,7 @@ class Passes:
             sizes=lambda: sizes,
             methods=methods,
             reduced=True,
-            law=None,
+            law=own_law,
             replicates=None,
             stratified=None,
             studentised=None,
@@ -219,13 +257,54 @@ class Passes:
 
         return replace(made, unit_spread=spread)
 
+    def _made_of(self, one: System, own: Measure, statistic: Any, seen: Seen) -> Reading | None:
+        """What a statistic of all rows says of a number, and of how it varies."""
+        if isinstance(statistic, Several):
+            each = [self._made_of(one, own.plain, of, seen) for of in statistic.parts]
+            made: Reading = one.terms(own).reading(own, each, statistic, seen)
+            return made
+        second, rows = None if seen.clustered else seen.second, (seen.settings, seen.rows)
+        found = of_statistic(own, statistic, *rows, together=True, second=second)
+        if found is None or seen.clustered or not isinstance(statistic, ScoreTable):
+            return found
+        formula = applied(own, statistic)
+        found, area = with_replicates(formula, found, statistic), formula.definition.area
+        if area is None:
+            return found
+
+        def acceleration() -> float | None:
+            known = statistic.acceleration(area.name)
+            return known if known is not None else self._acceleration(formula, statistic, seen)
+
+        return with_interval(formula, found, [(1.0, found)], acceleration, seen.size)
+
+    def _acceleration(self, formula: Measure, table: ScoreTable, seen: Seen) -> float:
+        """That of an area of rows that weigh differently: 0 where no row moves it by enough to
+        matter, else what the second look finds."""
+        by_cell, se = influence(formula, table), error(formula, table)
+        if by_cell is not None and se is not None:
+            most = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
+            if most * self.passed.weight.most < FEW_DECIDE / 2 * se:
+                return 0.0
+        return seen.skewness / 6
+
     def lacks_error(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""
         like, whole = self.like[system], self.statistics[system, measure]
+        if isinstance(whole, Several):
+            return self._moves((system, measure))
         made = of_statistic(like.asked(measure)[1], whole, like.settings, self.passed.rows)
         if made is None or made.error is not None:
             return False
-        return like.influence(measure, self.moving.whole[system, measure]) is not None
+        return self._moves((system, measure))
+
+    def _moves(self, asked: Asked) -> bool:
+        """Whether it is known how rows move a number, of which none is looked up."""
+        system, measure = asked
+        whole = self.moving.whole[asked]
+        if isinstance(whole, Several) and isinstance(whole.parts[0], ScoreTable):
+            return True  # in which the rows of the system at hand would have no place
+        return self.like[system].influence(measure, whole) is not None
 
     def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = itself) -> Any:
         self._made.append("pass")
@@ -309,8 +388,7 @@ class Passes:
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
-                many = isinstance(of, ScoreTable | ClassTables)
-                few[id(of)] = of.compress(MOST_CELLS) if many else of  # type: ignore[attr-defined]
+                few[id(of)] = _of_cells(of)
         return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
 
     @cached_property
@@ -318,11 +396,7 @@ class Passes:
         """How all rows move each number; nothing where there is no second look at them."""
         if not self.engine.again:
             return {}
-        found = self._reduced(self.second)
-        self._know(self.compared, found.pairs)
-        asked = list(self.statistics)
-        self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
-        self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
+        found, asked = self._moved, list(self.statistics)
         if found.sums:
             return {
                 asked[k]: of_clusters(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
@@ -373,7 +447,7 @@ class Passes:
         if not self.engine.again or self.memory is not None:
             return
         if set(systems) <= set(self.compared):
-            self.influences  # noqa: B018
+            self._moved  # noqa: B018
         missing = [pair for pair in systems if pair not in self._pairs]
         if asked := self._asked_of(missing):
             found = self._reduced(OfPairs(self.moving, asked, self.passed.weight.total))
@@ -425,6 +499,22 @@ class Passes:
             return BothCounts(one, two, cells)
 
         return kept(self, ("both", pair, id(first), settings), made)
+
+    @cached_property
+    def _moved(self) -> Moved:
+        """What the second pass finds."""
+        found: Moved = self._reduced(self.second)
+        self._know(self.compared, found.pairs)
+        asked = list(self.statistics)
+        self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
+        self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
+        return found
+
+    def _second(self, asked: Asked) -> Any:
+        """The statistic that a number takes of the second pass; None where there is none."""
+        if not self.engine.again:
+            return None
+        return self._moved.seconds.get(list(self.statistics).index(asked))
 
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its

@@ -130,6 +130,11 @@ class Moving:
         }
         return {asked: of for asked, of in found.items() if of is not None}
 
+    def seconds(self, systems: Mapping[str, System]) -> dict[int, Statistic]:
+        """The statistics that numbers take of a second look, by their places among all."""
+        found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
+        return {place: of for place, of in enumerate(found) if of is not None}
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
         return _moving, (self.build, list(self.whole), packed(list(self.whole.values())))
@@ -166,13 +171,17 @@ class Moved(Partial):
     cubes: Mapping[int, float]
     #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
     cells: Mapping[int, FloatArray]
+    #: What some numbers take of a second look beside it.
+    seconds: Mapping[int, Statistic]
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
         cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
         products = self.products + other.products
         cells = {k: of + other.cells[k] for k, of in self.cells.items()}
-        return Moved(other.spaces, products, sums, self.pairs + other.pairs, cubes, cells)
+        seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
+        pairs = self.pairs + other.pairs
+        return Moved(other.spaces, products, sums, pairs, cubes, cells, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,20 +196,21 @@ class Second:
     def __call__(self, batch: Any) -> Moved:
         """Of a batch."""
         systems = self.moving.build(batch).systems
-        moved = self.moving.of(systems)
+        moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
         pairs = Pairs.of(self.pairs, systems, moved, self.total)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, self._cells(systems, moved))
+            cells = self._cells(systems, moved)
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
         cubes = {
             places[asked]: float(np.power(of.plain.column, 3).sum())
             for asked, of in moved.items()
             if isinstance(self.moving.whole[asked], ClassTables)
         }
         products = inner_products(list(kept_columns(moved).values()))
-        return Moved(spaces, products, {}, pairs, cubes, {})
+        return Moved(spaces, products, {}, pairs, cubes, {}, seconds)
 
     def _cells(
         self, systems: Mapping[str, System], moved: Mapping[Asked, Influence]

@@ -8,24 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.class_columns import is_distribution
+from calipers.data.class_columns import is_distribution, is_per_class
 from calipers.data.classes import Coded, check_classes, coded
-from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
 from calipers.data.errors import InputError
+from calipers.data.orientation import check_rows
 from calipers.data.two_classes import names_two
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Table
 from calipers.evaluate.confusions import opened
-from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.cuts import Bins
 from calipers.evaluate.estimators import said_of_classes
-from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
+from calipers.evaluate.evaluator import evaluate_rows
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.two_classes import TwoClasses
 from calipers.evaluate.sample import Problem
-from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct, in_batches
+from calipers.evaluate.source import open_source
+from calipers.evaluate.stream_columns import (
+    MOST_CLASSES,
+    Columns,
+    distinct,
+    flat,
+    of_one_system,
+)
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
-from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.options import MeasureNames
 from calipers.results import Evaluation
 
 
@@ -198,34 +205,16 @@ def classification(
     >>> ev["AUC"].value
     0.75
     """
-    options = Options.of(locals())
-    named = {"predicted": predicted, "score": score, "probability": probability}
-    if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        odd = {"confusion": confusion, "rows": rows, "id": id, "y": y, "time": time}
-        cut = slice_columns(slices), slice_bins, count, cost
-        columns = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
-        problem = _of_stream(columns, positive, labels, threshold, undefined)
-        return evaluate_stream(problem, columns, options, allowed(memory, columns.stream))
-    said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
-    truth, predicted, score, probability, _ = said
-    gathered = gather(
-        {
-            "confusion": opened(confusion, data),
-            "truth": truth,
-            "predicted": predicted,
-            "score": score,
-            "probability": probability,
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-            "time": time,
-            "slices": slice_columns(slices),
-        },
-        data=data,
-        by=id,
-        missing=missing,
-        cost=cost,
-    )
+    arguments = locals()
+    models = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
+    check_rows(rows, confusion)
+    matrices = {"confusion": opened(confusion, data)}
+    source = open_source({**arguments, **models.columns}, *models.columns, in_memory=matrices)
+    options = source.options
+    if source.stream is not None:
+        problem, columns = _of_stream(source.stream, positive, labels, threshold, undefined)
+        return replace(source, stream=columns).evaluate(problem)
+    gathered = source.rows
     given, of_systems, notes = of_cells(gathered.columns, labels, rows, positive)
     if is_distribution(given["truth"]):
         from calipers.evaluate.problems.soft import SoftLabels, rows_of
@@ -241,7 +230,7 @@ def classification(
     )
     # A matrix of text classes has the order of whatever tabulated it, which sorts.
     ordered = labels is not None or (found.ordered and confusion is None)
-    labels = said.labels(found, positive) if labels is None else labels
+    labels = models.labels(found, positive) if labels is None else labels
     if labels is None:
         check_classes(found, table.batch.frequencies.number)
     problem, coded_columns = _of_rows(
@@ -282,8 +271,37 @@ def _of_stream(
     labels: Sequence[Any] | None,
     threshold: Threshold,
     undefined: str,
+) -> tuple[Problem, Columns]:
+    """The problem that the columns of a stream are of; and these, where a table of one column is
+    that column, and where those of one system are not told from systems by their names alone."""
+    if len(flat(columns.truth)) > 1:
+        return _of_distributions(columns, positive, labels, threshold)
+    columns = replace(columns, truth=flat(columns.truth)[0])
+    return _of_classes(columns, positive, labels, threshold, undefined), columns
+
+
+def _of_distributions(
+    columns: Columns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
+) -> tuple[Problem, Columns]:
+    from calipers.evaluate.problems.soft import SoftLabels
+
+    said = dict(columns.said)
+    unused = {**said, "positive": positive, "threshold": threshold}
+    problem = SoftLabels.of(columns.truth, labels, unused.pop("probability", None), unused)
+    if is_per_class(said["probability"], problem.names):
+        said["probability"] = of_one_system(said["probability"])
+    return problem, replace(columns, said=said)
+
+
+def _of_classes(
+    columns: Columns,
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Threshold,
+    undefined: str,
 ) -> Problem:
-    """The problem that the columns of a stream are of."""
+    """The problem of classes that the columns of a stream are of."""
+    assert isinstance(columns.truth, str)
     if labels is not None:
         found = coded(list(labels), "labels")
         found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)

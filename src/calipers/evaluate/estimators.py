@@ -89,6 +89,11 @@ class Said(NamedTuple):
     probability: Any
     known: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The truth and what is said of it, by what it is."""
+        return {role: getattr(self, role) for role in self._fields if role != "known"}
+
     def labels(self, truth: Coded, positive: Any) -> tuple[str, ...] | None:
         """The classes, where models know some that no row has and that are needed to tell what the
         problem is; else None."""

@@ -13,9 +13,11 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import said_of_labels
-from calipers.evaluate.evaluator import evaluate_rows
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.labels import SeveralLabels, Threshold
+from calipers.evaluate.stream_columns import Columns, allowed, in_batches
+from calipers.evaluate.stream_labels import by_role
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
 
@@ -34,6 +36,7 @@ def multilabel(
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -49,6 +52,8 @@ def multilabel(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """How well systems name the labels of rows that may have none, one or several.
@@ -83,7 +88,7 @@ def multilabel(
     threshold
         A row is said to have a label whose score is at or above it: one number, or one for each
         label (a dict, or a list in their order), or a dict from systems to such.
-    weight, count, cluster, slices, slice_bins, cost, missing, curves
+    weight, count, cluster, time, slices, slice_bins, cost, missing, curves
         As in :func:`calipers.classification`.
     data
         A table (data frame, dict of columns, or path), of which all of the above may be given by
@@ -95,7 +100,7 @@ def multilabel(
         one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over labels of those of counts
         and scores (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``), of log loss and Brier score
         (``"macro-Brier"``).
-    undefined, baseline, primary, interval, level, resamples, seed, inputs
+    undefined, baseline, primary, interval, level, resamples, seed, engine, memory, inputs
         As in :func:`calipers.classification`. Averages of counts are bootstrapped by row, or by
         the delta method where there are very many rows; those of AUC and AP come from the influence
         of rows, all labels of a row together.
@@ -120,6 +125,15 @@ def multilabel(
     [1.0, 1.0]
     """
     options = Options.of(locals())
+    given = truth, predicted, score, probability, weight, cluster
+    if in_batches(engine, memory, data, given):
+        odd = {"id": id, "y": y, "cost": cost, "time": time}
+        cut = slice_columns(slices), slice_bins, count
+        named = {"predicted": predicted, "score": score, "probability": probability}
+        there = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
+        there = by_role(there, separator)
+        of = SeveralLabels.of_stream(there, labels, separator, threshold, undefined)
+        return evaluate_stream(of, there, options, allowed(memory, there.stream))
     said = said_of_labels(truth, predicted, y, score, probability, threshold)
     truth, predicted, score, probability, _ = said
     gathered = gather(
@@ -131,6 +145,7 @@ def multilabel(
             "weight": weight,
             "count": count,
             "cluster": cluster,
+            "time": time,
             "slices": slice_columns(slices),
         },
         data=_read(data, separator, (truth, predicted)),

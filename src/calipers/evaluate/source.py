@@ -32,6 +32,12 @@ class Source:
     gathered: Gathered | None = None
     stream: Columns | None = None
 
+    @property
+    def rows(self) -> Gathered:
+        """The columns of rows in memory."""
+        assert self.gathered is not None
+        return self.gathered
+
     def labels(self, role: str) -> tuple[str, ...]:
         """The distinct labels of a role, of whatever system, in the order in which they are found;
         of a stream in a look at its columns."""
@@ -42,8 +48,7 @@ class Source:
 
     def _columns(self, role: str) -> list[tuple[str, Any]]:
         if self.stream is None:
-            assert self.gathered is not None
-            named = named_systems(self.gathered.columns[role], role)
+            named = named_systems(self.rows.columns[role], role)
             return [(column_name(role, name), column) for name, column in named.items()]
         c = self.stream
         given = {"": c.truth} if role == "truth" else c.said[role]
@@ -58,13 +63,17 @@ class Source:
         if self.stream is not None:
             memory = allowed(self.options.memory, self.stream.stream)
             return evaluate_stream(problem, self.stream, self.options, memory)
-        assert self.gathered is not None
-        columns = self.gathered.columns
+        columns = self.rows.columns
         number = len(as_array(columns["truth"], "truth"))
-        return evaluate_rows(problem, Table.of(self.gathered, columns, number), self.options)
+        return evaluate_rows(problem, Table.of(self.rows, columns, number), self.options)
 
 
-def open_source(arguments: Mapping[str, Any], *roles: str, wide: Collection[str] = ()) -> Source:
+def open_source(
+    arguments: Mapping[str, Any],
+    *roles: str,
+    wide: Collection[str] = ("probability",),
+    in_memory: Mapping[str, Any] | None = None,
+) -> Source:
     """The columns of an evaluation, wherever they are.
 
     Parameters
@@ -76,15 +85,17 @@ def open_source(arguments: Mapping[str, Any], *roles: str, wide: Collection[str]
         Which of them are the truth, and what systems say: a column, or a dict from systems to such.
     wide
         Roles that may have several columns in a table of their own.
+    in_memory
+        What else is given by its role, which takes all rows in memory.
     """
-    options, data = Options.of(arguments), arguments.get("data")
+    options, data, others = Options.of(arguments), arguments.get("data"), in_memory or {}
     columns = {role: arguments[role] for role in roles}
     rows = {role: arguments.get(role) for role in OF_ROWS}
     rows["slices"] = slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
     if not in_batches(options.engine, options.memory, data, needed):
         gathered = gather(
-            {**columns, **rows},
+            {**columns, **others, **rows},
             data=data,
             by=options.id,
             missing=options.missing,
@@ -100,7 +111,7 @@ def open_source(arguments: Mapping[str, Any], *roles: str, wide: Collection[str]
         rows["weight"],
         rows["cluster"],
         options.missing,
-        {"id": options.id, "time": rows["time"]},
+        {**others, "id": options.id, "time": rows["time"]},
         options.engine,
         rows["slices"],
         options.slice_bins,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.data.columns import system_name
+from calipers.data.columns import beginning, named_columns
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.frames import is_dask, is_spark
@@ -46,8 +46,12 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    names = [name for given in columns for name in flat(given)]
-    return is_large(data, names, budget(memory))
+    stream, most = Stream.of(data), budget(memory)
+    asked = [name for given in columns for name in flat(given)]
+    # What is none of its columns is told where it is read.
+    names = {name for text in asked for name in (text, *beginning(text, stream.names))}
+    there = [name for name in stream.names if name in names]
+    return bool(there) and is_large(stream, there, most)
 
 
 def _is_files(data: Any) -> bool:
@@ -97,11 +101,16 @@ def allowed(memory: int | str | None, rows: Engine) -> int:
 
 def flat(given: Any) -> list[str]:
     """All names in dicts and lists of them."""
-    if isinstance(given, Mapping):
-        return [name for value in given.values() for name in flat(value)]
-    if isinstance(given, list | tuple):
-        return [name for value in given for name in flat(value)]
-    return [given] if isinstance(given, str) else []
+    return [name for name in _leaves(given) if isinstance(name, str)]
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    """All that is neither a dict nor a list."""
+    if isinstance(given, Mapping | list | tuple):
+        for value in given.values() if isinstance(given, Mapping) else given:
+            yield from _leaves(value)
+    else:
+        yield given
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class Columns:
     system one of each kind of what it says."""
 
     stream: Engine
-    truth: str
+    #: One column, or one for each class, label or output.
+    truth: str | Mapping[str, str]
     #: Of each kind the column of each system, or a column for each class.
     said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
@@ -123,6 +133,8 @@ class Columns:
     count: str | None = None
     #: Other columns that have a value in every row that is not left out.
     also: Sequence[str] = ()
+    #: Columns of text of which a field without a value is empty text, and no value that is missing.
+    texts: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -156,9 +168,12 @@ class Columns:
             for kind, given in said.items()
             if given is not None
         }
-        one = {"truth": truth, "weight": weight, "cluster": cluster, "count": count}
+        one = {"weight": weight, "cluster": cluster, "count": count}
         named = {what: _one(given, what, stream) for what, given in one.items()}
-        if named["truth"] is None:
+        if isinstance(truth, list | tuple):
+            truth = {str(column): column for column in truth}
+        of_truth = _named(truth, "truth", stream)
+        if not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
         for name, of in (slices or {}).items():
@@ -173,7 +188,7 @@ class Columns:
             for system, given in by.items()
             if (column := _one(given, called(name, system), stream)) is not None
         )
-        return cls(stream, named["truth"], columns, *others, also)
+        return cls(stream, of_truth, columns, *others, also)
 
     @property
     def names(self) -> list[str]:
@@ -190,7 +205,7 @@ class Columns:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
         also = self.also if self.missing == "drop" else ()
-        others = (self.truth, *flat(said), self.weight, self.cluster, self.count, *also)
+        others = (*flat(self.truth), *flat(said), self.weight, self.cluster, self.count, *also)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
@@ -200,6 +215,7 @@ class Columns:
 
 
 def _one(given: Any, what: str, stream: Engine) -> str | None:
+    """One column by its name, if it is given."""
     if given is None:
         return None
     if not isinstance(given, str):
@@ -209,33 +225,33 @@ def _one(given: Any, what: str, stream: Engine) -> str | None:
     return given
 
 
-def _columns(given: Any, what: str, stream: Engine) -> str | dict[str, str] | None:
-    """One column; or a column for each class, as a dict or as ``p_*``."""
-    if isinstance(given, Mapping):
-        named = ((str(name), _one(column, what, stream)) for name, column in given.items())
-        return {name: column for name, column in named if column is not None}
-    if isinstance(given, str) and given.endswith("*") and given not in stream.names:
-        start = given[:-1]
-        found = {n[len(start) :]: n for n in stream.names if n.startswith(start) and n != start}
-        if not found:
-            hint = did_you_mean(start, stream.names)
-            raise InputError(f"{stream.name}: no column begins with {start!r}; {hint}")
-        return found
-    return _one(given, what, stream)
+def _named(given: Any, what: str, stream: Engine) -> Any:
+    """What names of columns stand for."""
+    for name in _leaves(given):
+        if not (isinstance(name, str) and name.endswith("*")):
+            _one(name, what, stream)
+    return named_columns(given, stream.names, stream.name)
 
 
 def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
-    columns: Mapping[str, Any]
-    if isinstance(given, Mapping):
-        columns = {str(name): column for name, column in given.items()}
-    elif isinstance(given, list | tuple):
-        columns = {system_name(str(column)): column for column in given}
-    else:
-        columns = {UNNAMED: given}
+    """The column of each system, or its column for each class."""
+    several = isinstance(given, Mapping | list | tuple)
+    columns = _named(given if several else {UNNAMED: given}, kind, stream)
     if not columns:
         raise InputError(f"{kind}: no system is named")
-    found = {name: _columns(column, kind, stream) for name, column in columns.items()}
-    return {name: column for name, column in found.items() if column is not None}
+    for name, of in columns.items():
+        if isinstance(of, Mapping):
+            columns[name] = {part: column for part, column in of.items() if column is not None}
+    return {name: of for name, of in columns.items() if of is not None}
+
+
+def of_one_system(
+    given: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    """Columns of systems by name; where each name has one, of what takes several, they are those of
+    one system, for its classes, labels, outputs or levels."""
+    one = {name: column for name, column in given.items() if isinstance(column, str)}
+    return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
 
 
 #: Of more distinct values, a column is none of classes.

@@ -28,7 +28,7 @@ from calipers.once import cached_property
 from calipers.progress import over
 from calipers.readings.averages import weights_of
 from calipers.readings.whole import of_statistic
-from calipers.statistics import ClassTables, ScoreTable
+from calipers.statistics import ClassTables, ScoreTable, Several
 from calipers.statistics.looked import level_of
 from calipers.statistics.scores import USUAL_AREAS
 
@@ -164,31 +164,39 @@ class Sums(Sample):
         """The threshold of a place among the scores; and where scores are taken together, between
         which values the number lies."""
         statistic = self.passes.statistics.get((system, measure))
-        terms: list[tuple[float, ScoreTable]] = []
+        tables: Sequence[ScoreTable] = ()
         if isinstance(statistic, ScoreTable):
-            terms = [(1.0, statistic)]
+            tables = (statistic,)
+        elif isinstance(statistic, Several):
+            tables = [of for of in statistic.parts if isinstance(of, ScoreTable)]
         elif isinstance(statistic, ClassTables):
             weights = weights_of(measure, statistic.labels, statistic.shares)
-            tables = zip(statistic.labels, statistic.tables, strict=True)
-            terms = [(weights[label], of) for label, of in tables if label in weights]
-        if not terms:
+            own = zip(statistic.labels, statistic.tables, strict=True)
+            tables = [of for label, of in own if label in weights]
+        if not tables:
             return {}
         area, found = measure.definition.area, dict[str, Any]()
-        if any(of.shift for _, of in terms):
+        if any(table.shift for table in tables):
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
                     f"{measure} takes every distinct score, of which there are more than the "
                     "memory holds; leave it out, or allow more with memory="
                 )
-            ends = np.zeros(2)
-            for weight, of in terms:
-                ends += weight * (area.scale * np.array(of.bounds(area.name)) + area.shift)
-            low, high = self._bounds[system, measure] = tuple(sorted(ends.tolist()))
+            bounds: Any = np.zeros(2)
+            if isinstance(statistic, ScoreTable):
+                bounds = statistic.bounds(area.name)
+            elif isinstance(statistic, Several):
+                bounds = self.template[system].terms(measure).ends(measure, statistic)
+            elif isinstance(statistic, ClassTables):
+                for weight, of in zip(weights.values(), tables, strict=True):
+                    bounds = bounds + weight * np.array(of.bounds(area.name))
+            ends = (area.scale * float(end) + area.shift for end in bounds)
+            low, high = self._bounds[system, measure] = tuple(sorted(ends))
             value = reading.value
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
         if measure.definition.place is not None and isinstance(statistic, ScoreTable):
-            found["threshold"] = float(measure.threshold(statistic))
+            found["threshold"] = float(measure.plain.threshold(statistic))
         return found
 
     def estimates(self) -> Iterator[Estimate]:

@@ -73,17 +73,17 @@ ROW_REASONS: Mapping[str, str] = {
 NOT_YET: Mapping[str, tuple[str, ...]] = {
     "retrieval": ("count", "cluster", "time", "compare"),
     "ranking": ("count", "cluster", "time", "compare"),
-    "multilabel": ("time", "compare", "memory"),
+    "multilabel": ("compare",),
     "regression": ("compare",),
     "clustering": ("compare",),
     "agreement": ("data", "weight", "count", "cluster", "time", "cost", "compare", "memory"),
 }
 NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
-    "multilabel": ("stream", "spark", "dask"),
     "agreement": ("stream", "spark", "dask"),
 }
 #: The same of options that a task takes of rows in memory alone.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
+    "multilabel": ("cost", "curves"),
     "ranking": ("cost", "curves"),
     "clustering": ("cost", "slices", "slice_bins", "curves", "memory", "missing"),
 }
@@ -128,7 +128,7 @@ def refusal(name: str, option: str) -> str | None:
 
     >>> refusal("regression", "undefined")
     ': it is about ratios that count no row, and the measures of this task are none'
-    >>> refusal("multilabel", "time")
+    >>> refusal("multilabel", "compare")
     ' yet'
     """
     task = TASKS.get(name)

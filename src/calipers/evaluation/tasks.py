@@ -466,6 +466,7 @@ MULTILABEL = Task(
         WEIGHT,
         COUNT,
         CLUSTER,
+        TIME,
         SLICES,
     ),
     arguments=(
@@ -485,7 +486,8 @@ MULTILABEL = Task(
             parse=thresholds_by_label,
         ),
     ),
-    options=("undefined", *_ROWS),
+    options=("undefined", *_ROWS, "memory", "states"),
+    engines=_IN_BATCHES,
     below="by-label",
     below_help="Show the table of labels too.",
     python_only=("y",),

@@ -7,7 +7,7 @@ the parts by, of all classes together: that is how its error knows that they sha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,26 @@ if TYPE_CHECKING:
 
     from calipers.inference.settings import Settings
     from calipers.statistics import ClassTables, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What looks at rows that are gone tell of a number: how many rows there are, by Kish's number
+    too, whether they come in clusters, and of the second look how they move it."""
+
+    rows: int
+    size: float
+    clustered: bool
+    settings: Settings
+    influence: Callable[[], Influence | None]
+    #: A statistic that is added up in the second look; None where there is none.
+    second: Callable[[], Any]
+
+    @property
+    def skewness(self) -> float:
+        """The size of the skewness of how rows move it."""
+        found = self.second()
+        return 0.0 if found is None else abs(float(found.skewness))
 
 
 def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:

@@ -25,21 +25,29 @@ from calipers.statistics import (
 from calipers.statistics.logits import SummedLogits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.statistics import Statistic
 
 
 def of_statistic(
-    measure: Any, statistic: Statistic, settings: Settings, rows: int, *, together: bool = False
+    measure: Any,
+    statistic: Statistic,
+    settings: Settings,
+    rows: int,
+    *,
+    together: bool = False,
+    second: Callable[[], Any] | None = None,
 ) -> Reading | None:
     """The value of a measure over a statistic of so many rows, and what is known from it alone of
     how it varies; None of other statistics. ``together`` takes areas as the core adds them up, in
     no more memory; else they are added up as those of a slice are, so that equal tables have equal
-    areas to the last digit."""
+    areas to the last digit. ``second`` is what a second look at independent rows adds up to."""
     measure = applied(measure, statistic)
     if isinstance(statistic, LabelMatrices):
-        return LabelCounts.of_matrices(measure, statistic, settings, rows)
+        return LabelCounts.of_matrices(measure, statistic, settings, rows, second)
     if isinstance(statistic, ClassTables):
         return averages.of_tables(measure, statistic, settings, rows)
     if isinstance(statistic, ClassLosses):

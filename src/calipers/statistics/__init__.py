@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calipers.statistics.differences import Commonest, UnitDifferences
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.histogram import Histogram
+    from calipers.statistics.label_sets import LabelSets
     from calipers.statistics.looked import LookedAt
     from calipers.statistics.moments import Moments, SkewMoments
     from calipers.statistics.numbers import FitMoments, NumberMoments, NumberRows
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from calipers.statistics.sampled import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.separations import Separations
+    from calipers.statistics.several import Several
 
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
@@ -46,6 +48,7 @@ _HOMES = {
     "differences": "Commonest, UnitDifferences",
     "groups": "GroupedRankings",
     "histogram": "Histogram",
+    "label_sets": "LabelSets",
     "looked": "LookedAt",
     "moments": "Moments, SkewMoments",
     "numbers": "FitMoments, NumberMoments, NumberRows",
@@ -56,6 +59,7 @@ _HOMES = {
     "ranks": "ClassRanks, rank_cells",
     "sampled": "SampledRankings",
     "separations": "Separations",
+    "several": "Several",
     "scores": "ScoreOrder, ScoreParts, ScoreTable",
 }
 
@@ -76,6 +80,7 @@ __all__ = [
     "IntArray",
     "JudgedRankings",
     "LabelMatrices",
+    "LabelSets",
     "LookedAt",
     "Moments",
     "NumberMoments",
@@ -88,6 +93,7 @@ __all__ = [
     "ScoreParts",
     "ScoreTable",
     "Separations",
+    "Several",
     "SkewMoments",
     "Statistic",
     "UnitDifferences",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.curves.planned import ResidualCurves
 from calipers.data.arrays import as_quantities
-from calipers.engines.base import Partial
+from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.subjects import of_numbers
@@ -22,12 +23,10 @@ from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
-    from calipers.data import streams
     from calipers.engines.work import Built
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
-    from calipers.evaluate.stream_rows import Read
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -108,7 +107,7 @@ class Numbers(Problem):
         at the truth, or, of squares where there is none, as its variance has it. (A median would
         take all rows.)"""
         if measure.definition.skill_of is not None:
-            return 0.0
+            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
         if measure not in by_mean:
             return NAN
@@ -116,13 +115,10 @@ class Numbers(Problem):
             return _of_squares(sample.passes.passed.beside, measure)
 
         def compute() -> dict[Measure, float]:
-            from calipers.evaluate.stream_rows import Read
-
-            mean, c = sample.passes.passed.beside.mean, sample.columns
-            alone = replace(c, said={}, cluster=None, slices={})
-            work = _Losses(Read(alone, None), mean, tuple(by_mean))
-            found = c.stream.reduce(work, alone.names, what="the best constant")
-            return {m: float(m.apply(of)) for m, of in zip(by_mean, found.moments, strict=True)}
+            mean = sample.passes.passed.beside.mean
+            constants = [Constant(m, mean) for m in by_mean]
+            found = lost(sample, constants, partial(as_quantities, what="truth"))
+            return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
 
         return kept(sample.passes, "constant", compute)[measure]
 
@@ -161,30 +157,3 @@ def _of_squares(truth: Moments, measure: Measure) -> float:
     if measure.definition.rows is not squared or not truth.weight > 0:
         return NAN
     return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Summed(Partial):
-    """Moments of several losses."""
-
-    moments: tuple[Moments, ...]
-
-    def __add__(self, other: _Summed) -> _Summed:
-        both = zip(self.moments, other.moments, strict=True)
-        return _Summed(tuple(one + two for one, two in both))
-
-
-@dataclass(frozen=True, eq=False)
-class _Losses:
-    """What a constant loses on the rows of a batch."""
-
-    read: Read
-    constant: float
-    measures: tuple[Measure, ...]
-
-    def __call__(self, batch: streams.Batch) -> _Summed:
-        rows = self.read(batch)
-        truth = rows.frequencies(as_quantities(rows["truth"], "truth"))
-        said = np.full(len(truth), self.constant)
-        own = (Moments.from_rows(m.losses(truth, said), rows.weights) for m in self.measures)
-        return _Summed(tuple(own))
