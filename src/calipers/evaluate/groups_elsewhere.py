@@ -245,6 +245,8 @@ def ranking_elsewhere(
     score = _one(columns, "score")
     if group is None or not score:
         raise InputError(f"{'group' if group is None else 'score'}: names no column of data=")
+    if not isinstance(columns.truth, str):
+        raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")
     assert isinstance(columns.stream, Remote)
     rows = columns.stream.whole(group)
     work = _Measuring(

@@ -78,6 +78,8 @@ class PredictedQuantiles(Numbers):
 
     # --- Streams ---------------------------------------------------------------------------------
 
+    looks_at_rows = False
+
     def template(  # type: ignore[override]
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Quantiles]:
