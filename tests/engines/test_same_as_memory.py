@@ -115,6 +115,7 @@ NUMBERS: dict[tuple[str, str], str] = {
     ("pivotal cluster bootstrap [B], but a biased measure*", "none"): CLUSTERS,
     ("pivotal cluster bootstrap [B], logit, *", "delta, logit"): CLUSTERS,
     ("Wilson [W], of the smaller class", "none"): CLUSTERS,
+    ("Wilson [W], effective rows, clustered", "delta"): BY_CLUSTER,
     ("noncentral chi-square of the bins", "none"): BY_CLUSTER,
     ("Clopper-Pearson of the bins", "none"): BY_CLUSTER,
     ("Woodruff [W], clustered", "none"): ORDER,

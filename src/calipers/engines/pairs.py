@@ -12,6 +12,7 @@ import numpy as np
 from calipers.engines.base import Partial
 from calipers.inference.cells import Cells
 from calipers.readings.counts import ClassCounts
+from calipers.readings.sets import RowValues
 from calipers.statistics import FloatArray, IntArray, UnitDifferences
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ class Pairs(Partial):
         found = {}
         for at, pair in enumerate(pairs):
             one, other = (moved.get(asked) for asked in pair.asked)
-            if pair.by_rows and one is not None and other is not None:
+            values = [_values(systems[name], pair.measure) for name in pair.systems]
+            if pair.of_values and values[0] is not None and values[1] is not None:
+                found[at] = _of_values(values[0], values[1])
+            elif pair.by_rows and one is not None and other is not None:
                 found[at] = _differences(one, other, total, of_values=pair.of_values)
         return cls(found, met)
 
@@ -125,6 +129,21 @@ def _counts(system: System, measure: Measure) -> ClassCounts | None:
     one, own = system.asked(measure)
     of = one.over(own)
     return of if isinstance(of, ClassCounts) and of.clusters is None else None
+
+
+def _values(system: System, measure: Measure) -> RowValues | None:
+    """The values of rows of which some may have none."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    return of if isinstance(of, RowValues) else None
+
+
+def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
+    """By how much these differ, all of which are there."""
+    values, weight = first.values - second.values, first.weight
+    if weight is None:
+        return UnitDifferences.of_values(values)
+    return UnitDifferences.of_values(values[weight > 0], weight[weight > 0])
 
 
 def _differences(

@@ -430,14 +430,17 @@ class Passes:
         found = []
         for pair in systems if not self.passed.clustered else ():
             for measure in self.measures:
-                first = (pair[0], measure)
-                known = first in self.numbers and (pair[1], measure) in self.numbers
+                first, second = (pair[0], measure), (pair[1], measure)
+                known = first in self.numbers and second in self.numbers
                 if not known or measure.definition.higher_is_better is None:
                     continue
-                own, statistic = self.like[pair[0]].asked(measure)[1], self.statistics[first]
+                (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
                 counted = isinstance(statistic, ConfusionMatrix)
                 mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
-                numbers = self.numbers[first], self.numbers[pair[1], measure]
+                if mean and isinstance(one.over(own), RowValues):  # where no row lacks a value
+                    both: Any = statistic, self.statistics[second]
+                    mean = all(of.rows == self.passed.rows for of in both)
+                numbers = self.numbers[first], self.numbers[second]
                 by_rows = not counted or own.definition.share_of is not None
                 found.append(Pair(pair, measure, numbers, by_rows, mean))
         return found
