@@ -28,10 +28,10 @@ LINES = {
         "classification IN1 --truth y --predicted p --id i --system a=IN2 --system b=IN3",
         STREAMED,
     ),
-    "multilabel": ("multilabel IN1 --truth y --predicted p", WRITTEN),
+    "multilabel": ("multilabel IN1 --truth y --predicted p", STREAMED),
     "multilabel, joined": (
         "multilabel IN1 --truth y --predicted p --id i --system a=IN2",
-        WRITTEN,
+        STREAMED,
     ),
     "regression": ("regression IN1 --truth y --predicted p", STREAMED),
     "merge": ("merge IN1 IN2", STREAMED),

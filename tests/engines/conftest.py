@@ -61,6 +61,21 @@ def table() -> pa.Table:
     kind = random.integers(0, 3, ROWS)
     shares = random.dirichlet(np.ones(3), ROWS) + np.eye(3)[kind]
     shares /= shares.sum(axis=1, keepdims=True)
+    more = np.random.default_rng(5)
+    labels: dict[str, Any] = {"low": latent - more.exponential(size=ROWS)}
+    told: list[list[str]] = [[""] * ROWS, [""] * ROWS]
+    for name, share in (("sun", 0.5), ("sea", 0.2)):
+        has = more.random(ROWS) < share
+        labels[f"tag_{name}"] = has.astype(np.int8)
+        for system, size in (("near", 0.9), ("far", 1.6)):
+            logit = 2.0 * has - 1 + size * more.normal(size=ROWS)
+            labels[f"{system}_{name}"] = 1 / (1 + np.exp(-logit.round(1)))
+        for k, there in enumerate((has, labels[f"near_{name}"] > 0.5)):
+            told[k] = [
+                f"{of}|{name}" if own else of for of, own in zip(told[k], there, strict=True)
+            ]
+    shown = more.dirichlet(np.ones(3), ROWS).T
+    labels |= {"tags": told[0], "called": told[1]}
     return pa.table(
         {
             "y": truth.astype(np.int8),
@@ -72,6 +87,8 @@ def table() -> pa.Table:
             "user": np.char.add("u", user.astype(str)),
             "kind": np.array(["cat", "dog", "emu"])[kind],
             **{f"p_{name}": shares[:, k] for k, name in enumerate(("cat", "dog", "emu"))},
+            **labels,
+            **{f"r_{name}": of for name, of in zip(("cat", "dog", "emu"), shown, strict=True)},
             "real": latent,
             "guess": near,
             "other": far,

@@ -38,6 +38,42 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "classification",
         {"truth": "kind", "probability": {"model": "p_*"}, "weight": "w"},
     ),
+    "several labels": (
+        "multilabel",
+        {
+            "truth": "tag_*", "probability": {"near": "near_*", "far": "far_*"}, "weight": "w",
+            "slices": "bins",
+            "measures": ["macro-F1", "LRAP", "macro-AUC", "micro-AP", "AUC[sea]", "macro-log-loss"],
+        },
+    ),
+    "labels in cells": (
+        "multilabel",
+        {
+            "truth": "tags", "predicted": "called", "separator": "|", "cluster": "user",
+            "measures": ["subset-accuracy", "Hamming-loss", "example-F1", "recall[sun]"],
+        },
+    ),
+    "several outputs": (
+        "regression",
+        {
+            "truth": {"real": "real", "bins": "bins"},
+            "predicted": {
+                "near": {"real": "guess", "bins": "near"}, "far": {"real": "other", "bins": "far"},
+            },
+            "measures": ["macro-RMSE", "macro-R2", "macro-Spearman", "MAE"],
+        },
+    ),
+    "quantiles": (
+        "regression",
+        {
+            "truth": "real", "quantiles": {"near": {0.1: "low", 0.9: "guess"}}, "count": "often",
+            "measures": ["mean-pinball", "interval-coverage@0.8"],
+        },
+    ),
+    "distributions": (
+        "classification",
+        {"truth": "r_*", "probability": {"model": "p_*"}, "weight": "w", "slices": "kind"},
+    ),
     "clusters": (
         "clustering",
         {
@@ -62,7 +98,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 #: How far slopes go that are differences of a formula: the last digit of a weight is their tenth.
 NUMERICAL = 1e-9
 #: What has such slopes.
-SLOPES = ("F1", "Davies-Bouldin", "Calinski-Harabasz")
+SLOPES = ("F1", "macro-F1", "Davies-Bouldin", "Calinski-Harabasz")
 
 
 def called(name: str, **more: Any) -> cal.Evaluation:

@@ -17,7 +17,14 @@ from calipers.engines.passes import Passes
 from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error
-from calipers.statistics import Moments, NumberMoments, Statistic
+from calipers.statistics import (
+    ClassLosses,
+    ClassTables,
+    Moments,
+    NumberMoments,
+    Several,
+    Statistic,
+)
 from calipers.statistics.logits import SummedLogits
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
@@ -35,7 +42,7 @@ from kinds_of_readings import (
 
 builds = pytest.mark.parametrize("build", [two_classes, classes, label_sets, numbers])
 #: Sums of numbers that are not whole.
-INEXACT = (Moments, NumberMoments, SummedLogits)
+INEXACT = (ClassLosses, Moments, NumberMoments, SummedLogits)
 
 SYSTEMS = ("one", "two")
 
@@ -68,11 +75,18 @@ def both(build: Build, design: str, size: int = 7) -> tuple[Passes, Passes, dict
 
 
 def equal(a: Any, b: Any, tolerance: float) -> None:
+    if isinstance(a, Several):
+        for own, other in zip(a.parts, b.parts, strict=True):
+            equal(own, other, tolerance)
+        return
     assert hasattr(a, "rows")
     for name, value in a._parts().items():
         other = getattr(b, name)
         if isinstance(value, Statistic):
             equal(value, other, tolerance)
+        elif name == "tables":
+            for table, same in zip(value, other, strict=True):
+                equal(table, same, tolerance)
         elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             # As pytest.approx has it, which takes its time over large tables.
             off = np.abs(np.asarray(other, float) - value)
@@ -103,7 +117,8 @@ def test_batches_add_up_to_the_statistics_of_memory(build: Build, design: str) -
 def test_of_one_batch_nothing_is_copied(build: Build) -> None:
     one, _, systems = both(build, "plain")
     for (name, measure), statistic in one.statistics.items():
-        if not isinstance(statistic, Moments):
+        # Those that gather others are made anew.
+        if not isinstance(statistic, Moments | ClassLosses | ClassTables | Several):
             own = systems[name].added(measure)
             assert statistic is own.settled() or not isinstance(own, type(statistic))
 

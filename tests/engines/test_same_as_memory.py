@@ -6,13 +6,17 @@ from __future__ import annotations
 import re
 import warnings
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import calipers as cal
+from calipers.data import streams
+from calipers.evaluate import stream_memory
 from calipers.measures import TASKS, catalogue
 
 ROWS = 400
@@ -39,6 +43,22 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "numbers": ("regression", {"truth": "real", "predicted": ["guess", "other"]}),
+    "several labels": (
+        "multilabel",
+        {"truth": "tag_*", "probability": {"near": "near_*", "far": "far_*"}, "threshold": 0.4},
+    ),
+    "several outputs": (
+        "regression",
+        {
+            "truth": ["real", "x"],
+            "predicted": {"near": ["guess", "z"], "far": ["other", "v"]},
+        },
+    ),
+    "quantiles": ("regression", {"truth": "x", "quantiles": {"near": "near@*", "far": "far@*"}}),
+    "distributions": (
+        "classification",
+        {"truth": "r_*", "probability": {"p": "p_*", "q": "q_*"}},
+    ),
     "clusters": (
         "clustering",
         {"truth": "kind", "labels": ["bins", "coarse"], "features": ["x", "z"]},
@@ -56,16 +76,27 @@ MORE = {
         *("recall[cat]", "macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
     ),
     "raters": tuple(f"Krippendorff-alpha(scale='{scale}')" for scale in ("ordinal", "interval")),
+    "several labels": (
+        *("macro-F1", "weighted-F1", "micro-F1", "macro-recall", "macro-MCC", "F1[sun]"),
+        *("macro-AUC", "weighted-AUC", "micro-AUC", "macro-AP", "micro-AP", "macro-PR-AUC"),
+        *("macro-KS", "AUC[sun]", "AUC[fog]", "AP[fog]", "recall[fog]", "max-F1[sea]"),
+        *("log-loss[sea]", "macro-log-loss", "macro-Brier", "ECE[sun]"),
+    ),
+    "several outputs": (
+        *("macro-MAE", "macro-RMSE", "macro-R2", "variance-weighted-R2", "macro-Pearson"),
+        *("macro-Spearman", "macro-MedAE", "macro-RMSE(weights=[1,3])"),
+    ),
 }
 
 #: What a stream does not serve: it takes all rows, or several statistics of them.
 REFUSED = {
     "two classes": set[str](),
-    "several classes": {
-        *("Brier-skill", "log-loss-skill", "top-5-accuracy"),
-        *("macro-AUC", "weighted-AUC", "macro-AP", "ovo-AUC"),
-    },
+    "several classes": {"ovo-AUC"},
     "numbers": set[str](),
+    "several labels": set[str](),
+    "several outputs": set[str](),
+    "quantiles": set[str](),
+    "distributions": set[str](),
     "clusters": {"silhouette", "squared-silhouette", "Dunn"},
     "raters": set[str](),
 }
@@ -73,7 +104,6 @@ REFUSED = {
 DRAWS = "replicates of rows, which a stream does not draw"
 CELLS = "replicates of rows; a stream draws the cells of its table of scores"
 CLUSTERS = "replicates of whole clusters, which a stream does not draw"
-LIE = "how the differences of rows lie, of which a stream knows the mean and its error"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
 ORDER = "rows of each cluster in the order of their errors"
 
@@ -81,6 +111,7 @@ POISSON = "pivotal Poisson bootstrap [B]"
 #: Methods of intervals in memory and in a stream that differ, and what memory's takes.
 NUMBERS: dict[tuple[str, str], str] = {
     ("bootstrap [B]", "Poisson bootstrap [B]"): CELLS,
+    ("bootstrap [B]", "none"): DRAWS,
     ("bootstrap [B]", "Wilson [W], of positives"): DRAWS,
     ("bootstrap [B]", "Jeffreys, of the cells, effective rows"): DRAWS,
     ("bootstrap [B]", "Dirichlet, of the cells, effective rows"): DRAWS,
@@ -103,11 +134,6 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("limits of both", "none"): DRAWS,
     ("paired cluster bootstrap", "delta, Student t, paired"): CLUSTERS,
     ("paired cluster bootstrap", "none"): CLUSTERS,
-    ("paired t or Bayesian bootstrap", "paired t"): LIE,
-    ("paired t or Bayesian bootstrap", "Student t, paired"): LIE,
-    ("paired t or Bayesian bootstrap", "delta, Student t, paired"): LIE,
-    ("paired t or Bayesian bootstrap", "DeLong, Student t, paired"): LIE,
-    ("paired t or Bayesian bootstrap", "jackknife, Student t, paired"): LIE,
 }
 
 
@@ -123,6 +149,15 @@ def rows() -> pa.Table:
         shares = random.dirichlet(np.ones(3), ROWS) + better * np.eye(3)[kind]
         shares /= shares.sum(axis=1, keepdims=True)
         columns |= {f"{system}_{name}": shares[:, k] for k, name in enumerate(CLASSES)}
+    more = np.random.default_rng(5)
+    shares = more.dirichlet(np.ones(3), ROWS)
+    labels: dict[str, Any] = {}
+    for name, share in (("sun", 0.5), ("sea", 0.2), ("fog", 0.06)):
+        has = more.random(ROWS) < share * np.exp(latent / 4) / 1.1
+        labels[f"tag_{name}"] = has
+        for system, size in (("near", 0.9), ("far", 1.6)):
+            logit = 2.0 * has - 1 + size * more.normal(size=ROWS)
+            labels[f"{system}_{name}"] = 1 / (1 + np.exp(-logit.round(1)))
     return pa.table(
         {
             "y": truth.astype(np.int8),
@@ -144,6 +179,14 @@ def rows() -> pa.Table:
                 f"{of}{k}": np.digitize(latent + size * random.normal(size=ROWS), [-1, 0, 2])
                 for of, size in (("skilled", 0.3), ("crowd", 0.8))
                 for k in range(3)
+            },
+            "v": far,
+            **labels,
+            **{f"r_{name}": shares[:, k] for k, name in enumerate(CLASSES)},
+            **{
+                f"{name}@{level}": of + size * shift
+                for name, of, size in (("near", near, 0.3), ("far", far, 1.0))
+                for level, shift in (("0.05", -1.64), ("0.5", 0.0), ("0.95", 1.64))
             },
         }
     )
@@ -167,9 +210,7 @@ def served(rows: pa.Table, task: str) -> list[str]:
     """The measures that both take; those that only memory takes are listed."""
     verb, given = CALLS[task]
     found, refused, few = [], set(), rows.slice(0, 40)
-    one = {name: of[:1] if isinstance(of, list) else of for name, of in given.items()}
-    if task == "several classes":
-        one["probability"] = {"p": given["probability"]["p"]}
+    one = {name: _first(of) if name != "truth" else of for name, of in given.items()}
     for name in measures_of(task):
         try:
             getattr(cal, verb)(data=few, engine="stream", measures=[name], interval="none", **one)
@@ -180,6 +221,13 @@ def served(rows: pa.Table, task: str) -> list[str]:
             found.append(name)
     assert refused == REFUSED[task]
     return found
+
+
+def _first(given: Any) -> Any:
+    """The columns of the first system."""
+    if isinstance(given, dict):
+        return dict([*given.items()][:1])
+    return given[:1] if isinstance(given, list) else given
 
 
 def plain(method: str) -> str:
@@ -230,8 +278,111 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
                     seen.add(pair if (at := listed(pair, DIFFERENCES)) is None else at)
                     wrong += [f"{where}: {pair}"] if at is None else []
                     continue
-                found = (c.standard_error, c.p), (d.standard_error, d.p)
+                # (Limits that hold together hang on what is known of all others.)
+                found = [(of.standard_error, of.p, of.differing or 0) for of in (c, d)]
                 if found[1] != pytest.approx(found[0], rel=1e-7, abs=1e-12, nan_ok=True):
                     wrong.append(f"{where}: {pair[0]} {found}")
     assert not wrong, "\n".join(wrong)
     assert seen == {*NUMBERS, *DIFFERENCES}, "what is listed and does not differ any more"
+
+
+@pytest.mark.parametrize("design", ["plain", "weighted", "clustered"])
+@pytest.mark.parametrize("task", ["two classes", "numbers"])
+def test_limits_that_hold_together_are_those_of_memory(
+    rows: pa.Table, task: str, design: str
+) -> None:
+    known = {
+        "two classes": ["accuracy", "AUC", "AP", "Brier", "log-loss", "F1", "MCC"],
+        "numbers": ["MAE", "RMSE", "R2", "Spearman", "D2-absolute-error"],
+    }
+    measures = known[task][: 5 if design == "weighted" else None]
+    memory, stream = (
+        [(d.p_adjusted, d.low, d.high, d.detectable) for d in of.comparison.differences]
+        for of in both(rows, task, measures, design)
+    )
+    assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
+
+
+def test_differences_of_rows_in_many_batches_are_those_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "ROWS", 1_000)
+    random, n = np.random.default_rng(11), 9_000
+    latent, few = random.normal(size=n), random.random(n) < 0.02
+    near = 1 / (1 + np.exp(-latent - 0.3 * random.normal(size=n)))
+    other = np.where(few, random.random(n), near)
+    truth = np.exp(latent / 2)
+    columns = {"y": random.random(n) < 1 / (1 + np.exp(2 - latent)), "near": near, "other": other}
+    columns |= {"w": random.gamma(2, size=n), "z": np.full(n, 0.5), "real": truth}
+    columns |= {
+        "guess": truth * random.gamma(9, 1 / 9, n),
+        "far": truth * random.gamma(8, 1 / 8, n),
+    }
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(columns), path)
+    classes = {"truth": "y", "probability": ["near", "other"], "positive": True}
+    numbers = {"truth": "real", "predicted": ["guess", "far"]}
+    names = ["accuracy", "AUC", "AP", "Brier", "log-loss", "F1", "precision"]
+    for weight, count in ((None, 7), ("w", 5), ("z", 5)):
+        for given, measures in ((classes, names[:count]), (numbers, ["MAE", "RMSE", "R2"])):
+            verb = cal.regression if given is numbers else cal.classification
+            memory, stream = (
+                [
+                    (d.p, d.differing or 0, d.standard_error)
+                    for d in verb(
+                        data=str(path), engine=engine, weight=weight, measures=measures, **given
+                    ).comparison.differences
+                ]
+                for engine in ("memory", "stream")
+            )
+            assert np.array(stream) == pytest.approx(np.array(memory), rel=1e-6)
+
+
+def test_slices_by_several_columns_are_those_of_memory(rows: pa.Table) -> None:
+    random = np.random.default_rng(5)
+    table = rows.append_column("site", pa.array(random.choice(list("uvw"), ROWS)))
+    table = table.append_column("half", pa.array(random.choice(list("no"), ROWS)))
+    memory, stream = (
+        cal.regression(
+            **CALLS["numbers"][1],
+            data=table,
+            slices=["site", "half"],
+            measures=["MAE", "RMSE", "R2"],
+            engine=engine,
+        ).slices
+        for engine in ("memory", "stream")
+    )
+    assert len(memory.differences) == 15
+    for one, other in zip(memory.differences, stream.differences, strict=True):
+        ours, theirs = (
+            [d.value, d.low, d.high, d.p, d.p_adjusted] for d in (one.difference, other.difference)
+        )
+        assert theirs == pytest.approx(ours, rel=1e-6)
+
+
+def test_averages_of_areas_of_scores_that_are_taken_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random, n = np.random.default_rng(8), 3_000
+    kind = random.integers(0, 3, n)
+    shares = random.dirichlet(np.ones(3), n) + 0.4 * np.eye(3)[kind]
+    shares /= shares.sum(axis=1, keepdims=True)
+    table = pa.table({"kind": kind, **{f"p_{k}": shares[:, k] for k in range(3)}})
+    monkeypatch.setattr(stream_memory, "LEAST_SCORES", 400)
+    memory, stream = (
+        cal.classification(
+            "kind",
+            probability="p_*",
+            data=table,
+            engine=engine,
+            memory=1_000,
+            measures=["macro-AUC", "weighted-AUC"],
+        )
+        for engine in ("memory", "stream")
+    )
+    for one, other in zip(memory, stream, strict=True):
+        assert other.possible_low < one.value < other.possible_high
+        assert other.possible_high - other.possible_low < 0.05
+        assert [other.value, other.low, other.high] == pytest.approx(
+            [one.value, one.low, one.high], abs=1e-3
+        )

@@ -98,6 +98,9 @@ def test_parts_are_the_whole_in_any_order(
         for one, other in zip(ours.confusions, whole.confusions, strict=True):
             assert np.allclose(one.counts, other.counts, rtol=1e-14)
             assert one.labels == other.labels
+        if task == "numbers":  # residuals are drawn of rows, which states do not keep
+            assert not ours.curves
+            continue
         for one, other in zip(ours.curves, whole.curves, strict=True):
             np.testing.assert_allclose(one.y, other.y, rtol=1e-12)
 

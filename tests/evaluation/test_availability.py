@@ -75,7 +75,7 @@ COLUMNS: dict[str, Any] = {
     "l_u": TRUTH,
     "l_v": np.arange(ROWS) % 3 == 0,
     **{
-        f"l{name}_{label}": np.where(RANDOM.random(ROWS) < size / 3, 0, of)
+        f"l{name}_{label}": np.where(noisy(np.zeros(ROWS), 1) > 1.5 / size, 0, of)
         for name, size in SYSTEMS.items()
         for label, of in (("u", TRUTH), ("v", np.arange(ROWS) % 3 == 0))
     },

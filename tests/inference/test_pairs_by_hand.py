@@ -85,13 +85,14 @@ def wider(
 
 def moves(value: float, moved: Any, w: Any, truth: Any = None) -> tuple[Any, Any, int]:
     """The difference and how much each row moves it, as of a mean of rows that weigh so much; and
-    how many rows move it otherwise than the median one of their class does."""
+    how many rows move it otherwise than more than half of their class do, if any do."""
     even = np.ptp(w) == 0
     values = moved * len(moved) if even else moved / w * w.sum()
     differing = 0
     for c in np.unique(np.zeros(len(w)) if truth is None else truth):
         own = values if truth is None else values[truth == c]
-        differing += int((np.abs(own - np.median(own)) > 1e-6).sum())
+        alike = max(int((np.abs(own - one) < 1e-6).sum()) for one in own)
+        differing += len(own) - alike if 2 * alike > len(own) else len(own)
     values = value + values - np.average(values, weights=w)
     return values, None if even else w, differing
 

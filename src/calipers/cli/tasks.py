@@ -221,6 +221,7 @@ class TaskCommand(Command):
             for option in (name for name, given in whole.items() if given):
                 raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
             rows = rows_of(table, options)
+            self._check_separator(columns, rows.names, options)
             said = columns.found(rows.names)
             evaluate = verb if states is None else functools.partial(states.of, verb)
             made: Evaluation = evaluate(**{task.table: rows}, **said, inputs=(), **options)
@@ -229,8 +230,7 @@ class TaskCommand(Command):
         # What is told of columns that are joined, or of cells, has to know all that there are.
         apart = columns.tables or any(whole.values()) or not task.per_system
         there = opened(table, None if apart else functools.partial(_named, columns))
-        if options.get("separator") is not None and not columns.of_text(there.column_names):
-            raise click.UsageError("--separator is about columns of text, and none is named")
+        self._check_separator(columns, there.column_names, options)
         with columns.located(table):
             said = columns.found(there.column_names, opened)
             said |= {} if beside is None else beside(there)
@@ -240,6 +240,14 @@ class TaskCommand(Command):
                 **{task.table: there}, **said, **by, inputs=origins, **options
             )
         return evaluation
+
+    @staticmethod
+    def _check_separator(
+        columns: Columns, names: Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        """That a separator is told where columns are text."""
+        if options.get("separator") is not None and not columns.of_text(names):
+            raise click.UsageError("--separator is about columns of text, and none is named")
 
     def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
         """Write the result, and the tables below it."""

@@ -63,7 +63,9 @@ class Wide:
 LabelRows = Listed | Wide
 
 
-def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
+def read_rows(
+    given: Any, what: str, separator: str | None = None, indicators: bool | None = None
+) -> LabelRows:
     """What is said of the labels of each row, whatever its form.
 
     Parameters
@@ -73,6 +75,9 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
         that ``separator`` splits into labels; or a column for each label: a dict, a data frame, or
         an array of shape (rows, labels), dense or sparse. Lists of one length that hold nothing but
         0 and 1 are the rows of such an array.
+    indicators
+        Of a batch of a column, of which there may be no row, whether all of the column are such
+        lists.
 
     Raises
     ------
@@ -100,11 +105,11 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
         return Wide(table, None, table.shape[1])
     if getattr(given, "ndim", 1) != 1:
         raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
-    lengths, flat = _flat(given, what, separator)
-    indicators = _indicators(given, lengths, flat)
-    if indicators is not None:
-        return Wide(indicators, None, indicators.shape[1], rows=True)
-    if len(lengths) == 0:
+    lengths, flat = labels_of(given, what, separator)
+    table = _indicators(given, lengths, flat) if indicators is None or indicators else None
+    if table is not None:
+        return Wide(table, None, table.shape[1], rows=True)
+    if len(lengths) == 0 and indicators is None:
         raise InputError(f"{what}: is empty")
     if len(flat) == 0:
         return Listed(lengths, np.zeros(0, np.intp), (), ())
@@ -136,11 +141,26 @@ def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats 
     ):
         return None
     values = flat.tolist() if isinstance(flat, np.ndarray) else flat.unique().to_pylist()
-    numbers = bool | int | float | np.number | np.bool_
-    if not all(isinstance(value, numbers) and value in (0, 1) for value in values):
+    if not all(map(_is_bit, values)):
         return None
     values = values if isinstance(flat, np.ndarray) else flat.to_pylist()
     return np.array(values, np.float64).reshape(len(lengths), -1)
+
+
+def of_no_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
+    """The labels of a column as they are known without its rows: those that are distinct, and the
+    length of its rows, where all are lists of one length; else -1."""
+    if length > 0 and distinct and all(map(_is_bit, distinct)):
+        return Wide(np.zeros((0, length)), None, length, rows=True)
+    none = np.zeros(0, np.intp)
+    if not distinct:
+        return Listed(none, none, (), ())
+    found = coded(list(distinct), f"labels of {what}")
+    return Listed(none, none, found.labels, found.names)
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.number | np.bool_) and value in (0, 1)
 
 
 def check_forms(rows: Mapping[str, LabelRows]) -> None:
@@ -156,7 +176,7 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
             )
 
 
-def _flat(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
+def labels_of(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
     """How many labels each row has, and all of them one after the other."""
     column = _arrow(given)
     if column is None:

@@ -28,6 +28,8 @@ class Part:
     schema: pa.Schema
     rows: int | None = None
     again = True
+    #: Whether it is CSV, in which an empty field may be empty text.
+    csv = False
     files: tuple[str, ...] = ()
 
     @property
@@ -244,7 +246,7 @@ class Partition(Part):
     def __init__(self, part: Part, keys: Mapping[str, pa.Scalar]) -> None:
         import pyarrow as pa
 
-        self.name, self.rows, self.files = part.name, part.rows, part.files
+        self.name, self.rows, self.files, self.csv = part.name, part.rows, part.files, part.csv
         self._part, self._keys = part, keys
         own = [field for field in part.schema if field.name not in keys]
         self.schema = pa.schema([*own, *((name, value.type) for name, value in keys.items())])

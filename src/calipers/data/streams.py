@@ -88,6 +88,8 @@ class Stream:
         The files, in order.
     stamps
         What tells their rows from those of other files: place, size and time of each.
+    csv
+        Whether some of it is CSV, in which an empty field may be empty text.
     """
 
     def __init__(self, parts: Sequence[Part], name: str) -> None:
@@ -102,6 +104,7 @@ class Stream:
         self.again = all(part.again for part in parts)
         self.files: tuple[str, ...] = tuple(path for part in parts for path in part.files)
         self.stamps = tuple(part.stamp for part in parts if part.stamp)
+        self.csv = any(part.csv for part in parts)
         self._begun = False
         if self.rows == 0:
             raise InputError(f"{name}: the table has no rows")

@@ -147,6 +147,7 @@ class TextFile(FilePart):
     def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
         super().__init__(path)
         self._source, self._format = Source(path), Format(path, kind, text)
+        self.csv = tables.TEXTS[kind] != "jsonl"
         with self._source.text() as stream:
             # One byte more, which says that the block is not the last.
             head = stream.read(HEAD + 1)
@@ -224,6 +225,7 @@ class Pipe(Part):
         if kind not in tables.TEXTS:
             kind = Source(self.name, head[: head.find(b"\n")]).guessed()
         self._format = Format(self.name, kind, text)
+        self.csv = tables.TEXTS[kind] != "jsonl"
         self.schema = self._format.schema(head)
         self._text = _Resumed(head, stream)
 

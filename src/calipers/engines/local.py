@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
+#: Of more columns than these a batch has as many fewer rows.
+FEW_COLUMNS = 8
 
 
 class Local(Engine):
@@ -85,7 +87,8 @@ class Streams(Local):
         """As the protocol has it."""
         from calipers.data import streams
 
-        found = self.stream.batches(columns, streams.ROWS)
+        wide = max(len(columns), FEW_COLUMNS)
+        found = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
         watched = over_rows(found, what, self.rows, lambda batch: batch.rows)
         watched = watched if self.by is None else _whole(watched, self.by)
         return self._sum(work, watched, kept, min(os.cpu_count() or 1, MOST_THREADS))

@@ -13,21 +13,53 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.engines.base import Engine, itself
+from calipers.engines.pairs import Met, Pair, Pairs, tables
 from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
-from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, Second
+from calipers.engines.work import (
+    Bounded,
+    Built,
+    First,
+    Moved,
+    Moving,
+    Norm,
+    OfPairs,
+    Passed,
+    Second,
+)
 from calipers.inference import intervals
+from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.clusters import Clusters
+from calipers.inference.influence import error, influence
+from calipers.inference.limits import FEW_DECIDE
 from calipers.inference.reading import SummedUnits
 from calipers.inference.spaces import Influence
-from calipers.once import cached_property
-from calipers.readings.counts import OfHits
+from calipers.once import cached_property, kept
+from calipers.readings import costs, effective
+from calipers.readings.averages import Seen
+from calipers.readings.counts import BothCounts, ClassCounts
+from calipers.readings.effective import with_interval
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
+from calipers.readings.outputs import OutputsAdded
 from calipers.readings.redrawn import with_replicates
+from calipers.readings.sets import RowValues, held_by, of_those_there
 from calipers.readings.whole import applied, of_statistic
-from calipers.statistics import ConfusionMatrix, Moments, NumberMoments, NumberRows, ScoreTable
+from calipers.statistics import (
+    ClassTables,
+    ConfusionMatrix,
+    Moments,
+    NumberMoments,
+    NumberRows,
+    ScoreTable,
+    Several,
+    UnitDifferences,
+)
 from calipers.statistics.base import kish
 
 if TYPE_CHECKING:
@@ -52,6 +84,14 @@ def _nothing(systems: Mapping[str, System]) -> int:
     return 0
 
 
+def _of_cells(of: Any, most: int = MOST_CELLS) -> Any:
+    """A statistic in which rows are looked up; of several tables each has a share of the cells."""
+    if isinstance(of, Several):
+        share = max(MOST_CELLS >> 4, 4 * MOST_CELLS // max(len(of.parts), 4))
+        return of.each(partial(_of_cells, most=share))
+    return of.compress(most) if isinstance(of, ScoreTable | ClassTables) else of
+
+
 @dataclass(frozen=True, eq=False)
 class Passes:
     """Systems by name on the same rows, and the measures that are asked for.
@@ -68,9 +108,16 @@ class Passes:
     columns: Sequence[str] = ()
     bounded: Callable[[Any], Any] = itself
     beside: Callable[[Mapping[str, System]], Any] = _nothing
+    #: The pairs of systems that are compared, the first less the second.
+    compared: Sequence[tuple[str, str]] = ()
+    #: What is kept of the rows of a batch that are looked at.
+    looks: Callable[[Built], Any] | None = None
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
+    _pairs: dict[Any, Any] = field(default_factory=dict)
+    _cubes: dict[Asked, float] = field(default_factory=dict)
+    _cells: dict[int, FloatArray] = field(default_factory=dict)
 
     def reading(
         self, system: str, measure: Measure, settings: Settings | None = None
@@ -82,26 +129,40 @@ class Passes:
             return None
         like, statistic = self.like[system], self.statistics[asked]
         (one, own), settings = like.asked(measure), settings or like.settings
-        made = of_statistic(own, statistic, settings, passed.rows, together=True)
-        if made is None:
-            return None
-        if isinstance(statistic, ScoreTable) and not passed.clustered:
-            made = with_replicates(applied(own, statistic), made, statistic)
-        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
-            known = bool(made.drawn_as) and not passed.clustered
-            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
-            made = replace(made, alone=alone, drawn_as=drawn_as)
-        sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
-        scale = self._scale(asked, own, made.value)
+        value, terms = None, one.terms(own) if isinstance(statistic, Several) else None
+        if isinstance(terms, OutputsAdded):
+            assert isinstance(statistic, Several)
+            found, unit = self._second(asked), self.unit
+            found = found if found is None or unit == 1 else found.in_units(unit)
+            value, statistic = terms.as_one(own, statistic, found)
+            own = own.plain
 
         def moved() -> Influence | None:
             found = self.influences.get(asked)
             return found if found is None or scale == 1 else scale * found
 
+        size = kish(passed.weight.total, passed.weight.squares)
+        looks = moved, partial(self._second, asked)
+        seen = Seen(passed.rows, size, passed.clustered, settings, *looks)
+        made = self._made_of(one, own, statistic, seen)
+        if made is None:
+            return None
+        if isinstance(statistic, ConfusionMatrix):  # of many rows that weigh differently
+            known = bool(made.drawn_as) and not passed.clustered
+            alone, drawn_as = (made.replicates, made.drawn_as) if known else (None, "")
+            made = replace(made, alone=alone, drawn_as=drawn_as)
+        sizes = made.sizes() or (size,)
+        scale = self._scale(asked, own, made.value)
         by_cluster = moved() if passed.clustered else None
+        some = isinstance(one.over(own), RowValues)
+        own_law = None
+        by_cluster = held_by(by_cluster) if some and by_cluster is not None else by_cluster
         if isinstance(statistic, Moments):
             formula, ends = applied(own, statistic), getattr(one.over(own), "ends", None)
             made = of_moments(formula, statistic, settings, passed.rows, ends, by_cluster)
+            if some:
+                made = of_those_there(own, made, statistic, passed.rows)
+                own_law = made.law
             if self.engine.again:
                 rate = slope(formula, made.value, statistic)
                 units = SummedUnits(
@@ -111,22 +172,26 @@ class Passes:
                     weighted=passed.weight.uneven,
                 )
                 made = replace(made, units=units, units_make_value=is_mean(formula))
+        elif isinstance(statistic, ClassTables) and not passed.clustered:
+            made = replace(made, skew=lambda: self._skewness(asked))
         elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
-            made = of_gathered(made, statistic)
+            if made.kind == "quantile" and isinstance(statistic, NumberRows):
+                made = costs.of_gathered(own, made, statistic)
+            else:
+                made = of_gathered(made, statistic)
         error, methods, clusters = made.error, made.methods, None
         if passed.clustered:
             error = None if by_cluster is None else lambda: by_cluster.error
             clusters = None if by_cluster is None else by_cluster.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
-        if error is None and not self.engine.again:
-            # Of what has an influence, in which no row is looked up.
-            known = like.influence(measure, self.moving.whole[asked]) is not None
-            error = _of_one_pass if known else None
-        of_rows = own.definition.hits is not None and not own.viewed
-        of_rows &= isinstance(statistic, ConfusionMatrix)
-        alike = not (passed.clustered or passed.weight.uneven)
+            several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
+            if clusters is not None and several and effective.of_several(own):
+                methods = {"effective rows": partial(self._by_cells, asked, own)}
+        if (error is None or value is not None) and not self.engine.again:
+            error = _of_one_pass if self._moves(asked) else None
         return replace(
             made,
+            value=made.value if value is None else value,
             influence=moved,
             error=error,
             uneven=passed.weight.uneven,
@@ -134,20 +199,102 @@ class Passes:
             sizes=lambda: sizes,
             methods=methods,
             reduced=True,
-            law=OfHits() if of_rows and alike and self.engine.again else None,
+            law=own_law,
             replicates=None,
             stratified=None,
             studentised=None,
             jackknife=None,
         )
 
+    def _by_cells(self, asked: Asked, own: Measure, level: float) -> Interval | None:
+        """The limits of an average over classes, by what rows of each cluster in each cell weigh;
+        None where that is too much to keep."""
+        statistic, held = self.statistics[asked], self._cells.get(self.numbers[asked])
+        if held is None:
+            return None
+        assert isinstance(statistic, ConfusionMatrix)
+        cluster, place = np.nonzero(held)
+        weight, k = held[cluster, place] / self.unit, statistic.classes
+        clusters = Clusters(cluster.astype(np.uint32), len(held), weight)
+        cells = Cells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
+        return effective.of_classes(own, statistic, cells, level)
+
+    def _skewness(self, asked: Asked) -> float:
+        """The skewness over √n of how much rows move a number, where it was added up."""
+        found = self.influences.get(asked)
+        se = 0.0 if found is None else found.error.se
+        return abs(self._cubes[asked]) / se**3 if se > 0 else 0.0
+
+    def difference(
+        self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
+    ) -> Reading | None:
+        """The first system's number less the second's, with what rows in both say of it."""
+        first, second = (self.reading(name, measure, settings) for name in pair)
+        if first is None or second is None:
+            return None
+        if self.passed.clustered or not self.engine.again:
+            return first - second
+        both = self._both(pair, measure, settings or self.like[pair[0]].settings)
+        own = self.like[pair[0]].asked(measure)[1]
+        made = first - second if both is None else both.difference(own, first, second)
+        scale = self._scale((pair[0], measure), own, first.value)
+
+        def spread() -> UnitDifferences | None:
+            found = self.differing(pair, measure)
+            if found is None or scale == 1:
+                return found
+            return replace(found, spread=found.spread.moved(0.0, times=scale))
+
+        return replace(made, unit_spread=spread)
+
+    def _made_of(self, one: System, own: Measure, statistic: Any, seen: Seen) -> Reading | None:
+        """What a statistic of all rows says of a number, and of how it varies."""
+        if isinstance(statistic, Several):
+            each = [self._made_of(one, own.plain, of, seen) for of in statistic.parts]
+            made: Reading = one.terms(own).reading(own, each, statistic, seen)
+            return made
+        second, rows = None if seen.clustered else seen.second, (seen.settings, seen.rows)
+        found = of_statistic(own, statistic, *rows, together=True, second=second)
+        if found is None or seen.clustered or not isinstance(statistic, ScoreTable):
+            return found
+        formula = applied(own, statistic)
+        found, area = with_replicates(formula, found, statistic), formula.definition.area
+        if area is None:
+            return found
+
+        def acceleration() -> float | None:
+            known = statistic.acceleration(area.name)
+            return known if known is not None else self._acceleration(formula, statistic, seen)
+
+        return with_interval(formula, found, [(1.0, found)], acceleration, seen.size)
+
+    def _acceleration(self, formula: Measure, table: ScoreTable, seen: Seen) -> float:
+        """That of an area of rows that weigh differently: 0 where no row moves it by enough to
+        matter, else what the second look finds."""
+        by_cell, se = influence(formula, table), error(formula, table)
+        if by_cell is not None and se is not None:
+            most = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
+            if most * self.passed.weight.most < FEW_DECIDE / 2 * se:
+                return 0.0
+        return seen.skewness / 6
+
     def lacks_error(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""
         like, whole = self.like[system], self.statistics[system, measure]
+        if isinstance(whole, Several):
+            return self._moves((system, measure))
         made = of_statistic(like.asked(measure)[1], whole, like.settings, self.passed.rows)
         if made is None or made.error is not None:
             return False
-        return like.influence(measure, self.moving.whole[system, measure]) is not None
+        return self._moves((system, measure))
+
+    def _moves(self, asked: Asked) -> bool:
+        """Whether it is known how rows move a number, of which none is looked up."""
+        system, measure = asked
+        whole = self.moving.whole[asked]
+        if isinstance(whole, Several) and isinstance(whole.parts[0], ScoreTable):
+            return True  # in which the rows of the system at hand would have no place
+        return self.like[system].influence(measure, whole) is not None
 
     def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = itself) -> Any:
         self._made.append("pass")
@@ -171,7 +318,7 @@ class Passes:
     @cached_property
     def passed(self) -> Passed:
         """What the first pass finds."""
-        work = First(self.build, self.numbers, self.beside)
+        work = First(self.build, self.numbers, self.beside, self.looks)
         found: Passed = self._reduced(work, Bounded(self.bounded))
         return found.settled(self.bounded)
 
@@ -231,7 +378,7 @@ class Passes:
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
-                few[id(of)] = of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
+                few[id(of)] = _of_cells(of)
         return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
 
     @cached_property
@@ -239,8 +386,7 @@ class Passes:
         """How all rows move each number; nothing where there is no second look at them."""
         if not self.engine.again:
             return {}
-        found = self._reduced(Second(self.moving))
-        asked = list(self.statistics)
+        found, asked = self._moved, list(self.statistics)
         if found.sums:
             return {
                 asked[k]: of_clusters(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
@@ -261,6 +407,107 @@ class Passes:
             )
             for k, one in zip(known, own, strict=True)
         }
+
+    # --- Pairs of systems ------------------------------------------------------------------------
+
+    @property
+    def second(self) -> Second:
+        """What pass two makes of a batch."""
+        return Second(self.moving, self._asked_of(self.compared), self.passed.weight.total)
+
+    def _asked_of(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
+        """What is asked of pairs of systems: of all measures that have a direction."""
+        found = []
+        for pair in systems if not self.passed.clustered else ():
+            for measure in self.measures:
+                first, second = (pair[0], measure), (pair[1], measure)
+                known = first in self.numbers and second in self.numbers
+                if not known or measure.definition.higher_is_better is None:
+                    continue
+                (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
+                counted = isinstance(statistic, ConfusionMatrix)
+                mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
+                if mean and isinstance(one.over(own), RowValues):  # where no row lacks a value
+                    both: Any = statistic, self.statistics[second]
+                    mean = all(of.rows == self.passed.rows for of in both)
+                numbers = self.numbers[first], self.numbers[second]
+                by_rows = not counted or own.definition.share_of is not None
+                found.append(Pair(pair, measure, numbers, by_rows, mean))
+        return found
+
+    def compare(self, systems: Sequence[tuple[str, str]]) -> None:
+        """Look at pairs of systems, all that have not been looked at in one pass."""
+        if not self.engine.again:
+            return
+        if set(systems) <= set(self.compared):
+            self._moved  # noqa: B018
+        missing = [pair for pair in systems if pair not in self._pairs]
+        if asked := self._asked_of(missing):
+            found = self._reduced(OfPairs(self.moving, asked, self.passed.weight.total))
+            self._know(missing, found)
+
+    def _know(self, systems: Sequence[tuple[str, str]], found: Pairs) -> None:
+        """Keep what was found of pairs of systems."""
+        asked = self._asked_of(systems)
+        met = {pair.table: found.met.get(at) for at, pair in tables(asked)}
+        self._pairs.update({pair: {} for pair in systems})
+        for at, pair in enumerate(asked):
+            own = self._pairs[pair.systems]
+            own[pair.measure] = found.spread.get(at), met[pair.table]
+
+    def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
+        """How rows of both systems differ; None where that is not known."""
+        found = self._pair(pair, measure)[0]
+        return found if found is None or self.unit == 1 else found.in_units(self.unit)
+
+    def _pair(
+        self, pair: tuple[str, str], measure: Measure
+    ) -> tuple[UnitDifferences | None, Met | None]:
+        self.compare([pair])
+        found: tuple[UnitDifferences | None, Met | None]
+        found = self._pairs[pair].get(measure, (None, None))
+        return found
+
+    def _both(
+        self, pair: tuple[str, str], measure: Measure, settings: Settings
+    ) -> BothCounts | None:
+        """The cells of truth and both predictions, where these are all there is to rows."""
+        first, second = (self.statistics[name, measure] for name in pair)
+        if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
+            return None
+        uneven, met = self.passed.weight.uneven, self._pair(pair, measure)[1]
+        if met is None or (uneven and self.passed.rows <= MAX_DRAWN_ROWS):
+            return None
+
+        def made() -> BothCounts | None:
+            cells = met.cells(first.classes, self.unit, uneven=uneven)
+            together = tuple(
+                self.like[pair[0]].asked(of)[1]
+                for of in self.measures
+                if self.statistics.get((pair[0], of)) is first
+            )
+            if cells.by_row:
+                return None
+            one, two = (ClassCounts.from_matrix(of, settings, together) for of in (first, second))
+            return BothCounts(one, two, cells)
+
+        return kept(self, ("both", pair, id(first), settings), made)
+
+    @cached_property
+    def _moved(self) -> Moved:
+        """What the second pass finds."""
+        found: Moved = self._reduced(self.second)
+        self._know(self.compared, found.pairs)
+        asked = list(self.statistics)
+        self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
+        self._cubes.update({asked[k]: sums for k, sums in found.cubes.items()})
+        return found
+
+    def _second(self, asked: Asked) -> Any:
+        """The statistic that a number takes of the second pass; None where there is none."""
+        if not self.engine.again:
+            return None
+        return self._moved.seconds.get(list(self.statistics).index(asked))
 
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its

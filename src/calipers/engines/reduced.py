@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from calipers.inference.clusters import Clusters
+from calipers.inference.limits import SKETCH
 from calipers.inference.spaces import ByClass, Influence, Space
 from calipers.once import cached_property
 from calipers.statistics.base import dot
@@ -87,8 +88,8 @@ class Reduced(Space):
         raise NotImplementedError("the rows of a stream are gone")
 
     def vector(self, column: FloatArray) -> FloatArray:
-        """By a root of the inner products."""
-        return np.asarray(column @ self._root)
+        """By a root of the inner products, as long as those of many rows are."""
+        return np.pad(column @ self._root, (0, max(0, SKETCH - len(column))))
 
     @cached_property
     def _root(self) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,21 @@ import numpy as np
 
 from calipers.engines.adding import Weighed
 from calipers.engines.base import Partial
+from calipers.engines.pairs import Pair, Pairs
 from calipers.engines.reduced import Asked, inner_products, kept_columns, sums_by_cluster
 from calipers.inference.spaces import ByClass, Influence
+from calipers.readings.counts import ClassCounts
+from calipers.statistics import ClassTables, ConfusionMatrix
 from calipers.statistics.base import dot
 from calipers.statistics.serialised import packed, unpacked
 
 if TYPE_CHECKING:
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.statistics import FloatArray, IntArray, Statistic
     from calipers.systems.base import System
+
+
+#: Cells of several classes are added up by cluster where they are no more than so many.
+MOST_BY_CLUSTER = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +33,15 @@ class Built:
 
     systems: Mapping[str, System]
     lost: int = 0
+    #: The numbers of its rows in the whole, where somebody looks at rows.
+    numbers: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Passed(Partial):
     """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
-    and what they weigh. ``beside`` is what was asked for besides."""
+    and what they weigh. ``beside`` is what was asked for besides, ``seen`` are rows that are looked
+    at."""
 
     statistics: Mapping[int, Statistic]
     rows: int
@@ -39,6 +49,7 @@ class Passed(Partial):
     weight: Weighed
     clustered: bool
     beside: Any
+    seen: Any = 0
 
     def __add__(self, other: Passed) -> Passed:
         statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
@@ -49,6 +60,7 @@ class Passed(Partial):
             self.weight + other.weight,
             self.clustered,
             self.beside + other.beside,
+            self.seen + other.seen,
         )
 
     def settled(self, bounded: Callable[[Any], Any]) -> Passed:
@@ -77,6 +89,7 @@ class First:
     build: Callable[[Any], Built]
     asked: Mapping[Asked, int]
     beside: Callable[[Mapping[str, System]], Any]
+    looks: Callable[[Built], Any] | None = None
 
     def __call__(self, batch: Any) -> Passed:
         """Of a batch."""
@@ -90,7 +103,9 @@ class First:
                 assert statistic is not None
                 found[number] = statistic
         weight, clustered = Weighed.of(one.weight, one.number), one.clusters is not None
-        return Passed(found, one.number, built.lost, weight, clustered, self.beside(systems))
+        seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
+        beside = self.beside(systems)
+        return Passed(found, one.number, built.lost, weight, clustered, beside, seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +117,23 @@ class Moving:
 
     def __call__(self, batch: Any) -> dict[Asked, Influence]:
         """Of a batch."""
-        systems = self.build(batch).systems
+        return self.of(self.build(batch).systems)
+
+    def of(
+        self, systems: Mapping[str, System], some: Container[Asked] | None = None
+    ) -> dict[Asked, Influence]:
+        """Of the systems on a batch; of ``some`` of the numbers alone."""
         found = {
             (name, measure): systems[name].influence(measure, whole)
             for (name, measure), whole in self.whole.items()
+            if some is None or (name, measure) in some
         }
         return {asked: of for asked, of in found.items() if of is not None}
+
+    def seconds(self, systems: Mapping[str, System]) -> dict[int, Statistic]:
+        """The statistics that numbers take of a second look, by their places among all."""
+        found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
+        return {place: of for place, of in enumerate(found) if of is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
@@ -133,33 +159,95 @@ class Kind(Partial):
 
 @dataclass(frozen=True, eq=False)
 class Moved(Partial):
-    """What pass two finds: of each number its kind, by its place among all that are asked for; and
-    the inner products of columns, or sums by cluster of each."""
+    """What pass two finds: of each number its kind, by its place among all that are asked for; the
+    inner products of columns, or sums by cluster of each; and of pairs of systems how their rows
+    differ."""
 
     spaces: Mapping[int, Kind]
     products: FloatArray
     sums: Mapping[int, FloatArray]
+    pairs: Pairs
+    #: Of averages over classes, the sums of cubes of columns.
+    cubes: Mapping[int, float]
+    #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
+    cells: Mapping[int, FloatArray]
+    #: What some numbers take of a second look beside it.
+    seconds: Mapping[int, Statistic]
 
     def __add__(self, other: Moved) -> Moved:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
-        return Moved(other.spaces, self.products + other.products, sums)
+        cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
+        products = self.products + other.products
+        cells = {k: of + other.cells[k] for k, of in self.cells.items()}
+        seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
+        pairs = self.pairs + other.pairs
+        return Moved(other.spaces, products, sums, pairs, cubes, cells, seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class Second:
-    """Pass two: how much the rows of a batch move all numbers, added up."""
+    """Pass two: how much the rows of a batch move all numbers, added up; and how rows of ``pairs``
+    differ, where all of them weigh ``total``."""
 
     moving: Moving
+    pairs: Sequence[Pair] = ()
+    total: float = 0.0
 
     def __call__(self, batch: Any) -> Moved:
         """Of a batch."""
-        moved = self.moving(batch)
+        systems = self.moving.build(batch).systems
+        moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
+        pairs = Pairs.of(self.pairs, systems, moved, self.total)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
-            return Moved(spaces, np.zeros((0, 0)), sums)
-        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {})
+            cells = self._cells(systems, moved)
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
+        cubes = {
+            places[asked]: float(np.power(of.plain.column, 3).sum())
+            for asked, of in moved.items()
+            if isinstance(self.moving.whole[asked], ClassTables)
+        }
+        products = inner_products(list(kept_columns(moved).values()))
+        return Moved(spaces, products, {}, pairs, cubes, {}, seconds)
+
+    def _cells(
+        self, systems: Mapping[str, System], moved: Mapping[Asked, Influence]
+    ) -> dict[int, FloatArray]:
+        """What rows of each cluster in each cell weigh, where that is not too much to keep; once
+        for all measures of one table."""
+        seen: set[int] = set()
+        found: dict[int, FloatArray] = {}
+        for place, (asked, whole) in enumerate(self.moving.whole.items()):
+            if not isinstance(whole, ConfusionMatrix) or whole.classes < 3:
+                continue
+            if asked not in moved or id(whole) in seen:
+                continue
+            seen.add(id(whole))
+            one, own = systems[asked[0]].asked(asked[1])
+            counts, k = one.over(own), whole.classes
+            if isinstance(counts, ClassCounts) and counts.clusters is not None:
+                size = counts.clusters.size
+                if size * k * k <= MOST_BY_CLUSTER:
+                    cells = counts.clusters.matrices(counts.cells.flat, (k, k))
+                    found[place] = np.asarray(cells, np.float64).reshape(size, k * k)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class OfPairs:
+    """How the rows of a batch differ between systems, by itself."""
+
+    moving: Moving
+    pairs: Sequence[Pair]
+    total: float
+
+    def __call__(self, batch: Any) -> Pairs:
+        """Of a batch."""
+        systems = self.moving.build(batch).systems
+        needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
+        return Pairs.of(self.pairs, systems, self.moving.of(systems, needed), self.total)
 
 
 def _kind(of: Influence) -> Kind:

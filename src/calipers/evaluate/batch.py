@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calipers.data.confusions import Systems
     from calipers.inference.clusters import Clusters
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Batch:
     order: TimeOrder | None = None
     #: The columns that the rows are cut by.
     slices: Mapping[str, Any] = field(default_factory=dict)
+    #: The numbers of the rows that count in the whole, of which these are some.
+    numbers: Callable[[], IntArray] | None = None
 
     def __getitem__(self, role: str) -> Any:
         """What is given of a role; None of one that is not given."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.class_columns import is_distribution
+from calipers.data.class_columns import is_distribution, is_per_class
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.confusions import of_cells
 from calipers.data.errors import InputError
@@ -24,7 +24,13 @@ from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.two_classes import TwoClasses
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.source import open_source
-from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, distinct
+from calipers.evaluate.stream_columns import (
+    MOST_CLASSES,
+    Columns,
+    distinct,
+    flat,
+    of_one_system,
+)
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
 from calipers.evaluation.options import MeasureNames
 from calipers.results import Evaluation
@@ -230,7 +236,8 @@ def classification(
     source = open_source({**arguments, **models.columns}, *models.columns, in_memory=matrices)
     options = source.options
     if source.stream is not None:
-        return source.evaluate(_of_stream(source.stream, positive, labels, threshold, undefined))
+        problem, columns = _of_stream(source.stream, positive, labels, threshold, undefined)
+        return replace(source, stream=columns).evaluate(problem)
     gathered = source.rows
     given, of_systems, notes = of_cells(gathered.columns, labels, rows, positive)
     if is_distribution(given["truth"]):
@@ -288,8 +295,37 @@ def _of_stream(
     labels: Sequence[Any] | None,
     threshold: Threshold,
     undefined: str,
+) -> tuple[Problem, Columns]:
+    """The problem that the columns of a stream are of; and these, where a table of one column is
+    that column, and where those of one system are not told from systems by their names alone."""
+    if len(flat(columns.truth)) > 1:
+        return _of_distributions(columns, positive, labels, threshold)
+    columns = replace(columns, truth=flat(columns.truth)[0])
+    return _of_classes(columns, positive, labels, threshold, undefined), columns
+
+
+def _of_distributions(
+    columns: Columns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
+) -> tuple[Problem, Columns]:
+    from calipers.evaluate.problems.soft import SoftLabels
+
+    said = dict(columns.said)
+    unused = {**said, "positive": positive, "threshold": threshold}
+    problem = SoftLabels.of(columns.truth, labels, unused.pop("probability", None), unused)
+    if is_per_class(said["probability"], problem.names):
+        said["probability"] = of_one_system(said["probability"])
+    return problem, replace(columns, said=said)
+
+
+def _of_classes(
+    columns: Columns,
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Threshold,
+    undefined: str,
 ) -> Problem:
-    """The problem that the columns of a stream are of."""
+    """The problem of classes that the columns of a stream are of."""
+    assert isinstance(columns.truth, str)
     if labels is not None:
         found = coded(list(labels), "labels")
         found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)

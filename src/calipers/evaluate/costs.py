@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.costs import Costs
 from calipers.evaluate.rows import Rows
-from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.several import comparison_if_several, pairs_if_several
 from calipers.evaluate.shared import glossary, provenance
 from calipers.measures import TASKS, Measure, parse
 from calipers.report.verdict import outcome
@@ -18,8 +19,9 @@ from calipers.results import Comparison, Evaluation, Front, FrontRow
 from calipers.systems.costs import CostSystem
 
 if TYPE_CHECKING:
-    from calipers.data.costs import Costs
     from calipers.evaluate.cuts import Cut
+    from calipers.evaluate.stream_columns import Columns
+    from calipers.evaluation.options import Options
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
     from calipers.results import Estimate
@@ -51,7 +53,37 @@ def with_costs(
     chosen = usual(costs)
     cuts = made if costs.columns else ()
     source = Rows(by_name, chosen, settings, ids=None, cuts=cuts)
+    return _beside(evaluation, costs, source, systems)
+
+
+def with_costs_in_batches(
+    evaluation: Evaluation, given: Any, columns: Columns, options: Options, memory: int
+) -> Evaluation:
+    """The same of costs whose columns come in batches with the rows."""
+    from calipers.evaluate.problems.costs import SystemCosts
+    from calipers.evaluate.sums import Sums
+
+    systems, settings = columns.systems, options.settings
+    costs = Costs.of(given).by_system(systems)
+    if not costs.columns:
+        return with_costs(evaluation, Costs.of(given), systems, settings, None)
+    problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
+    own = replace(columns, truth=columns.truth, said=costs.columns, also=columns.needed)
+    chosen = usual(costs)
+    template = problem.template(own, settings)
     of = evaluation.comparison
+    compared = pairs_if_several(
+        tuple(template), of.baseline if of is not None else None, settings, compare=True
+    )
+    source = Sums(problem, own, settings, chosen, template, memory, compared)
+    return _beside(evaluation, costs, source, systems)
+
+
+def _beside(
+    evaluation: Evaluation, costs: Costs, source: Any, systems: Sequence[str]
+) -> Evaluation:
+    """The evaluation with that of what its systems cost."""
+    settings, of = source.settings, evaluation.comparison
     baseline = of.baseline if of is not None and of.baseline in systems else None
     compared = comparison_if_several(source, baseline, settings) if costs.columns else None
     own = Evaluation(
@@ -59,7 +91,7 @@ def with_costs(
         level=settings.level,
         estimates=tuple(source.estimates()),
         comparison=compared,
-        definitions=glossary(chosen),
+        definitions=glossary(source.measures),
         slices=replace(source, measures=source.directed).slices(compared),
         provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
         sources=source,

@@ -13,7 +13,7 @@ from calipers.evaluate.cuts import Cut, cuts
 from calipers.evaluate.kept import at_thresholds, earlier, with_baseline
 from calipers.evaluate.matrices import Matrices, split, with_matrix
 from calipers.evaluate.rows import Rows
-from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.several import comparison_if_several, pairs_if_several
 from calipers.evaluate.shared import glossary, names_asked, notes_on_names, provenance
 from calipers.evaluate.subjects import of_systems
 from calipers.results import Evaluation
@@ -104,12 +104,25 @@ def evaluate_stream(
     """The evaluation of all systems on rows that come in batches."""
     from calipers.evaluate.sums import Sums
 
+    if columns.also and not columns.stream.again:
+        raise InputError(
+            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
+            "only once"
+        )
     template = problem.template(columns, options.settings)
     measures = problem.measures(template, options)
     problem.check_stream(template, measures)
-    sample = Sums(problem, columns, options.settings, measures, template, memory)
+    compared = pairs_if_several(
+        tuple(template), options.baseline, options.settings, compare=options.compare
+    )
+    sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
     _check_stream(sample, options)
-    return evaluated(sample, options, options.baseline, inputs=sample.origins)
+    evaluation = evaluated(sample, options, options.baseline, inputs=sample.origins)
+    if options.cost is None:
+        return evaluation
+    from calipers.evaluate.costs import with_costs_in_batches
+
+    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
 
 
 def _check_stream(sample: Any, options: Options) -> None:

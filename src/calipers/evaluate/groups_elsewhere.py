@@ -253,6 +253,7 @@ def ranking_elsewhere(
             "the systems"
         )
     columns, one, costs = _columns(data, named, options)
+    assert isinstance(columns.truth, str)
     group, score = one["group"][UNNAMED], one["score"]
     at, number = drawn(measures) if options.curves else None, len(measures)
     rel = conventions["rel"]
@@ -317,6 +318,8 @@ def _columns(
     columns = Columns.of(
         data, named["truth"], said, None, None, missing, refused, options.engine, *cut_by
     )
+    if not isinstance(columns.truth, str):
+        raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")
     one = {what: _one(columns, what) for what in said}
     for what in ("group", *_KNOWN):
         if one[what] and UNNAMED not in one[what]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from calipers.once import cached_property
 from calipers.readings.geometry import Dispersion, reading_of
 from calipers.readings.partitions import Partition
 from calipers.readings.silhouettes import MeanSilhouette, Simplified
-from calipers.statistics import ClusterMoments, Moments
+from calipers.statistics import ClusterMoments, Moments, UnitDifferences
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -48,13 +48,16 @@ class Centred(Partial):
 
 @dataclass(frozen=True, eq=False)
 class MovedBy(Partial):
-    """Inner products of how much points move numbers, and the sums of its cubes."""
+    """Inner products of how much points move numbers, and the sums of its cubes; and how
+    differences of two numbers are spread, by their places."""
 
     products: FloatArray
     cubes: FloatArray
+    differing: Mapping[tuple[int, int], UnitDifferences]
 
     def __add__(self, other: MovedBy) -> MovedBy:
-        return MovedBy(self.products + other.products, self.cubes + other.cubes)
+        differing = {k: of + other.differing[k] for k, of in self.differing.items()}
+        return MovedBy(self.products + other.products, self.cubes + other.cubes, differing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class _Points:
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Of a batch."""
-        columns = batch.columns if self.read is None else self.read.complete(batch)
+        columns = batch.columns if self.read is None else self.read.complete(batch)[0]
         given = {name: columns[name] for name in self.features}
         try:
             there = len(next(iter(given.values())))
@@ -197,7 +200,20 @@ class _Third(_Look):
         """Of a batch."""
         found = self._influences(batch)
         cubes = np.array([float((of.column**3).sum()) for of in found.values()])
-        return MovedBy(inner_products(list(kept_columns(found).values())), cubes)
+        products = inner_products(list(kept_columns(found).values()))
+        return MovedBy(products, cubes, self._differing(list(found.items())))
+
+    def _differing(
+        self, found: Sequence[tuple[Asked, Influence]]
+    ) -> dict[tuple[int, int], UnitDifferences]:
+        """Of each measure of points, for every two clusterings."""
+        number = float(next(iter(self.sizes.values())).sum())
+        return {
+            (j, k): UnitDifferences.of_rows((later - earlier).by_unit(number))
+            for j, ((_, measure), later) in enumerate(found)
+            for k, ((_, other), earlier) in enumerate(found[:j])
+            if measure == other and measure.definition.reads != "partitions"
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +323,17 @@ class Lying:
         called = "Student t"
         return Influence(as_combination((name, measure), self.asked), self._space, called)
 
+    def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
+        """How much more points move the number of one clustering than that of another."""
+        asked = (first, measure), (second, measure)
+        if not self.engine.again or not all(one in self.asked for one in asked):
+            return None
+        j, k = map(self.asked.index, asked)
+        found = self.moved.differing.get((max(j, k), min(j, k)))
+        if found is None or j > k:
+            return found
+        return replace(found, spread=found.spread.moved(0.0, times=-1.0))
+
     def skewness(self, name: str, measure: Measure) -> float:
         """The skewness over √n of how much points move a number."""
         found = self.influence(name, measure)
@@ -366,6 +393,10 @@ class _Sum:
     def skewness(self, measure: Measure) -> float:
         """The skewness over √n of that."""
         return self.lying.skewness(self.name, self.measure)
+
+    def differing(self, other: _Sum) -> UnitDifferences | None:
+        """How differences from the same of another clustering are spread."""
+        return self.lying.differing(self.measure, self.name, other.name)
 
     def reading(self, measure: Measure) -> Reading:
         """The reading of the measure."""

@@ -13,7 +13,11 @@ from calipers.engines.work import Bounded
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.evaluator import evaluate_stream
 from calipers.evaluate.problems.classes import SeveralClasses
+from calipers.evaluate.problems.labels import SeveralLabels
 from calipers.evaluate.problems.numbers import Numbers
+from calipers.evaluate.problems.outputs import SeveralOutputs
+from calipers.evaluate.problems.quantiles import PredictedQuantiles
+from calipers.evaluate.problems.soft import SoftLabels
 from calipers.evaluate.problems.two_classes import TwoClasses
 from calipers.evaluate.raters import Agreement
 from calipers.evaluate.sample import Problem
@@ -35,8 +39,8 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     evaluation
-        Of ``classification``, ``regression`` or ``agreement`` with ``engine="stream"``, or of
-        :func:`merge_states`.
+        Of ``classification``, ``multilabel``, ``regression`` or ``agreement`` with
+        ``engine="stream"``, or of :func:`merge_states`.
     path
         The file.
 
@@ -133,12 +137,18 @@ def merge_states(
 
 def _problem(plan: Mapping[str, Any]) -> Problem:
     """The problem that sums are of."""
-    if plan["task"] == Numbers.kind:
-        return Numbers()
+    for alone in (Numbers, PredictedQuantiles):
+        if plan["task"] == alone.kind:
+            return alone()
+    for named in (SeveralOutputs, SoftLabels):
+        if plan["task"] == named.kind:
+            return named(tuple(plan["classes"]))
     if plan["task"] == Agreement.kind:
         return Agreement.of_plan(plan)
     names, stated = tuple(plan["classes"]), plan.get("stated", False)
     undefined = plan["undefined"]
+    if plan["task"] == SeveralLabels.kind:
+        return SeveralLabels(names, plan["separator"], plan["threshold"], undefined)
     if plan["task"] == TwoClasses.kind:
         low, high = names
         return TwoClasses((low, high), plan["known"], plan["threshold"], stated, undefined)

@@ -13,9 +13,11 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import said_of_labels
-from calipers.evaluate.evaluator import evaluate_rows
+from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.labels import SeveralLabels, Threshold
+from calipers.evaluate.stream_columns import Columns, allowed, in_batches
+from calipers.evaluate.stream_labels import by_role
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
 
@@ -31,6 +33,7 @@ def multilabel(
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -50,6 +53,8 @@ def multilabel(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """Evaluate predicted labels of rows that may have none, one or several.
@@ -92,6 +97,12 @@ def multilabel(
         Cluster of each row (user, patient, site), where several rows come from one. Intervals and
         tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
         bootstrap draws whole clusters.
+    time : array-like of shape (n,), optional
+        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
+        errors of neighbours in time are found to be correlated, the intervals and tests of these
+        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
+        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
+        usual ones allow for whatever rows of one cluster have in common, at all times.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -158,6 +169,15 @@ def multilabel(
         Bootstrap replicates.
     seed : int, default=0
         Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
     inputs : list, optional
         Where the columns came from, for the provenance.
 
@@ -187,6 +207,15 @@ def multilabel(
     [1.0, 1.0]
     """
     options = Options.of(locals())
+    given = truth, predicted, score, probability, weight, cluster
+    if in_batches(engine, memory, data, given):
+        odd = {"id": id, "y": y, "cost": cost, "time": time}
+        cut = slice_columns(slices), slice_bins, count
+        named = {"predicted": predicted, "score": score, "probability": probability}
+        there = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
+        there = by_role(there, separator)
+        of = SeveralLabels.of_stream(there, labels, separator, threshold, undefined)
+        return evaluate_stream(of, there, options, allowed(memory, there.stream))
     said = said_of_labels(truth, predicted, y, score, probability, threshold)
     truth, predicted, score, probability, _ = said
     gathered = gather(
@@ -198,6 +227,7 @@ def multilabel(
             "weight": weight,
             "count": count,
             "cluster": cluster,
+            "time": time,
             "slices": slice_columns(slices),
         },
         data=_read(data, separator, (truth, predicted)),

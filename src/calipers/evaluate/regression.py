@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from calipers.data.arrays import as_quantities
@@ -19,7 +20,7 @@ from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.problems.outputs import SeveralOutputs
 from calipers.evaluate.problems.quantiles import PredictedQuantiles
 from calipers.evaluate.sample import Problem
-from calipers.evaluate.stream_columns import Columns, allowed, in_batches
+from calipers.evaluate.stream_columns import Columns, allowed, flat, in_batches, of_one_system
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.results import Evaluation
 
@@ -185,13 +186,15 @@ def regression(
     (1.0, -26.5)
     """
     options = Options.of(locals())
-    if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
-        odd = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
-               "cost": cost, "time": time}  # fmt: skip
-        cut = slice_columns(slices), slice_bins, count
-        said = {"predicted": predicted}
+    if in_batches(engine, memory, data, (truth, predicted, quantiles, weight, cluster)):
+        odd = {"id": id, "y": y, "time": time}
+        cut = slice_columns(slices), slice_bins, count, cost
+        wanted = named_outputs(truth)
+        said = by_output(predicted, wanted) if len(wanted) > 1 else predicted
+        said = {"predicted": said, "quantiles": quantiles}
         columns = Columns.of(data, truth, said, weight, cluster, missing, odd, engine, *cut)
-        return evaluate_stream(Numbers(), columns, options, allowed(memory, columns.stream))
+        of, columns = _of_stream(columns, outputs)
+        return evaluate_stream(of, columns, options, allowed(memory, columns.stream))
     if y is not None or are_estimators(truth):
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
         truth, predicted = y, said_of_numbers(truth, predicted)
@@ -216,11 +219,8 @@ def regression(
     )
     given = gathered.columns
     truth, predicted = given["truth"], given["predicted"]
-    if (predicted is None) == (given["quantiles"] is None):
-        raise InputError("regression takes predicted=, or else quantiles=")
     several = _several(truth, outputs)
-    if several and predicted is None:
-        raise InputError("quantiles= are of one output; the truth has several")
+    _check_said(predicted, given["quantiles"], several=several)
     problem: Problem
     if several:
         problem = SeveralOutputs.of(truth, outputs)
@@ -236,6 +236,31 @@ def regression(
         problem, number = Numbers(), len(truth)
         given = {**given, "truth": truth, "predicted": predicted}
     return evaluate_rows(problem, Table.of(gathered, given, number), options)
+
+
+def _check_said(predicted: Any, quantiles: Any, *, several: bool) -> None:
+    """That there are predicted numbers, or quantiles of one output."""
+    if (predicted is None) == (quantiles is None):
+        raise InputError("regression takes predicted=, or else quantiles=")
+    if several and predicted is None:
+        raise InputError("quantiles= are of one output; the truth has several")
+
+
+def _of_stream(columns: Columns, outputs: Sequence[Any] | None) -> tuple[Problem, Columns]:
+    """The problem that the columns of a stream are of; and these, where a table of one column is
+    that column."""
+    said = {kind: dict(of) for kind, of in columns.said.items()}
+    several = outputs is not None or len(flat(columns.truth)) > 1
+    _check_said(said.get("predicted"), said.get("quantiles"), several=several)
+    if several:
+        wide = replace(columns, said={"predicted": of_one_system(said["predicted"])})
+        return SeveralOutputs.of(columns.truth, outputs), wide
+    columns = replace(columns, truth=flat(columns.truth)[0])
+    if "quantiles" in said:
+        wide = replace(columns, said={"quantiles": of_one_system(said["quantiles"])})
+        return PredictedQuantiles(), wide
+    alone = {name: only_column(column) for name, column in said["predicted"].items()}
+    return Numbers(), replace(columns, said={"predicted": alone})
 
 
 def _several(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:

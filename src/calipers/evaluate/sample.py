@@ -121,6 +121,13 @@ class Problem:
         for system in systems.values():
             system.check(measures)
 
+    #: Whether some rows are looked at, of which :meth:`look` keeps what is needed.
+    looks_at_rows: ClassVar[bool] = False
+
+    def look(self, built: Any, level: int = 0) -> Any:
+        """What is kept of the rows of a batch, at a level of :class:`LookedAt` at least."""
+        return 0
+
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Any:
         """What is added up of all batches besides, whatever the measures."""

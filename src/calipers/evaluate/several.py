@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, did_you_mean
 
@@ -38,3 +39,15 @@ def comparison_if_several(
     from calipers.evaluate.compare import paired_comparison
 
     return paired_comparison(source, baseline, settings, primary=primary)
+
+
+def pairs_if_several(
+    systems: Sequence[str], baseline: Any, settings: Settings, *, compare: bool
+) -> Sequence[tuple[str, str]]:
+    """The pairs of systems of that comparison, where the baseline is one of them."""
+    known = baseline is None or baseline in systems
+    if not compare or not known or len(systems) < 2 or settings.interval == "none":
+        return ()
+    from calipers.evaluate.compare import system_pairs
+
+    return system_pairs(systems, baseline)

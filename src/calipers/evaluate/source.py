@@ -111,10 +111,11 @@ def open_source(
         rows["weight"],
         rows["cluster"],
         options.missing,
-        {**others, "id": options.id, "cost": options.cost, "time": rows["time"]},
+        {**others, "id": options.id, "time": rows["time"]},
         options.engine,
         rows["slices"],
         options.slice_bins,
         rows["count"],
+        options.cost,
     )
     return Source(options, stream=stream)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.data.columns import named_columns
+from calipers.data.columns import beginning, named_columns
+from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
@@ -45,8 +46,12 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    names = [name for given in columns for name in flat(given)]
-    return is_large(data, names, budget(memory))
+    stream, most = Stream.of(data), budget(memory)
+    asked = [name for given in columns for name in flat(given)]
+    # What is none of its columns is told where it is read.
+    names = {name for text in asked for name in (text, *beginning(text, stream.names))}
+    there = [name for name in stream.names if name in names]
+    return bool(there) and is_large(stream, there, most)
 
 
 def _is_files(data: Any) -> bool:
@@ -114,7 +119,8 @@ class Columns:
     system one of each kind of what it says."""
 
     stream: Engine
-    truth: str
+    #: One column, or one for each class, label or output.
+    truth: str | Mapping[str, str]
     #: Of each kind the column of each system, or a column for each class.
     said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
@@ -125,6 +131,10 @@ class Columns:
     bins: Mapping[str, Any] | None = None
     #: How many rows each stands for.
     count: str | None = None
+    #: Other columns that have a value in every row that is not left out.
+    also: Sequence[str] = ()
+    #: Columns of text of which a field without a value is empty text, and no value that is missing.
+    texts: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -140,6 +150,7 @@ class Columns:
         slices: Mapping[str, Mapping[str, Any]] | None = None,
         bins: Mapping[str, Any] | None = None,
         count: Any = None,
+        cost: Any = None,
     ) -> Columns:
         """As a verb is given them, all by their names."""
         stream = engine_of(data, engine)
@@ -157,9 +168,12 @@ class Columns:
             for kind, given in said.items()
             if given is not None
         }
-        one = {"truth": truth, "weight": weight, "cluster": cluster, "count": count}
+        one = {"weight": weight, "cluster": cluster, "count": count}
         named = {what: _one(given, what, stream) for what, given in one.items()}
-        if named["truth"] is None:
+        if isinstance(truth, list | tuple):
+            truth = {str(column): column for column in truth}
+        of_truth = _named(truth, "truth", stream)
+        if not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
         for name, of in (slices or {}).items():
@@ -168,7 +182,13 @@ class Columns:
         others = named["weight"], named["cluster"], missing, cuts, bins, named["count"]
         if named["count"] is not None:
             stream = Counted(stream, named["count"], drop=missing == "drop")
-        return cls(stream, named["truth"], columns, *others)
+        also = tuple(
+            column
+            for name, by in Costs.of(cost).columns.items()
+            for system, given in by.items()
+            if (column := _one(given, called(name, system), stream)) is not None
+        )
+        return cls(stream, of_truth, columns, *others, also)
 
     @property
     def names(self) -> list[str]:
@@ -184,7 +204,8 @@ class Columns:
     def needed(self) -> list[str]:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
-        others = (self.truth, *flat(said), self.weight, self.cluster, self.count)
+        also = self.also if self.missing == "drop" else ()
+        others = (*flat(self.truth), *flat(said), self.weight, self.cluster, self.count, *also)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
@@ -204,19 +225,33 @@ def _one(given: Any, what: str, stream: Engine) -> str | None:
     return given
 
 
-def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
-    """The column of each system, or its column for each class."""
+def _named(given: Any, what: str, stream: Engine) -> Any:
+    """What names of columns stand for."""
     for name in _leaves(given):
         if not (isinstance(name, str) and name.endswith("*")):
-            _one(name, kind, stream)
+            _one(name, what, stream)
+    return named_columns(given, stream.names, stream.name)
+
+
+def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
+    """The column of each system, or its column for each class."""
     several = isinstance(given, Mapping | list | tuple)
-    columns = named_columns(given if several else {UNNAMED: given}, stream.names, stream.name)
+    columns = _named(given if several else {UNNAMED: given}, kind, stream)
     if not columns:
         raise InputError(f"{kind}: no system is named")
     for name, of in columns.items():
         if isinstance(of, Mapping):
             columns[name] = {part: column for part, column in of.items() if column is not None}
     return {name: of for name, of in columns.items() if of is not None}
+
+
+def of_one_system(
+    given: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    """Columns of systems by name; where each name has one, of what takes several, they are those of
+    one system, for its classes, labels, outputs or levels."""
+    one = {name: column for name, column in given.items() if isinstance(column, str)}
+    return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
 
 
 #: Of more distinct values, a column is none of classes.

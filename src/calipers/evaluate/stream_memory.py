@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.statistics import NumberRows, ScoreTable
+from calipers.statistics import ClassTables, NumberRows, ScoreTable, Several
 from calipers.statistics.gathered import GatheredScores
 
 #: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
@@ -30,6 +30,11 @@ class Within:
 
     def __call__(self, statistic: Any) -> Any:
         """The statistic, or one that takes less."""
+        if isinstance(statistic, ClassTables):
+            return statistic.each(Within(self.memory // max(1, len(statistic.tables))))
+        if isinstance(statistic, Several):
+            each = Within(self.memory // max(len(statistic.parts), 1))
+            return statistic.each(each)
         if isinstance(statistic, GatheredScores):
             few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
             return statistic if few else self(statistic.settled())

@@ -12,6 +12,7 @@ from calipers.data import streams
 from calipers.data.arrays import as_numbers, as_weights, missing_rows, of_arrow, same_length
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.data.label_columns import missing_lists
 from calipers.engines.work import Built
 from calipers.evaluate.batch import Batch
 from calipers.evaluate.stream_columns import Columns
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.sample import Problem
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +39,11 @@ class Read:
     def __call__(self, batch: streams.Batch) -> Batch:
         """The rows of a batch, by what they are."""
         c = self.columns
-        columns = self.complete(batch) if c.missing == "drop" else batch.columns
-        truth = columns[c.truth]
+        columns, kept = self.complete(batch)
+        rows, truth = len(next(iter(columns.values()))), _found(columns, c.truth)
         said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
-        weight, places = weights_of(None if c.weight is None else columns[c.weight], len(truth))
-        frequencies = Repeats(len(truth), places)
+        weight, places = weights_of(None if c.weight is None else columns[c.weight], rows)
+        frequencies = Repeats(rows, places)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
             {"truth": truth, **{kind: _alone(of) for kind, of in said.items()}},
@@ -50,19 +51,28 @@ class Read:
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
             slices={name: columns[name] for name in c.of_slices},
+            numbers=lambda: batch.first + frequencies(_places(batch.rows, kept)),
         )
 
-    def complete(self, batch: streams.Batch) -> dict[str, Any]:
-        """The rows without missing values."""
+    def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
+        """The columns of a batch, without the rows of which values are missing where these are left
+        out; and which rows are kept, None where all are."""
+        texts = {name: _filled(batch.columns[name]) for name in self.columns.texts}
+        columns = {**batch.columns, **texts}
+        kept = self._there(columns) if self.columns.missing == "drop" else None
+        if kept is not None:
+            columns = {name: column.filter(kept) for name, column in columns.items()}
+        return columns, kept
+
+    def _there(self, columns: dict[str, Any]) -> Any:
+        """Which rows have no missing values; None where all are such."""
         import pyarrow as pa
 
-        lost = np.zeros(batch.rows, bool)
+        lost = np.zeros(len(next(iter(columns.values()))), bool)
         for name in self.columns.needed:
-            lost |= missing_rows(batch.columns[name], name)
-        if not lost.any():
-            return batch.columns
-        kept = pa.array(~lost)
-        return {name: column.filter(kept) for name, column in batch.columns.items()}
+            listed = missing_lists(columns[name])
+            lost |= missing_rows(columns[name], name) if listed is None else listed
+        return pa.array(~lost) if lost.any() else None
 
     def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> Clusters:
         """The clusters of the rows that weigh anything."""
@@ -97,7 +107,35 @@ class BuildSystems:
         except InputError as error:
             raise batch.told(error) from None
         systems = {name: system.serving(self.measures) for name, system in made.items()}
-        return rows, Built(systems, batch.rows - rows.frequencies.rows)
+        numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
+        return rows, Built(systems, batch.rows - rows.frequencies.rows, numbers)
+
+
+def _places(rows: int, kept: Any) -> IntArray:
+    """The places of the rows that are kept."""
+    return np.arange(rows) if kept is None else np.flatnonzero(np.asarray(kept))
+
+
+def _filled(column: Any) -> Any:
+    """A column of text in which a field without a value is empty text."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.cast(column, "string"), "")
+
+
+def blank(columns: Columns, values: FloatArray, *, probability: bool = False) -> Batch:
+    """As many rows as there are values, which every column of truth and systems has; of a
+    ``probability`` for each of several classes all are alike."""
+
+    def of(named: str | Mapping[str, str]) -> Any:
+        if isinstance(named, str):
+            return values
+        share = np.full(len(values), 1 / len(named))
+        return dict.fromkeys(named, share if probability else values)
+
+    said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
+    given = {"truth": of(columns.truth), **{kind: _alone(by) for kind, by in said.items()}}
+    return Batch(given, Repeats(len(values)))
 
 
 def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:

@@ -161,7 +161,7 @@ class Group:
     def _first(self) -> Sequence[Passed]:
         p = self.plain
         number = 1 + sum(len(cut.names) for cut in self.cuts)
-        works = [First(Pick(k), p.numbers, p.beside) for k in range(number)]
+        works = [First(Pick(k), p.numbers, p.beside, p.looks) for k in range(number)]
         work, kept = Together(Pieces(self.builds, self.cuts), works), _Kept(self.memory)
         found: Each = p.engine.reduce(work, p.columns, kept, "pass 1")
         return found.parts
@@ -220,7 +220,15 @@ class Group:
 
         rows = _Made(p.engine, first, second)
         return replace(
-            p, engine=rows, build=Pick(at), unit_of_all=lambda: self.whole.unit, _made=[]
+            p,
+            engine=rows,
+            build=Pick(at),
+            compared=p.compared if at < len(self._first) else (),
+            unit_of_all=lambda: self.whole.unit,
+            _made=[],
+            _pairs={},
+            _cubes={},
+            _cells={},
         )
 
     @property
@@ -238,7 +246,7 @@ class Group:
         """How the rows move the numbers of slices and of rests, in one pass."""
         p = self.plain
         over = {of.build.which: of for of in (*self._parts.values(), *self._rests.values())}  # type: ignore[attr-defined]
-        work = Together(self._all, [Second(of.moving) for of in over.values()])
+        work = Together(self._all, [of.second for of in over.values()])
         found: Each = p.engine.reduce(work, p.columns, what="pass over slices")
         return dict(zip(over, found.parts, strict=True))
 

@@ -180,15 +180,22 @@ def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     )
 
 
-def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
-    """Of systems that predict numbers."""
-    rows = sample.rows
+def of_numbers(
+    sample: Sample,
+    told: Told,
+    seen: Mapping[str, Any] | None = None,
+    named: Callable[[int], str] | None = None,
+) -> tuple[Finding, ...]:
+    """Of systems that predict numbers; of rows in batches by those that are ``seen``, which are all
+    of them where it is known what they are ``named``."""
+    rows, named = (sample.rows, sample.named) if seen is None else (seen, named)
     if rows is None:
         return of_systems(sample, told)
     has = {
-        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, sample.named),)
-        for n, s in rows.items()
+        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named),) for n, s in rows.items()
     }
+    if named is None:
+        return _of(sample, has, (), told)
     one = next(iter(rows.values()))
     wrong = {n: s.predicted != one.truth for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,10 @@ from calipers.evaluate.streamed_slices import Group, Outside, once_made
 from calipers.inference.policy import DRAWN
 from calipers.once import cached_property
 from calipers.progress import over
+from calipers.readings.averages import weights_of
 from calipers.readings.whole import of_statistic
-from calipers.statistics import ScoreTable
+from calipers.statistics import ClassTables, ScoreTable, Several
+from calipers.statistics.looked import level_of
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -50,6 +53,8 @@ class Sums(Sample):
     measures: Sequence[Measure]
     template: Mapping[str, Any]
     memory: int
+    #: The pairs of systems that are compared, the first less the second.
+    compared: Sequence[tuple[str, str]] = ()
     #: The passes, where they are known: those over a slice.
     given: Passes | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
@@ -85,6 +90,10 @@ class Sums(Sample):
             self.columns.names,
             Within(self.memory),
             self.problem.summary,
+            self.compared,
+            partial(self.problem.look, level=level_of(self.engine.rows))
+            if self.problem.looks_at_rows
+            else None,
         )
 
     @cached_property
@@ -116,6 +125,8 @@ class Sums(Sample):
     def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
         """A number and how it varies, from what was added up."""
         made = self.passes.reading(system, measure, settings) or self._derived(system, measure)
+        if made is None and self.problem.task == "costs":  # one number, which no row has
+            made = self.template[system].reading(measure)
         if made is None:
             raise InputError(
                 f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
@@ -153,22 +164,39 @@ class Sums(Sample):
         """The threshold of a place among the scores; and where scores are taken together, between
         which values the number lies."""
         statistic = self.passes.statistics.get((system, measure))
-        if not isinstance(statistic, ScoreTable):
+        tables: Sequence[ScoreTable] = ()
+        if isinstance(statistic, ScoreTable):
+            tables = (statistic,)
+        elif isinstance(statistic, Several):
+            tables = [of for of in statistic.parts if isinstance(of, ScoreTable)]
+        elif isinstance(statistic, ClassTables):
+            weights = weights_of(measure, statistic.labels, statistic.shares)
+            own = zip(statistic.labels, statistic.tables, strict=True)
+            tables = [of for label, of in own if label in weights]
+        if not tables:
             return {}
         area, found = measure.definition.area, dict[str, Any]()
-        if statistic.shift:
+        if any(table.shift for table in tables):
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
                     f"{measure} takes every distinct score, of which there are more than the "
                     "memory holds; leave it out, or allow more with memory="
                 )
-            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
+            bounds: Any = np.zeros(2)
+            if isinstance(statistic, ScoreTable):
+                bounds = statistic.bounds(area.name)
+            elif isinstance(statistic, Several):
+                bounds = self.template[system].terms(measure).ends(measure, statistic)
+            elif isinstance(statistic, ClassTables):
+                for weight, of in zip(weights.values(), tables, strict=True):
+                    bounds = bounds + weight * np.array(of.bounds(area.name))
+            ends = (area.scale * float(end) + area.shift for end in bounds)
             low, high = self._bounds[system, measure] = tuple(sorted(ends))
             value = reading.value
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
-        if measure.definition.place is not None:
-            found["threshold"] = float(measure.threshold(statistic))
+        if measure.definition.place is not None and isinstance(statistic, ScoreTable):
+            found["threshold"] = float(measure.plain.threshold(statistic))
         return found
 
     def estimates(self) -> Iterator[Estimate]:
@@ -182,11 +210,12 @@ class Sums(Sample):
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         self.check_drawn(settings)
+        self.passes.compare(pairs)
         for pair in pairs:
             for measure in self.directed:
-                first, second = (self.passes.reading(name, measure, settings) for name in pair)
-                if first is not None and second is not None:
-                    yield pair, measure, first - second
+                found = self.passes.difference(pair, measure, settings)
+                if found is not None:
+                    yield pair, measure, found
 
     def check_drawn(self, settings: Settings) -> None:
         """That no interval is asked for that draws rows, which are gone."""
@@ -258,7 +287,8 @@ class Sums(Sample):
         plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
         asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
-        state = State(plan, asked, passes.passed, self.origins, where=stream.name)
+        passed = replace(passes.passed, seen=0)  # rows stay where they are
+        state = State(plan, asked, passed, self.origins, where=stream.name)
         return replace(state, parts=stream.stamps) if stream.stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------

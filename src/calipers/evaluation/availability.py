@@ -82,16 +82,11 @@ TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
 
 #: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
 #: engines that are to have its rows.
-NOT_YET: Mapping[str, tuple[str, ...]] = {
-    "multilabel": ("time", "memory"),
-}
-NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {
-    "multilabel": ("stream", "spark", "dask"),
-}
+NOT_YET: Mapping[str, tuple[str, ...]] = {}
+NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {}
 #: The same of options that a task takes of rows in memory alone.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
-    "classification": ("cost",),
-    "regression": ("cost", "curves"),
+    "multilabel": ("cost", "curves"),
     "clustering": ("cost",),
     "agreement": ("cost",),
 }
@@ -138,7 +133,7 @@ def refusal(name: str, option: str) -> str | None:
 
     >>> refusal("regression", "undefined")
     ': it is about ratios that count no row, and the measures of this task are none'
-    >>> refusal("multilabel", "time")
+    >>> refusal("multilabel", "compare")
     ' yet'
     """
     task = TASKS.get(name)

@@ -840,6 +840,7 @@ MULTILABEL = Task(
         WEIGHT,
         COUNT,
         CLUSTER,
+        TIME,
         SLICES,
     ),
     arguments=(
@@ -876,7 +877,8 @@ MULTILABEL = Task(
             annotation="Threshold",
         ),
     ),
-    options=("undefined", *_ROWS),
+    options=("undefined", *_ROWS, "memory", "states"),
+    engines=_IN_BATCHES,
     below="by-label",
     below_help="Show the table of labels too.",
     python_only=(

@@ -30,13 +30,14 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers, what a system predicts for them, and what each row is called."""
+    """Numbers, what a system predicts for them, and what each row is called; nothing where these
+    are some of many rows."""
 
     truth: FloatArray
     predicted: FloatArray
     weight: FloatArray | None
     clusters: Clusters | None
-    named: Callable[[int], str] = "row {}".format
+    named: Callable[[int], str] | None = "row {}".format
 
     @cached_property
     def residuals(self) -> Residuals:

@@ -200,17 +200,17 @@ def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
 @rule("rows-carry", "caution", Numbers, cost="rows", counts=True)
 def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     """Of {ENOUGH} rows or more at most {FEW:g} of them, or one alone, make up half of the squared
-    error."""
-    r = of.residuals
-    if r.size < ENOUGH:
+    error; not of some rows of many, which lack the others."""
+    r, named = of.residuals, of.named
+    if r.size < ENOUGH or named is None:
         return
-    found = _fewest(r, of.named)
+    found = _fewest(r, named)
     if found is None:
         return
     few, squares = found, np.square(r.values)
     k, w = len(few), np.ones(len(squares)) if r.weight is None else r.weight
     sums, weights = ((dot(w, x), dot(w[few], x[few])) for x in (squares, np.ones(len(w))))
-    names = list(dict.fromkeys(of.named(int(row)) for row in r.rows[few]))
+    names = list(dict.fromkeys(named(int(row)) for row in r.rows[few]))
     share = sums[1] / sums[0]
     now, then = (
         r.unit * math.sqrt(part / weight) if weight > 0 else math.nan

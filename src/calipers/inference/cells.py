@@ -69,6 +69,8 @@ class Cells:
     clusters: Clusters | None = None
     #: Whether rows weigh differently that are gone, with their weights.
     uneven: bool = False
+    #: How many rows are in each cell, of rows that are gone.
+    rows: FloatArray | None = None
 
     @classmethod
     def from_codes(

@@ -190,14 +190,14 @@ class AboutMean:
     @classmethod
     def of(
         cls,
-        values: FloatArray,
+        values: FloatArray | Histogram,
         ends: tuple[float, float],
         *,
         weight: FloatArray | None = None,
         counts: FloatArray | None = None,
     ) -> AboutMean | None:
         """None where there is no length, or an end is not known."""
-        if counts is None:
+        if counts is None or isinstance(values, Histogram):
             made = _Mean.of(values, ends, weight)
             return None if made is None else cls(made)
         if not 0 < max(*values, *ends) - min(*values, *ends) < math.inf:

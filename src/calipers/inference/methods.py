@@ -34,7 +34,7 @@ from calipers.inference.procedures import (
 from calipers.inference.reading import Limits, Reading, UnitGroups, Units
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import NAN, Error, Influence
-from calipers.statistics import kish_of
+from calipers.statistics import Histogram, UnitDifferences, kish, kish_of
 
 if TYPE_CHECKING:
     from calipers.inference.paired import Test
@@ -271,18 +271,40 @@ def _shared(reading: Reading) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Differences:
     """Differences of units whose mean a difference is, exactly or to first order, with what each of
-    them weighs, how many have each value, or both; and how many units differ at all."""
+    them weighs, how many have each value, or both, or how they are spread; and how many units
+    differ at all."""
 
-    values: FloatArray
+    values: FloatArray | Histogram
     differing: int
     weight: FloatArray | None = None
     counts: FloatArray | None = None
     #: Whether they are values of units, so that none is beyond the largest difference there can be.
     exact: bool = True
 
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        of = self.values
+        return of.rows if isinstance(of, Histogram) else len(of)
+
+    @property
+    def ends(self) -> FloatArray:
+        """The least and the largest of them."""
+        of = self.values
+        if isinstance(of, Histogram):
+            return np.array([of.least, of.most])
+        return of if self.counts is None else of[self.counts > 0]
+
+    @property
+    def zero(self) -> _Differences:
+        """The same, were all of them 0."""
+        of = self.values
+        zero = of.moved(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
+        return replace(self, values=zero)
+
 
 def unit_differences(reading: Reading) -> _Differences | None:
-    """Those of a difference of independent units that are at hand."""
+    """Those of a difference of independent units that are at hand, or whose spread is known."""
     if reading.clusters is not None:
         return None
     if reading.discordant is not None:
@@ -302,6 +324,8 @@ def unit_differences(reading: Reading) -> _Differences | None:
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
         return _of_groups(reading, reading.unit_groups())
+    if reading.unit_spread is not None:
+        return _of_spread(reading, reading.unit_spread())
     if reading.reduced or reading.influence is None:
         return None
     influence = reading.influence()
@@ -311,26 +335,29 @@ def unit_differences(reading: Reading) -> _Differences | None:
 def _of_influence(reading: Reading, influence: Influence) -> _Differences | None:
     """The difference and how much each row moves it, times their number; of rows of weight 0
     nothing."""
+    weight, space = reading.weight, influence.space
+    if len(influence.column) != reading.n:
+        return None
     try:
-        moved, weight = influence.moved, reading.weight
+        values = influence.by_unit(float(reading.n if weight is None else weight.sum()))
     except NotImplementedError:  # the rows are gone
         return None
-    if len(moved) != reading.n or not np.isfinite(moved).all():
-        return None
-    positive = getattr(influence.space, "positive", None)
-    if weight is None:
-        values = moved * len(moved)
-    else:
+    positive = getattr(space, "positive", None)
+    if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
-        values = moved[there] / weight * weight.sum()
-    mean = float(np.average(values, weights=weight))
-    if reading.changed is not None:
-        differing = reading.changed()
-    else:
-        classes = [slice(None)] if positive is None else [positive, ~positive]
-        differing = sum(_apart_from_most(values[rows]) for rows in classes)
-    return _Differences(reading.value + values - mean, differing, weight, exact=False)
+    return _of_spread(reading, UnitDifferences.of_rows(values, weight, positive))
+
+
+def _of_spread(reading: Reading, found: UnitDifferences | None) -> _Differences | None:
+    """By how values of units are spread, or how much each row moves the difference: these vary
+    about it."""
+    if found is None or not found.spread.bounded:
+        return None
+    exact = found.nonzero is not None
+    spread = found.spread if exact else found.spread.moved(reading.value - found.mean)
+    differing = found.differing if reading.changed is None else reading.changed()
+    return _Differences(spread, differing, exact=exact)
 
 
 def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
@@ -341,17 +368,9 @@ def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
     apart = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
     values = reading.value + values - float(np.average(values, weights=weight))
     own, number = groups.squares / weight, np.square(weight) / groups.squares
-    differing = round(float(groups.units[apart].sum()))
+    differing, units = float(groups.units[apart].sum()), float(groups.units.sum())
+    differing = round(differing if 2 * differing < units else units)
     return _Differences(values, differing, own, number, exact=False)
-
-
-def _apart_from_most(values: FloatArray) -> int:
-    """How many rows move a difference otherwise than most of the others: one that is the same for
-    both systems moves it by how much it is above or below its mean."""
-    if not len(values):
-        return 0
-    size = 1e-9 * float(np.abs(values).max())
-    return int(np.count_nonzero(np.abs(values - np.median(values)) > size))
 
 
 def _of_units(reading: Reading) -> Procedure | None:
@@ -363,17 +382,16 @@ def _of_units(reading: Reading) -> Procedure | None:
         return _by_t(reading)
     if not isinstance(found, Error):
         found = _error_of_values(units, reading)
-    elif units.exact:
+    elif units.exact and not isinstance(units.values, Histogram):
         found = replace(found, se=_error_of_values(units, reading).se)
     n, most = reading.n, reading.bounds[1]
     if not units.differing and not units.exact:
         if abs(reading.value) > reading.hair:  # all rows differ alike
-            number = len(units.values) if units.counts is None else n
-            units = replace(units, differing=number)
+            units = replace(units, differing=units.number if units.counts is None else n)
         else:
-            units = replace(units, values=np.zeros(len(units.values)))
+            units = units.zero
     ends = dirichlet.ends_about(
-        units.values if units.counts is None else units.values[units.counts > 0],
+        units.ends,
         reading.value,
         units.differing,
         most if units.exact or not units.differing else math.inf,
@@ -403,11 +421,17 @@ def _of_units(reading: Reading) -> Procedure | None:
 
 def _error_of_values(units: _Differences, reading: Reading) -> Error:
     """The standard error of the mean of differences."""
+    of = units.values
+    if isinstance(of, Histogram):
+        total, size = float(of.sums.sum()), kish(float(of.sums.sum()), float(of.squares.sum()))
+        spread = float(of.squares @ np.square(of.mean - reading.value))
+        se = math.sqrt(spread * size / (size - 1)) / total if size > 1 else NAN
+        return Error(se, "paired t", round(size) - 1)
     if units.counts is not None:
         n, mean = float(units.counts.sum()), reading.value
-        spread = float(units.counts @ np.square(units.values - mean))
+        spread = float(units.counts @ np.square(of - mean))
         return Error(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
-    own = Units(units.values, units.weight).error
+    own = Units(of, units.weight).error
     return Error(own.se, own.name, own.degrees)
 
 

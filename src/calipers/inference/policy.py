@@ -751,13 +751,20 @@ def rows(reading: Reading) -> Sequence[Row]:
     tried: Sequence[str]
     if settings.interval == "analytic" or gone:
         tried = ANALYTIC[paired]
-        if paired and gone:  # whose units are known by their mean and its error
-            first = (*first, Row("student", _of_summed_units, tries=True))
+        if paired and gone:  # whose units are known by their mean and its error, or their spread
+            first = (*first, *_of_sums(known, settings.interval))
     elif settings.prefers_bootstrap:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
         return [*first, *known]
     return [*first, *(Row(method, caution=_caution_of(known, method)) for method in tried)]
+
+
+def _of_sums(known: Sequence[Row], interval: str) -> Sequence[Row]:
+    """What is tried first of a difference of rows that are gone: what the table of its kind says of
+    what is known of them."""
+    own = [row for row in known if row.method != "of both"]
+    return (*(() if interval == "analytic" else own), Row("student", _of_summed_units, tries=True))
 
 
 def _known(reading: Reading) -> Sequence[Row]:

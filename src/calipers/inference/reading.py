@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from calipers.inference.procedures import Procedure
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, UnitDifferences
 
 #: An interval at a level; None where the method does not apply after all.
 Limits = Callable[[float], "Interval | None"]
@@ -239,6 +239,8 @@ class Reading:
     discordant: Callable[[], tuple[float, float]] | None = None
     #: Of a difference of many rows: these by how much they move it, where many do so alike.
     unit_groups: Callable[[], UnitGroups] | None = None
+    #: Of a difference of units that are gone: how they are spread.
+    unit_spread: Callable[[], UnitDifferences | None] | None = None
     #: Of a difference that is no mean of values of units: values whose mean it is to first order.
     linear_units: Callable[[], Units] | None = None
     #: Of a difference: on how many units the outputs of the two systems differ, where that is not

@@ -266,6 +266,17 @@ class Influence:
         """How much each row moves the value, times its weight."""
         return self.space.moved(self.column)
 
+    def by_unit(self, total: float) -> FloatArray:
+        """By how much a unit of weight 1 moves the number, times the ``total`` weight of all, but
+        for what is the same for all of them; of units that weigh anything."""
+        weight = self.space.weight
+        if isinstance(self.space, OfMeans):  # to the last digit what the values are
+            return self.column if weight is None else self.column[weight > 0]
+        if weight is None:
+            return np.asarray(self.moved * total)
+        there = weight > 0
+        return np.asarray(self.moved[there] / weight[there] * total)
+
     @property
     def error(self) -> Error:
         """The standard error: normal, or Student's t where the space has degrees of freedom."""

@@ -7,7 +7,7 @@ the parts by, of all classes together: that is how its error knows that they sha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,33 @@ from calipers.inference import policy
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Influence, Space
-from calipers.readings import effective
+from calipers.readings import effective, scores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.settings import Settings
-    from calipers.statistics import FloatArray
+    from calipers.statistics import ClassTables, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What looks at rows that are gone tell of a number: how many rows there are, by Kish's number
+    too, whether they come in clusters, and of the second look how they move it."""
+
+    rows: int
+    size: float
+    clustered: bool
+    settings: Settings
+    influence: Callable[[], Influence | None]
+    #: A statistic that is added up in the second look; None where there is none.
+    second: Callable[[], Any]
+
+    @property
+    def skewness(self) -> float:
+        """The size of the skewness of how rows move it."""
+        found = self.second()
+        return 0.0 if found is None else abs(float(found.skewness))
 
 
 def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
@@ -63,6 +83,17 @@ def of_scores(
         methods={"of terms": partial(_of_terms, terms)},
     )
     return effective.with_interval(measure, made, terms)
+
+
+def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) -> Reading:
+    """What the tables of all classes say of an average over them."""
+    weights = weights_of(measure, tables.labels, tables.shares)
+    terms = [
+        (weight, scores.of_table(measure.plain, of, settings, rows, together=True))
+        for label, of in zip(tables.labels, tables.tables, strict=True)
+        if (weight := weights.get(label))
+    ]
+    return replace(of_scores(measure, terms, rows, settings), influence=None)
 
 
 def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:

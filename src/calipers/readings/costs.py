@@ -14,7 +14,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
 from calipers.readings.numbers import Ordered
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, Moments, NumberRows
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -62,6 +62,13 @@ class CostRows(Ordered):
         return Interval(low, high, "order statistics, binomial")
 
 
+def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows) -> Reading:
+    """A quantile of independent rows in batches that have been gathered, with its limits."""
+    weight = rows.weight if np.ptp(rows.weight) > 0 else None
+    of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
+    return replace(made, methods={**made.methods, **of._methods(measure, made)})
+
+
 def _share(measure: MeasureLike) -> float:
     """How much lies below the quantile."""
     return float(measure.parameters.get("percentile", 50)) / 100
@@ -84,6 +91,10 @@ class Known:
     def statistic(self) -> Moments:
         """The sum, as a mean and how often it counts."""
         return Moments.from_rows(self.values, self.weight)
+
+    def added(self, measure: MeasureLike) -> Moments | None:
+        """What batches add up to: nothing of a number of a system."""
+        return self.statistic if self.kind == "count" else None
 
     def per_row(self, measure: MeasureLike) -> None:
         """It is no mean."""

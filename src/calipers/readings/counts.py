@@ -337,10 +337,14 @@ class BothCounts:
 
     first: ClassCounts
     second: ClassCounts
+    #: The cells of truth × first × second, of rows that are gone.
+    met: Cells | None = None
 
     @cached_property
     def cells(self) -> Cells:
         """Of truth × first × second."""
+        if self.met is not None:
+            return self.met
         of, k = self.first.cells, self.first.matrix.classes
         flat = of.flat * k + self.second.cells.flat % k
         return Cells.from_flat(flat, (k, k, k), of.weight, of.clusters)
@@ -366,6 +370,8 @@ class BothCounts:
     @cached_property
     def _rows(self) -> FloatArray:
         """The rows in each cell, those of weight 0 aside."""
+        if self.cells.rows is not None:
+            return self.cells.rows
         of, weight = self.cells.row(), self.cells.weight
         if weight is not None and not (there := weight > 0).all():
             of = of[there]
@@ -377,6 +383,32 @@ class BothCounts:
         values = self.moved(measure)[0] * cells.counts.sum()
         of = (values, self._rows, cells.counts, cells.squares)
         return UnitGroups(*(column[there] for column in of))
+
+    def difference(self, measure: Any, first: Reading, second: Reading) -> Reading:
+        """That of the readings of both, the first less the second."""
+        of_rows = measure.definition.hits is not None and not measure.viewed
+        known = bool(np.isfinite(first.value - second.value))
+
+        def error() -> Error | Interval:
+            return self.error(measure) if known else intervals.missing("none", "undefined_value")
+
+        def likely(level: float) -> Interval:
+            return likely_interval(self.likely(measure), measure, self.cells, level)
+
+        cells = self.cells
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            methods={"Jeffreys of the cells": likely} if known else {},
+            replicates=lambda: self.drawn(measure),
+            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
+            unit_groups=(lambda: self.unit_groups(measure)) if cells.by_sums else None,
+            likely=lambda: self.likely(measure),
+            stratified=(lambda: self.by_class(measure)) if cells.plain else None,
+            jackknife=lambda: self.moved(measure) if cells.plain else None,
+            discordant=(lambda: self.discordant(measure)) if of_rows and cells.plain else None,
+        )
 
     def drawn(self, measure: Any) -> FloatArray:
         """Bootstrap replicates of the difference; of all measures at once."""
@@ -455,46 +487,4 @@ class _Counted:
     def minus(self, first: Reading, second: Reading) -> Reading:
         """The difference, from the cells of truth × first × second."""
         assert isinstance(second.law, _Counted)
-        both, measure = self.counts.beside(second.law.counts), self.measure
-        of_rows = measure.definition.hits is not None and not measure.viewed
-        known = bool(np.isfinite(first.value - second.value))
-
-        def error() -> Error | Interval:
-            return both.error(measure) if known else intervals.missing("none", "undefined_value")
-
-        def likely(level: float) -> Interval:
-            return likely_interval(both.likely(measure), measure, both.cells, level)
-
-        return first.difference(
-            second,
-            influence=difference_of(first.influence, second.influence),
-            error=error,
-            methods={"Jeffreys of the cells": likely} if known else {},
-            replicates=lambda: both.drawn(measure),
-            drawn_as=DRAWN_BY_SUMS if both.cells.by_sums else "",
-            unit_groups=(lambda: both.unit_groups(measure)) if both.cells.by_sums else None,
-            likely=lambda: both.likely(measure),
-            stratified=(lambda: both.by_class(measure)) if both.cells.plain else None,
-            jackknife=lambda: both.moved(measure) if both.cells.plain else None,
-            discordant=(lambda: both.discordant(measure)) if of_rows and both.cells.plain else None,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class OfHits:
-    """The law of shares of rows that are gone, each right or wrong and worth the same: of how many
-    only one of two systems is right follows from the difference and its error, as these differ by
-    1, −1 or nothing."""
-
-    def minus(self, first: Reading, second: Reading) -> Reading:
-        """The difference."""
-        made = first.difference(second, influence=difference_of(first.influence, second.influence))
-        error = made.found_error
-        n, value = made.n, made.value
-        if not isinstance(error, Error) or not math.isfinite(error.se):
-            return made
-        apart, both = n * value, n * n * error.se**2 + n * value**2
-        found = (both + apart) / 2, (both - apart) / 2
-        whole = all(abs(x - round(x)) < _NEARLY_WHOLE and round(x) >= 0 for x in found)
-        up, down = (float(round(x)) for x in found)
-        return replace(made, discordant=lambda: (up, down)) if whole else made
+        return self.counts.beside(second.law.counts).difference(self.measure, first, second)

@@ -60,15 +60,7 @@ def interval(
     if clusters is not None and not clusters.degrees > 0:
         return intervals.missing("none", "too_few_clusters")
     each = matrix.one_vs_rest()
-    rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
-    added = ADDED * (rows > 0)[:, None, None]
-    if measure.average == "micro":
-        added /= np.count_nonzero(rows)
-    counts = each.counts + added * units[:, None, None]
-    likely = LabelMatrices(counts, counts, matrix.labels)
-    # As n − 1 where a share is estimated; of one row as of 1½.
-    factor = rows_of(likely) / units / np.maximum(rows - 1, 0.5)
-    moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
+    likely, moved, rows, added = _with_added(measure, matrix, units)
     by_row = moved * units[:, None, None]
     if isinstance(matrix, LabelMatrices):
         of_added = float((added * np.square(by_row)).sum())
@@ -92,6 +84,42 @@ def interval(
     return Interval(low, high, name, se=made.se / rate)
 
 
+def _with_added(
+    measure: Any, matrix: ConfusionMatrix, units: FloatArray
+) -> tuple[LabelMatrices, FloatArray, FloatArray, FloatArray]:
+    """The counts with the rows that are added, the derivatives by them, how many rows each label
+    has, and what is added."""
+    rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
+    added = ADDED * (rows > 0)[:, None, None]
+    if measure.average == "micro":
+        added /= np.count_nonzero(rows)
+    counts = matrix.one_vs_rest().counts + added * units[:, None, None]
+    likely = LabelMatrices(counts, counts, matrix.labels)
+    # As n − 1 where a share is estimated; of one row as of 1½.
+    factor = rows_of(likely) / units / np.maximum(rows - 1, 0.5)
+    moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
+    return likely, moved, rows, added
+
+
+def by_count(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
+    """The derivatives by counts whose sum of squares over independent rows :func:`interval` takes;
+    None of measures that it does not apply to."""
+    if not math.isfinite(measure.definition.range[0]):
+        return None
+    return _with_added(measure, matrix, units_of(matrix))[1]
+
+
+def units_of(matrix: ConfusionMatrix) -> FloatArray:
+    """What a row of each label weighs, by Kish's number, where rows are independent."""
+    return by_kish(rows_of(matrix), rows_of(matrix.squared))
+
+
+def by_kish(total: FloatArray, squared: FloatArray) -> FloatArray:
+    """What a row, or a cluster, of each label weighs, of the sums of weights and of squares; 1
+    where there is none."""
+    return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+
+
 def of_several(measure: Any) -> bool:
     """Whether a measure of several classes is an average over them, or a linear function of one."""
     return measure.average in ("macro", "weighted") or measure.definition.macro_of is not None
@@ -110,10 +138,9 @@ def of_classes(
         low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
     truth, predicted = np.divmod(cells.place, matrix.classes)
-    total = rows_of(matrix)
     by_cluster = cells.clusters is not None
     squared = cells.squares_by_class() if by_cluster else rows_of(matrix.squared)
-    units = np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+    units = by_kish(rows_of(matrix), squared)
 
     def squares(by_count: FloatArray) -> float:
         return cells.sum_of_squares(by_cell(by_count, truth, predicted))
@@ -172,9 +199,11 @@ def with_interval(
     reading: Reading,
     terms: Sequence[tuple[float, Reading]],
     accelerated: Callable[[], float | None] = lambda: None,
+    number: float | None = None,
 ) -> Reading:
     """An area of pairs of independent rows, or an average of such, with its interval by effective
-    rows; ``accelerated`` is the acceleration, where that is known without looking at rows."""
+    rows; ``accelerated`` is the acceleration, where that is known without looking at rows, and
+    ``number`` Kish's effective number of rows, where these are gone."""
     area = measure.definition.area
     if area is None or area.name != "AUC" or reading.clusters is not None:
         return reading
@@ -189,13 +218,13 @@ def with_interval(
         own = None if reading.influence is None else reading.influence()
         return 0.0 if own is None else abs(intervals.skewness(own.moved))
 
-    limits: Limits = partial(_by_rows, reading, terms)
+    limits: Limits = partial(_by_rows, reading, terms, number)
     methods = {**reading.methods, "effective rows": limits}
     return replace(reading, skew=skewness, methods=methods)
 
 
 def _by_rows(
-    reading: Reading, terms: Sequence[tuple[float, Reading]], level: float
+    reading: Reading, terms: Sequence[tuple[float, Reading]], number: float | None, level: float
 ) -> Interval | None:
     """As a share of as many rows as have the same spread: a row of either class is added to each
     term, which may stand anywhere among those of the other one. What they add to the variance is no
@@ -203,7 +232,7 @@ def _by_rows(
     found, (low, high) = reading.found_error, reading.bounds
     if not isinstance(found, Error) or not found.se >= 0:
         return None
-    rows = effective_number(reading)
+    rows = effective_number(reading) if number is None else number
     weight = np.array([share for share, _ in terms])
     value = np.array([(of.value - low) / (high - low) for _, of in terms])
     sizes = np.minimum([of.sizes() for _, of in terms], rows)

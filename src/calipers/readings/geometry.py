@@ -199,6 +199,7 @@ def reading_of(
 ) -> Reading:
     """The reading of a measure with an influence; of a sample of points, from how many it is."""
     value, definition = float(measure.apply(statistic)), measure.definition
+    gone = of if hasattr(of, "differing") else None
 
     def error() -> Error | Interval:
         found = of.influence(measure)
@@ -224,7 +225,7 @@ def reading_of(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
         skew=lambda: _skewness(of, measure),
-        law=_Beside(of.cluster, getattr(of, "held", None)),
+        law=_Beside(of.cluster, getattr(of, "held", None), gone),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
@@ -239,11 +240,14 @@ class _Beside:
     cluster: IntArray
     #: How many points each of these stands for.
     held: FloatArray | None = None
+    #: Points that are gone, of which it is known how differences are spread.
+    gone: Any = None
 
     def minus(self, first: Reading, second: Reading) -> Reading:
         """The difference."""
         assert isinstance(second.law, _Beside)
         moved, other = difference_of(first.influence, second.influence), second.law.cluster
+        gone, theirs = self.gone, second.law.gone
 
         def error() -> Error | Interval:
             found = None if moved is None else moved()
@@ -256,6 +260,7 @@ class _Beside:
             influence=moved,
             error=error,
             changed=lambda: elsewhere(self.cluster, other, self.held),
+            unit_spread=None if gone is None else lambda: gone.differing(theirs),
         )
 
 

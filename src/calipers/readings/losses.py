@@ -90,7 +90,10 @@ def of_moments(
         of = _OfMean(measure, moments, bounds)
         if by_cluster is not None:
             of = _OfClusters(measure, moments, bounds, by_cluster)
-        known = {"skew": lambda: abs(of.skewness), "methods": of.methods()}
+        methods = of.methods()
+        if definition.hits is not None and by_cluster is None:
+            methods |= share_methods(value, moments.effective_size)
+        known = {"skew": lambda: abs(of.skewness), "methods": methods}
     return Reading(
         value=value,
         kind="mean of a value per row",

@@ -272,6 +272,9 @@ class _Meeting:
             low, high = low - max(0.0, *more), high - min(0.0, *more)
             return Error(max(value - low, high - value) / _NORMAL, METHOD)
 
+        def moved() -> Influence:
+            return self.partition.influence(measure) - other.influence(measure)
+
         def groups() -> UnitGroups:
             """Points that are alike move it alike."""
             held = self.partition.held
@@ -281,7 +284,7 @@ class _Meeting:
 
         return first.difference(
             second,
-            influence=lambda: self.partition.influence(measure) - other.influence(measure),
+            influence=moved,
             error=error,
             unit_groups=None if self.partition.held is None else groups,
         )

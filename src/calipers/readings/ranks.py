@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,33 +70,44 @@ class RankedClasses:
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
-        ranks, definition = self.statistic, measure.definition
-        value, credit = float(measure.apply(ranks)), self._credit(measure)
-        whole = not ((self.cells.counts > 0) & (credit > 0) & (credit < 1)).any()
-        share = whole and self.clusters is None
+        ranks, credit = self.statistic, self._credit(measure)
+        made = of_statistic(measure, ranks, self.settings, len(self.truth))
 
         def replicates() -> FloatArray:
             drawn = self.cells.drawn(self.settings)
             with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or without a weight
                 return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in drawn])
 
-        size = float(ranks.total**2 / ranks.squares.sum()) if share else 0.0
-        return Reading(
-            value=value,
-            kind="share by rank",
-            settings=self.settings,
-            n=len(self.truth),
-            bounds=definition.range,
-            undefined=reasons(measure, ranks, len(self.truth)),
-            higher_is_better=definition.higher_is_better,
+        return replace(
+            made,
             weight=self.weight,
             clusters=self.clusters,
             law=_Credited(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: self._error((credit - value) / float(ranks.total)),
+            error=lambda: self._error((credit - made.value) / float(ranks.total)),
             replicates=replicates,
-            methods=share_methods(value, size) if share else {},
+            methods=made.methods if self.clusters is None else {},
         )
+
+
+def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int) -> Reading:
+    """What the places of true classes say of a measure: of a share where every row is right or
+    wrong its limits, of independent rows."""
+    value, definition = float(measure.apply(ranks)), measure.definition
+    above, others = np.nonzero(ranks.counts)
+    credit = measure.losses(above, others)
+    share = not ((credit > 0) & (credit < 1)).any()
+    size = float(ranks.total**2 / ranks.squares.sum()) if share and len(above) else 0.0
+    return Reading(
+        value=value,
+        kind="share by rank",
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, ranks, rows),
+        higher_is_better=definition.higher_is_better,
+        methods=share_methods(value, size) if share else {},
+    )
 
 
 def error_of_cells(cells: Cells, by_cell: FloatArray) -> Error:

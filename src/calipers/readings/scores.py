@@ -19,7 +19,7 @@ from calipers.inference.spaces import ByClass, Error, Influence
 from calipers.once import cached_property, kept
 from calipers.readings import effective
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
+from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -104,6 +104,14 @@ class ScoredRows:
         if not pairs or (self.clusters is None and area.scale != 1):
             return Influence(moved, space)
         return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
+
+    def second(self, measure: MeasureLike, whole: ScoreTable) -> SkewMoments | None:
+        """What tells how few of all rows decide an area, of which the table of rows that weigh
+        alike tells it."""
+        if self.weight is None or self.clusters is not None or measure.definition.area is None:
+            return None
+        found = self.influence(measure, whole)
+        return None if found is None else SkewMoments.from_rows(found.column)
 
     def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
         """What influences of these rows live in."""

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, difference_of
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
@@ -23,6 +23,8 @@ from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
@@ -91,13 +93,10 @@ class LabelCounts:
     @cached_property
     def _units(self) -> FloatArray:
         """What a row of each label weighs, or a cluster of them, by Kish's number."""
-        total = squared = effective.rows_of(self.matrices)
-        if self.clusters is not None:
-            sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
-            total, squared = sums.sum(axis=0), np.square(sums).sum(axis=0)
-        elif self.weight is not None:
-            squared = effective.rows_of(self.matrices.squared)
-        return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+        if self.clusters is None:
+            return effective.units_of(self.matrices)
+        sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
+        return effective.by_kish(sums.sum(axis=0), np.square(sums).sum(axis=0))
 
     def _moved(self, by_count: FloatArray) -> FloatArray:
         """What each row moves, of derivatives by the counts of each label."""
@@ -113,13 +112,34 @@ class LabelCounts:
         by_count = class_gradient(measure, self.matrices if whole is None else whole)
         return Influence(self._moved(by_count), Space(self.weight, self.clusters))
 
+    def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
+        """What each row moves an average by, with the rows that are added to each label, of which
+        the interval takes the sum of squares; ``whole`` are the counts of all rows, of which these
+        are a batch."""
+        by_count = None if self.clusters is not None else effective.by_count(measure, whole)
+        return None if by_count is None else Moments.from_rows(self._moved(by_count))
+
     @staticmethod
     def of_matrices(
-        measure: MeasureLike, matrices: LabelMatrices, settings: Settings, rows: int
+        measure: MeasureLike,
+        matrices: LabelMatrices,
+        settings: Settings,
+        rows: int,
+        second: Callable[[], Any] | None = None,
     ) -> Reading:
-        """What the counts of each label say of an average of a measure of counts."""
+        """What the counts of each label say of an average of a measure of counts; ``second`` is
+        what a second look at the rows adds up to."""
         definition, value = measure.definition, float(measure.apply(matrices))
         why = reasons(measure, matrices, rows)
+
+        def interval(level: float) -> Interval | None:
+            found = None if second is None else second()
+            if found is None:
+                return None
+            squares = found.m2 + found.weight * found.mean**2
+            units = effective.units_of(matrices)
+            return effective.interval(measure, matrices, units, lambda _: squares, level)
+
         return Reading(
             value=value,
             kind="average over labels",
@@ -130,6 +150,7 @@ class LabelCounts:
             agreed=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             few=lambda: not settings.prefers_bootstrap and _scarce(measure, matrices),
+            methods={} if second is None else {"effective rows": interval},
         )
 
     def reading(self, measure: MeasureLike) -> Reading:
@@ -181,6 +202,10 @@ class RowValues:
         """Of the rows that have a value."""
         return self.present.statistic
 
+    def added(self, measure: MeasureLike) -> Moments:
+        """What batches of them add up to."""
+        return self.present.added(measure)
+
     def per_row(self, measure: MeasureLike) -> FloatArray:
         """The values."""
         return self.values
@@ -221,11 +246,7 @@ class RowValues:
         share = measure.definition.hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
         made = self.present.reading(measure.plain, trials)
-        rows, without = len(self.values), len(self.values) - made.n
-        undefined = dict.fromkeys(made.undefined, rows)
-        if 0 < without < rows:
-            undefined[next(iter(measure.definition.undefined))] = without
-        return replace(made, of=rows, undefined=undefined, law=self)
+        return replace(_of_those(measure, made, len(self.values)), law=self)
 
     def minus(self, first: Reading, second: Reading) -> Reading:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
@@ -242,3 +263,48 @@ class RowValues:
             influence=lambda: self._moving(first.value) - other._moving(second.value),
             replicates=lambda: self.replicates() - other.replicates(),
         )
+
+
+def _of_those(measure: Any, made: Reading, rows: int) -> Reading:
+    """The reading of the rows that have a value as one of all rows."""
+    undefined = dict.fromkeys(made.undefined, rows)
+    if 0 < rows - made.n < rows:
+        undefined[next(iter(measure.definition.undefined))] = rows - made.n
+    return replace(made, of=rows, undefined=undefined)
+
+
+def held_by(found: Influence) -> Influence:
+    """Influence by cluster, where these are worth what the rows weigh that have a value."""
+    space = found.space
+    assert space.clusters is not None
+    clusters = replace(space.clusters, weight=space.held)
+    return replace(found, space=replace(space, clusters=clusters))
+
+
+def of_those_there(measure: Any, made: Reading, moments: Moments, rows: int) -> Reading:
+    """The same of rows that are gone, so many of which the moments are of."""
+    law = _Gone(rows, complete=moments.rows == rows)
+    return replace(_of_those(measure, replace(made, n=moments.rows), rows), law=law)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gone:
+    """The law of :class:`RowValues` whose rows are gone."""
+
+    rows: int
+    complete: bool
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """As of losses; where a row lacks one of its two values, by what each row adds to either
+        mean."""
+        other = second.law
+        assert isinstance(other, _Gone)
+        if self.complete and other.complete:
+            return replace(first, law=None) - replace(second, law=None)
+        moved = difference_of(first.influence, second.influence)
+
+        def influence() -> Influence | None:
+            found = None if moved is None else moved()
+            return None if found is None else replace(found, name="delta")
+
+        return first.difference(second, n=self.rows, influence=influence)

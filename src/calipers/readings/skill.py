@@ -9,7 +9,7 @@ classes, with it 94.4 and 93.8 times (±0.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +19,10 @@ from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, OfMeans
 from calipers.measures.probabilities import least_loss
 from calipers.readings.losses import of_losses
+from calipers.statistics import ClassLosses, Moments
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     import numpy.typing as npt
@@ -83,14 +85,9 @@ def of_skill(
     is better."""
     c, rows = constant, len(values)
     own = of_losses(loss, values, c.weight, c.clusters, c.settings)
-    least, reason = c.reading(loss), None
-    if not c.shares.any() or np.isnan(c.shares).any():
-        reason = "no_rows"
-    elif np.count_nonzero(c.shares) < 2:
-        reason = "one_class"
-    elif not np.isfinite(own.value):
-        reason = "zero_probability"
-    slopes = [0.0, 0.0] if reason else [-1 / least.value, own.value / least.value**2]
+    least = c.reading(loss)
+    reason = _lacking(c.shares, own.value)
+    slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
     return function(
         lambda own, least: 1 - own / least,
         [own, least],
@@ -100,4 +97,69 @@ def of_skill(
         higher_is_better=True,
         undefined={} if reason is None else {reason: own.undefined.get(reason, rows)},
         **({"value": float("nan"), "influence": None} if reason else {}),
+    )
+
+
+def _lacking(shares: FloatArray, lost: float) -> str | None:
+    """Why nothing is known of what is saved."""
+    if not shares.any() or np.isnan(shares).any():
+        return "no_rows"
+    if np.count_nonzero(shares) < 2:
+        return "one_class"
+    return None if np.isfinite(lost) else "zero_probability"
+
+
+def _slopes(lost: float, least: float) -> list[float]:
+    """By the mean loss, and by that of the constant answer."""
+    return [-1 / least, lost / least**2]
+
+
+# --- Rows in batches ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRows:
+    """The losses and the classes of a batch of rows; ``constant`` gives what a row of each class
+    loses where always these shares of the classes are answered."""
+
+    loss: MeasureLike
+    values: FloatArray
+    truth: npt.NDArray[np.intp]
+    sizes: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    constant: Callable[[FloatArray], FloatArray]
+
+    @property
+    def statistic(self) -> ClassLosses:
+        """What batches add up to."""
+        return ClassLosses(Moments.from_rows(self.values, self.weight), self.sizes)
+
+    def influence(self, whole: ClassLosses) -> Influence | None:
+        """By how much each row moves what is saved on all rows."""
+        lost, shares = whole.lost.mean, whole.shares
+        if _lacking(shares, lost):
+            return None
+        least = float(least_loss(shares, str(self.loss)))
+        of_own, of_least = _slopes(lost, least)
+        column = of_own * self.values + of_least * self.constant(shares)[self.truth]
+        moments = replace(whole.lost, mean=of_own * lost + of_least * least)
+        return Influence(column, OfMeans(self.weight, self.clusters, whole=moments), "delta")
+
+
+def of_sums(measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int) -> Reading:
+    """What sums over all rows say of the share saved."""
+    lost, shares, own = sums.lost.mean, sums.shares, measure.definition
+    reason, skill_of = _lacking(shares, lost), own.skill_of
+    number = sums.lost.infinite if reason == "zero_probability" else rows
+    value = float("nan") if reason else 1 - lost / float(least_loss(shares, str(skill_of)))
+    return Reading(
+        value=value,
+        kind="skill",
+        settings=settings,
+        n=rows,
+        bounds=own.range,
+        higher_is_better=True,
+        undefined={} if reason is None else {reason: number},
+        sizes=lambda: (sums.lost.effective_size,),
     )

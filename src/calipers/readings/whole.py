@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.measures.averages import of_outputs
-from calipers.readings import calibration, numbers, scores
+from calipers.readings import averages, calibration, numbers, ranks, scores, skill
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
 from calipers.readings.raters import reading_of as of_ratings
 from calipers.readings.sets import LabelCounts
 from calipers.statistics import (
+    ClassLosses,
+    ClassRanks,
+    ClassTables,
     ConfusionMatrix,
     LabelMatrices,
     Moments,
@@ -24,21 +27,35 @@ from calipers.statistics import (
 from calipers.statistics.logits import SummedLogits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.statistics import Statistic
 
 
 def of_statistic(
-    measure: Any, statistic: Statistic, settings: Settings, rows: int, *, together: bool = False
+    measure: Any,
+    statistic: Statistic,
+    settings: Settings,
+    rows: int,
+    *,
+    together: bool = False,
+    second: Callable[[], Any] | None = None,
 ) -> Reading | None:
     """The value of a measure over a statistic of so many rows, and what is known from it alone of
     how it varies; None of other statistics. ``together`` takes areas as the core adds them up, in
     no more memory; else they are added up as those of a slice are, so that equal tables have equal
-    areas to the last digit."""
+    areas to the last digit. ``second`` is what a second look at independent rows adds up to."""
     measure = applied(measure, statistic)
     if isinstance(statistic, LabelMatrices):
-        return LabelCounts.of_matrices(measure, statistic, settings, rows)
+        return LabelCounts.of_matrices(measure, statistic, settings, rows, second)
+    if isinstance(statistic, ClassTables):
+        return averages.of_tables(measure, statistic, settings, rows)
+    if isinstance(statistic, ClassLosses):
+        return skill.of_sums(measure, statistic, settings, rows)
+    if isinstance(statistic, ClassRanks):
+        return ranks.of_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, ConfusionMatrix):
         return replace(ClassCounts.from_matrix(statistic, settings).reading(measure), n=rows)
     if isinstance(statistic, ScoreTable):
@@ -59,5 +76,5 @@ def of_statistic(
 def applied(measure: Any, statistic: Statistic) -> Any:
     """The measure as it is applied to a statistic: only counts know classes and averages, and
     moments those over outputs."""
-    known = isinstance(statistic, ConfusionMatrix) or of_outputs(statistic)
+    known = isinstance(statistic, ConfusionMatrix | ClassTables) or of_outputs(statistic)
     return measure if known else measure.plain

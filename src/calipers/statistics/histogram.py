@@ -156,6 +156,15 @@ class Histogram(Statistic):
             cell=there + first,
         )
 
+    def moved(self, by: float, times: float = 1.0) -> Self:
+        """How values are spread that are so many times these, and more by a number; bins are then
+        groups of values like others."""
+        ends = sorted((times * self.least + by, times * self.most + by))
+        none = np.zeros(0, np.int64)
+        return replace(
+            self, least=ends[0], most=ends[1], mean=times * self.mean + by, width=0.0, cell=none
+        )
+
     def in_units(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         made = replace(self, sums=np.rint(self.sums / weight))

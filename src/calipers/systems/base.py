@@ -81,6 +81,11 @@ class System:
         """The reading of a measure that takes several statistics."""
         raise NotImplementedError
 
+    def terms(self, measure: Measure) -> Any:
+        """What rows that come in batches add up to where a measure takes several statistics; None
+        where they do not."""
+        return None
+
     def problem_of(self, measure: Measure) -> Any:
         """The problem of two classes that a measure is about, where it is about one."""
         return None
@@ -100,7 +105,9 @@ class System:
         """What batches of rows add up to for a measure: its statistic, unless another one says more
         where rows are gone, or stays small and says the same."""
         system, own = self.asked(measure)
-        sample = system.over(own)
+        if system is not self:
+            return system.added(own)
+        sample = system.over(own) or system.terms(own)
         added = getattr(sample, "added", None)
         return self.statistic(measure) if added is None else added(own)
 
@@ -121,8 +128,16 @@ class System:
         """By how much each row moves a measure of all rows of which these are a batch, ``whole``
         being their statistic; None where that is not known."""
         system, own = self.asked(measure)
-        sample = system.over(own)
+        sample = system.over(own) or system.terms(own)
         return None if sample is None else sample.influence(own, whole)
+
+    def second(self, measure: Measure, whole: Any) -> Any:
+        """The statistic that a second look at all rows adds up for a measure, these being a batch
+        of them and ``whole`` what the first one found; None where that tells all."""
+        system, own = self.asked(measure)
+        sample: Any = system.over(own) or system.terms(own)
+        found = getattr(sample, "second", None)
+        return None if found is None else found(own, whole)
 
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets, where it is known which one that is."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.data.classes import Classes
 from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels
 from calipers.inference.spaces import Space
@@ -19,10 +20,11 @@ from calipers.readings.averages import as_of_all, of_scores, weights_of
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.ranks import RankedClasses
-from calipers.readings.skill import ConstantAnswer, of_skill
+from calipers.readings.skill import ConstantAnswer, SavedRows, of_skill
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
+    ClassTables,
     ConfusionMatrix,
     FloatArray,
     Moments,
@@ -36,12 +38,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.data.classes import Classes
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.spaces import Influence
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
+    from calipers.statistics import Statistic
 
 #: So many probabilities of constant answers are looked at at a time.
 _AT_ONCE = 4_000_000
@@ -250,6 +253,62 @@ class ClassSystem(base.System):
         if on is ScoreTable:
             return None
         return Losses(self.losses(measure), self.weight, self.clusters, self.settings)
+
+    def added(self, measure: Measure) -> Statistic | None:
+        """What batches of rows add up to for a measure; of what is saved of a loss this, and the
+        sizes of the classes."""
+        saved = self._saved(measure)
+        if saved is not None:
+            return saved.statistic
+        return self._tables(measure) if self._is_average(measure) else super().added(measure)
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        saved = self._saved(measure)
+        if saved is not None:
+            return saved.influence(whole)
+        if not self._is_average(measure):
+            return super().influence(measure, whole)
+        total: Influence | None = None
+        for label, weight in weights_of(measure, whole.labels, whole.shares).items():
+            table = whole.tables[whole.labels.index(label)]
+            found = self.against_rest(label).influence(measure.plain, table)
+            if found is None:
+                return None
+            total = weight * found if total is None else total + weight * found
+        return total
+
+    def _is_average(self, measure: Measure) -> bool:
+        """Whether it is an average of a measure of scores over classes, each against the rest."""
+        over = measure.average in ("macro", "weighted") and measure.definition.on is ScoreTable
+        return over and self.score is not None
+
+    def _tables(self, measure: Measure) -> ClassTables:
+        """What batches of rows add up to for such an average, the same for all of one kind."""
+        p, plain = self.problem, measure.plain
+
+        def made() -> ClassTables:
+            tables = [self.against_rest(label).added(plain) for label in p.names]
+            return ClassTables(p.names, tuple(tables), p.sizes)
+
+        return self.once(("tables", measure.definition.reads), made)
+
+    def _saved(self, measure: Measure) -> SavedRows | None:
+        """The rows of a batch of whose loss something is saved."""
+        p, skill_of = self.problem, measure.definition.skill_of
+        if skill_of is None or measure.label is not None or self.rows is None:
+            return None
+        loss = parse(skill_of, "probabilities")
+
+        def constant(shares: FloatArray) -> FloatArray:
+            names = Classes(p.names, np.arange(len(shares)))
+            return Problem(names, shares, None, p.settings).constant_losses(loss)
+
+        def made() -> SavedRows:
+            rows = p.truth, p.sizes, p.weight, p.clusters
+            return SavedRows(loss, self.losses(loss), *rows, constant)
+
+        return self.once(("saved", skill_of), made)
 
     def composed(self, measure: Measure) -> Reading:
         """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""

@@ -16,10 +16,12 @@ from calipers.statistics import (
     FloatArray,
     LabelMatrices,
     ScoreTable,
+    Statistic,
 )
 from calipers.systems import base, binary
 from calipers.systems.base import NAN, Sample
 from calipers.systems.micro_average import micro, pooled
+from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 _SETS = "predicted labels, probabilities, or scores with a threshold"
@@ -48,6 +51,7 @@ class LabelSystem(base.System):
     is_probability: bool = False
     thresholds: float | dict[str, float] | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "weight", "predicted", "score")
     own: ClassVar = {
@@ -147,6 +151,23 @@ class LabelSystem(base.System):
             return None
         rows = self.weight, self.clusters, self.settings, measure.definition.range_of_two
         return RowValues(self.values(measure), *rows)
+
+    def terms(self, measure: Measure) -> AveragedScores | None:
+        """The tables of scores of the labels, of which an average is taken."""
+        if measure.definition.on is not ScoreTable:
+            return None
+        picked = measure.picked(self.labels)
+        labels = tuple(name for name, used in zip(self.labels, picked, strict=True) if used)
+        if measure.average == "micro":
+            return AveragedScores(self, labels, [self._pooled(measure)], pooled=True)
+        return AveragedScores(self, labels, [self.of_label(label) for label in labels])
+
+    def added(self, measure: Measure) -> Statistic | None:
+        """As of any system; tables of scores once for all averages over the same labels."""
+        terms = self.terms(measure) if measure.label is None else None
+        if terms is None:
+            return super().added(measure)
+        return self.once(("tables", terms.pooled, terms.labels), lambda: terms.added(measure))
 
     def composed(self, measure: Measure) -> Reading:
         """A measure of scores, averaged over labels."""

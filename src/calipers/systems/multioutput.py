@@ -11,7 +11,7 @@ import numpy as np
 from calipers.measures.averages import WEIGHTS, Among, mean_of, weights_of
 from calipers.readings.losses import Losses
 from calipers.readings.numbers import Fitted
-from calipers.readings.outputs import OutputLosses, of_each
+from calipers.readings.outputs import EachAdded, OutputLosses, OutputsAdded, of_each
 from calipers.statistics import FloatArray, Moments, NumberMoments
 from calipers.systems.base import System
 from calipers.systems.regression import Predictions
@@ -94,6 +94,15 @@ class Outputs(System):
     def over(self, measure: Measure) -> Fitted | None:
         """Truth and prediction, where their moments tell all."""
         return self._picked(measure, Fitted) if measure.definition.on is NumberMoments else None
+
+    def terms(self, measure: Measure) -> OutputsAdded | EachAdded | None:
+        """The moments or the rows of the outputs, of which an average is taken."""
+        if measure.definition.on is Moments:
+            picked = measure.picked(self.outputs)
+            losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
+            return OutputsAdded(losses, self.weight, self.clusters, self.settings)
+        each = [one.over(measure.plain) for one in self._each(measure)]
+        return EachAdded(each, self.weight)
 
     def composed(self, measure: Measure) -> Reading:
         """An average over outputs of another measure."""

@@ -116,7 +116,7 @@ def evaluate_cells(
     engine, features = columns.stream, flat(columns.said.get("features"))
     memory = allowed(options.memory, engine)
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
-    of_truth = columns.truth if truth else None
+    of_truth = one_column("truth", columns.truth) if truth else None
     sliced = bool(columns.slices)
     usual = (*(against_truth if truth else ()), *(OF_POINTS if features else ()))
     usual = usual if usual and not sliced else tuple(against_truth)
@@ -281,7 +281,7 @@ class _Meeting:
         """Of a batch."""
         import pyarrow as pa
 
-        given = batch.columns if self.read is None else self.read.complete(batch)
+        given = batch.columns if self.read is None else self.read.complete(batch)[0]
         columns = {}
         for name, what in self.named.items():
             column = given[name]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.rates import roc_points
@@ -27,21 +29,26 @@ from calipers.evaluate.arguments import finite
 from calipers.evaluate.by_class import by_label
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import agreed, check_undefined, column_name, named_systems, names_of
+from calipers.evaluate.stream_labels import indicators, labels_of_stream
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
+from calipers.measures.multilabel import usual_set
 from calipers.measures.name_parsing import each_once
+from calipers.once import kept
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
+from calipers.statistics import ClassRanks, ConfusionMatrix, LabelMatrices, LabelSets, Moments
 from calipers.systems.base import named_classes
 from calipers.systems.multilabel import LabelSystem
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
+    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding
+    from calipers.statistics import FloatArray
 
 OF_SETS = (
     "subset-accuracy",
@@ -70,10 +77,15 @@ class SeveralLabels(Problem):
 
     task = "multilabel"
 
+    kind: ClassVar[str] = "several labels"
+
     names: tuple[str, ...]
     separator: str | None = None
     threshold: Threshold = None
     undefined: str = "nan"
+    #: Of a stream the columns whose cells hold 0 and 1 for each label; None of rows in memory, of
+    #: which each column tells that itself.
+    indicators: tuple[str, ...] | None = None
 
     @classmethod
     def read(
@@ -87,7 +99,8 @@ class SeveralLabels(Problem):
         """Of the labels that are named or occur anywhere; and the columns, read once."""
         truth = read_rows(columns["truth"], "truth", separator)
         kinds = ("predicted", "score", "probability")
-        given = _given(separator, **{kind: columns[kind] for kind in kinds})
+        read = partial(read_rows, separator=separator)
+        given = _given(read, **{kind: columns[kind] for kind in kinds})
         check_forms({"truth": truth, **{column_name(*key): of for key, of in given.items()}})
         names = label_names([truth, *given.values()], labels)
         said: dict[str, Any] = {
@@ -97,11 +110,29 @@ class SeveralLabels(Problem):
         said["truth"] = Wide(as_sets(truth, names, "truth"), None, len(names))
         return cls(names, separator, threshold, undefined), {**columns, **said}
 
+    @classmethod
+    def of_stream(
+        cls,
+        columns: Columns,
+        labels: Sequence[Any] | None,
+        separator: str | None,
+        threshold: Threshold,
+        undefined: str,
+    ) -> SeveralLabels:
+        """Of the labels that are named, that columns are called by, or that occur in a look at all
+        rows."""
+        if not any(columns.said.values()):
+            raise InputError(_NOTHING)
+        found = labels_of_stream(columns, separator, named=labels is not None)
+        check_forms(found)
+        names = label_names(list(found.values()), labels)
+        return cls(names, separator, threshold, undefined, indicators(found))
+
     def systems(self, batch: Batch, settings: Settings) -> dict[str, LabelSystem]:
         """The systems on some rows."""
-        sets = as_sets(_rows(batch["truth"], "truth", self.separator), self.names, "truth")
+        sets = as_sets(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
-        given = _given(self.separator, **{kind: batch[kind] for kind in kinds})
+        given = _given(self._rows, **{kind: batch[kind] for kind in kinds})
         plain = partial(
             LabelSystem,
             labels=self.names,
@@ -111,6 +142,17 @@ class SeveralLabels(Problem):
             settings=settings,
         )
         return _systems(plain, given, self.threshold, batch.frequencies)
+
+    def _rows(self, values: Any, what: str) -> LabelRows:
+        """What is said of the labels of each row, read once."""
+        if isinstance(values, LabelRows):
+            return values
+        bits = None if self.indicators is None else what in self.indicators
+        return read_rows(values, what, self.separator, bits)
+
+    def statistic(self, system: LabelSystem, kind: type) -> Any:
+        """The counts of each label."""
+        return system.matrices if kind is LabelMatrices and system.predicted is not None else None
 
     # --- Measures --------------------------------------------------------------------------------
 
@@ -164,6 +206,63 @@ class SeveralLabels(Problem):
             "label_tables": tuple(by_label(system) for system in systems),
         }
 
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, LabelSystem]:
+        """Systems on rows each of which has one label more than the one before, the first none;
+        of which so many as ``sizes`` say have each label, the last of these being all rows."""
+        number = len(self.names)
+        alike = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
+        whole = alike if sizes is None else sizes
+        order = np.argsort(-whole[:number], kind="stable")
+        truth = np.zeros((number + 1, number), bool)
+        truth[:, order] = np.arange(number + 1)[:, None] > np.arange(number)
+        counts = np.append(whole[number], whole[:number][order])
+        plain = partial(
+            LabelSystem,
+            labels=self.names,
+            truth=truth,
+            weight=np.maximum(counts - np.append(counts[1:], 0.0), 0.0),
+            clusters=None,
+            settings=settings,
+        )
+        table = Wide(truth.astype(np.float64), None, number)
+        given = {(kind, name): table for kind, of in columns.said.items() for name in of}
+        return _systems(plain, given, self.threshold, Repeats(number + 1))
+
+    @staticmethod
+    def summary(systems: Mapping[str, LabelSystem]) -> LabelSets:
+        """What the rows that have each label weigh, and all rows; and, where one measure takes
+        them, the sets of labels that rows have."""
+        one = next(iter(systems.values()))
+        asked = any(m.definition.default is usual_set for m in one.measures)
+        return LabelSets.from_rows(one.truth, one.weight, counted=asked)
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the best constant answer gets, which depends on how frequent labels are, or sets of
+        them."""
+        passes = sample.passes
+        if measure.definition.default is usual_set:
+            return float(passes.passed.beside.most)
+
+        def made() -> Mapping[str, Any]:
+            return self.template(sample.columns, sample.settings, passes.passed.beside.sizes)
+
+        found: float = kept(passes, "constant", made)[system].constant(measure)
+        return found
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The labels and the threshold."""
+        return {
+            "classes": self.names,
+            "separator": self.separator,
+            "threshold": self.threshold,
+            "undefined": self.undefined,
+        }
+
 
 def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
     """Those of each label, and the points of systems that predict sets alone."""
@@ -181,20 +280,20 @@ def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
     ]
 
 
-def _given(separator: str | None, **columns: Any) -> dict[tuple[str, str], LabelRows]:
+_NOTHING = "nothing to evaluate: give predicted=, score= or probability="
+
+
+def _given(
+    read: Callable[[Any, str], LabelRows], **columns: Any
+) -> dict[tuple[str, str], LabelRows]:
     """What is said, by its kind and the name of the system."""
     if all(of is None for of in columns.values()):
-        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
+        raise InputError(_NOTHING)
     return {
-        (kind, name): _rows(values, column_name(kind, name), separator)
+        (kind, name): read(values, column_name(kind, name))
         for kind, of in columns.items()
         for name, values in _named(of, kind).items()
     }
-
-
-def _rows(values: Any, what: str, separator: str | None) -> LabelRows:
-    """What is said of the labels of each row, read once."""
-    return values if isinstance(values, LabelRows) else read_rows(values, what, separator)
 
 
 def _named(given: Any, kind: str) -> dict[str, Any]:

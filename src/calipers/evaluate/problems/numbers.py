@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.curves.planned import ResidualCurves
 from calipers.data.arrays import as_quantities
-from calipers.engines.base import Partial
+from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import columns_of
 from calipers.evaluate.subjects import of_numbers
+from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
 from calipers.once import kept
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, LookedAt, Moments
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
-    from calipers.data import streams
+    from calipers.engines.work import Built
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
-    from calipers.evaluate.stream_rows import Read
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -55,12 +56,25 @@ class Numbers(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predicted numbers."""
-        return of_numbers(sample, told)
+        seen = looked_at(sample)
+        return of_numbers(sample, told) if seen is None else of_numbers(sample, told, *seen)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Curves of residuals, of rows in memory."""
-        drawn = options.curves and sample.rows
-        return {"curves": ResidualCurves({"": list(sample.rows.values())}) if drawn else ()}  # type: ignore[union-attr]
+        """Curves of residuals; of many rows in batches, of those that are looked at."""
+        seen = sample.rows
+        if options.curves and seen is None:
+            found = looked_at(sample)
+            seen = None if found is None else found[0]
+        drawn = options.curves and seen
+        return {"curves": ResidualCurves({"": list(seen.values())}) if drawn else ()}  # type: ignore[union-attr]
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """Of how many rows residuals are looked at."""
+        found = None if sample.rows is not None else _seen(sample)
+        if found is None or found.whole:
+            return ()
+        number = f"{len(found.number):,} of {found.rows:,} rows"
+        return (f"Findings on residuals, and their curves, look at {number}, spread evenly.",)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -70,6 +84,17 @@ class Numbers(Problem):
         """Systems on two rows of zeros."""
         none = np.zeros(2)
         return {name: Predictions(name, none, none, None, settings) for name in columns.systems}
+
+    looks_at_rows = True
+
+    def look(self, built: Built, level: int = 0) -> LookedAt:
+        """The numbers and the predictions of some rows, what they weigh, and their clusters."""
+        systems: list[Any] = list(built.systems.values())
+        one, columns = systems[0], [system.predicted for system in systems]
+        beside = [np.ones(len(one.truth)) if one.weight is None else one.weight]
+        beside += [] if one.clusters is None else [one.clusters.code]
+        assert built.numbers is not None
+        return LookedAt.of(built.numbers, [one.truth, *columns, *beside], level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
@@ -82,7 +107,7 @@ class Numbers(Problem):
         at the truth, or, of squares where there is none, as its variance has it. (A median would
         take all rows.)"""
         if measure.definition.skill_of is not None:
-            return 0.0
+            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
         if measure not in by_mean:
             return NAN
@@ -90,15 +115,41 @@ class Numbers(Problem):
             return _of_squares(sample.passes.passed.beside, measure)
 
         def compute() -> dict[Measure, float]:
-            from calipers.evaluate.stream_rows import Read
-
-            mean, c = sample.passes.passed.beside.mean, sample.columns
-            alone = replace(c, said={}, cluster=None, slices={})
-            work = _Losses(Read(alone, None), mean, tuple(by_mean))
-            found = c.stream.reduce(work, alone.names, what="the best constant")
-            return {m: float(m.apply(of)) for m, of in zip(by_mean, found.moments, strict=True)}
+            mean = sample.passes.passed.beside.mean
+            constants = [Constant(m, mean) for m in by_mean]
+            found = lost(sample, constants, partial(as_quantities, what="truth"))
+            return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
 
         return kept(sample.passes, "constant", compute)[measure]
+
+
+def _seen(sample: Any) -> LookedAt | None:
+    """The rows that are looked at of those that come in batches, where there are any."""
+    found = sample.passes.passed.seen
+    return found if isinstance(found, LookedAt) and len(found.number) else None
+
+
+def looked_at(
+    sample: Any,
+) -> tuple[dict[str, Predictions], Callable[[int], str] | None] | None:
+    """The systems on those rows, and what these are called where they are all that there are; None
+    where rows are in memory, or gone."""
+    found = None if sample.rows is not None else _seen(sample)
+    if found is None:
+        return None
+    names, columns, settings = sample.systems, iter(found.columns.T), sample.settings
+    truth, *said = (np.ascontiguousarray(next(columns)) for _ in range(1 + len(names)))
+    given = np.ascontiguousarray(next(columns))
+    weight = given if np.ptp(given) > 0 else None
+    clusters = None
+    if sample.columns.cluster is not None:
+        code = next(columns).astype(np.uint32)
+        clusters = Clusters(code, int(code.max()) + 1, weight)
+    made = zip(names, said, strict=True)
+    rows = weight, settings, clusters
+    systems = {name: Predictions(name, truth, own, *rows) for name, own in made}
+    known = found.whole and sample.columns.count is None
+    return systems, (lambda row: f"row {found.number[row]}") if known else None
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:
@@ -106,30 +157,3 @@ def _of_squares(truth: Moments, measure: Measure) -> float:
     if measure.definition.rows is not squared or not truth.weight > 0:
         return NAN
     return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Summed(Partial):
-    """Moments of several losses."""
-
-    moments: tuple[Moments, ...]
-
-    def __add__(self, other: _Summed) -> _Summed:
-        both = zip(self.moments, other.moments, strict=True)
-        return _Summed(tuple(one + two for one, two in both))
-
-
-@dataclass(frozen=True, eq=False)
-class _Losses:
-    """What a constant loses on the rows of a batch."""
-
-    read: Read
-    constant: float
-    measures: tuple[Measure, ...]
-
-    def __call__(self, batch: streams.Batch) -> _Summed:
-        rows = self.read(batch)
-        truth = rows.frequencies(as_quantities(rows["truth"], "truth"))
-        said = np.full(len(truth), self.constant)
-        own = (Moments.from_rows(m.losses(truth, said), rows.weights) for m in self.measures)
-        return _Summed(tuple(own))

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from calipers.curves.planned import ResidualCurves
 from calipers.data.class_columns import columns_of_classes, is_table
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, output_names
+from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import column_name, named_systems, names_of
 from calipers.evaluate.subjects import of_outputs
 from calipers.measures import TASKS, Measure, parse
+from calipers.measures.averages import mean_of
+from calipers.measures.regression import weighted_mean
+from calipers.once import kept
 from calipers.results.estimate import UNNAMED
-from calipers.systems.base import named_classes
+from calipers.statistics import Moments, Several
+from calipers.systems.base import NAN, named_classes
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
+    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding
+    from calipers.statistics import FloatArray
     from calipers.systems.multioutput import Outputs
 
 #: R² comes first as it has no unit: a mean of RMSEs in euros and in metres says nothing.
@@ -38,8 +48,10 @@ OF_MANY = ("macro-R2", "variance-weighted-R2")
 class SeveralOutputs(Problem):
     """How near predictions of several outputs come to the truth."""
 
-    names: tuple[str, ...]
     task = "regression"
+    kind: ClassVar[str] = "several outputs"
+
+    names: tuple[str, ...]
 
     @classmethod
     def of(cls, truth: Any, names: Sequence[Any] | None) -> SeveralOutputs:
@@ -88,6 +100,48 @@ class SeveralOutputs(Problem):
         return {
             "curves": ResidualCurves({o: [s.of_output(o) for s in systems] for o in self.shown})
         }
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Outputs]:
+        """Systems on two rows of zeros."""
+        from calipers.evaluate.stream_rows import blank
+
+        return self.systems(blank(columns, np.zeros(2)), settings)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> Several:
+        """The moments of the truth of each output."""
+        one = next(iter(systems.values()))
+        return Several(tuple(Moments.from_rows(column, one.weight) for column in one.truth.T))
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the means of the truth lose where those are the best constant answers, in one more
+        look at the truth; a share of what is saved is 0. (Medians would take all rows.)"""
+        if measure.definition.skill_of is not None:
+            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
+        by_mean = {m.plain for m in sample.measures if m.definition.constant is weighted_mean}
+        if measure.plain not in by_mean or not sample.rereadable:
+            return NAN
+
+        def compute() -> dict[Measure, FloatArray]:
+            means = [of.mean for of in sample.passes.passed.beside.parts]
+            asked = [Constant(m, mean, at) for m in by_mean for at, mean in enumerate(means)]
+            truth = partial(as_outputs, what="truth", outputs=self.names)
+            found = iter(lost(sample, asked, truth))
+            return {m: np.array([float(m.apply(next(found))) for _ in means]) for m in by_mean}
+
+        each = kept(sample.passes, "constant", compute)[measure.plain]
+        if measure.label is not None:
+            return float(each[self.names.index(measure.label)])
+        return float(mean_of(measure.among, each[measure.picked(self.names)]))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The outputs."""
+        return {"classes": self.names}
 
 
 def _one_system(given: Any, outputs: Sequence[str]) -> bool:

@@ -4,34 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from calipers.curves.planned import QuantileCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system
-from calipers.evaluate.sample import Problem
+from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.shared import column_name, named_systems
 from calipers.evaluate.subjects import of_quantiles
 from calipers.results.estimate import UNNAMED
 from calipers.statistics.quantiles import coverages
+from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
+    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
+    from calipers.measures import Measure
     from calipers.results import Finding
+    from calipers.statistics import FloatArray
     from calipers.systems.quantiles import Quantiles
 
 
 @dataclass(frozen=True, eq=False)
-class PredictedQuantiles(Problem):
-    """How near predicted quantiles come to the truth, and how often it is where they say."""
+class PredictedQuantiles(Numbers):
+    """How near predicted quantiles come to the truth, which is a number, and how often it is where
+    they say."""
 
-    task = "regression"
+    kind: ClassVar[str] = "quantiles"
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Quantiles]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Quantiles]:  # type: ignore[override]
         """The systems on some rows, all of the same levels."""
         from calipers.systems.quantiles import Quantiles
 
@@ -68,6 +75,24 @@ class PredictedQuantiles(Problem):
         """Curves of calibration and sharpness."""
         drawn = options.curves and sample.rows
         return {"curves": QuantileCurves(list(sample.rows.values())) if drawn else ()}  # type: ignore[union-attr]
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    looks_at_rows = False
+
+    def template(  # type: ignore[override]
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Quantiles]:
+        """Systems of the levels that the columns are named by, on two rows of zeros."""
+        from calipers.evaluate.stream_rows import blank
+
+        return self.systems(blank(columns, np.zeros(2)), settings)
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """Of a measure of one number what the mean of the truth loses; the quantiles of the truth
+        would take all rows."""
+        of_number = measure.definition.reads == "numbers"
+        return super().constant(sample, system, measure) if of_number else NAN
 
 
 def _check_levels(systems: Mapping[str, Quantiles]) -> None:

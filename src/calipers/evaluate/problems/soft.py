@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,14 +12,18 @@ from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, name_of
 from calipers.data.errors import InputError
+from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
+from calipers.once import kept
 from calipers.results.estimate import UNNAMED
+from calipers.systems.base import NAN
 from calipers.systems.soft_labels import Distributions
 
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample
+    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -32,8 +36,10 @@ DEFAULT_MEASURES = ("soft-log-loss", "KL-divergence", "soft-Brier")
 class SoftLabels(Problem):
     """How near predicted distributions come to true ones."""
 
-    names: tuple[str, ...]
     task = "classification"
+    kind: ClassVar[str] = "distributions"
+
+    names: tuple[str, ...]
 
     @classmethod
     def of(
@@ -68,6 +74,45 @@ class SoftLabels(Problem):
         """The classes."""
         return {"classes": list(self.names), "truth": "a distribution a row"}
 
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Distributions]:
+        """Systems that say of two rows what is true of them, that all classes are as probable."""
+        from calipers.evaluate.stream_rows import blank
+
+        return self.systems(blank(columns, np.zeros(2), probability=True), settings)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> FloatArray:
+        """The weight of all rows, and of each class by its shares of them."""
+        one = next(iter(systems.values()))
+        weight = np.ones(len(one.truth)) if one.weight is None else one.weight
+        return np.append(weight.sum(), weight @ one.truth)
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the mean of the true distributions loses, in one more look at the truth."""
+        asked = [m for m in sample.measures if m.definition.default is not None]
+        if measure not in asked or not sample.rereadable:
+            return NAN
+
+        def compute() -> dict[Measure, float]:
+            total, *by_class = sample.passes.passed.beside
+            mean = np.array(by_class) / total
+            found = lost(sample, [Constant(m, mean) for m in asked], self._truth)
+            return {m: float(m.apply(of)) for m, of in zip(asked, found, strict=True)}
+
+        return kept(sample.passes, "constant", compute)[measure]
+
+    def _truth(self, truth: Any) -> FloatArray:
+        return _table(truth, "truth", self.names, rows_of(truth))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The classes."""
+        return {"classes": self.names}
+
 
 def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, ...]:
     """The classes of a distribution: those named, or as its columns are called."""
@@ -90,12 +135,16 @@ def distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """What is true of each row, and what each system says of it, all checked."""
-    nobody = Classes(names, np.zeros(rows_of(truth), np.intp))
-
-    def table(values: Any, what: str) -> FloatArray:
-        return np.asarray(class_table(values, nobody, what)[0], np.float64)
-
-    alone = is_per_class(probability, names)
+    rows, alone = rows_of(truth), is_per_class(probability, names)
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
-    said = {name: table(of, column_name("probability", name)) for name, of in systems.items()}
-    return table(truth, "truth"), said
+    said = {
+        name: _table(of, column_name("probability", name), names, rows)
+        for name, of in systems.items()
+    }
+    return _table(truth, "truth", names, rows), said
+
+
+def _table(values: Any, what: str, names: tuple[str, ...], rows: int) -> FloatArray:
+    """A distribution a row, checked."""
+    nobody = Classes(names, np.zeros(rows, np.intp))
+    return np.asarray(class_table(values, nobody, what)[0], np.float64)

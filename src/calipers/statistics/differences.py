@@ -1,0 +1,134 @@
+"""How differences of two systems on the same units are spread, in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.lazily import numpy as np
+from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.histogram import Histogram
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+#: Values are equal that differ by no more of the largest.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Commonest(Statistic):
+    """The value that more than half of some rows have, but for rounding; how many have it, and by
+    how many they are more than the others (Boyer and Moore 1991). ``size`` is the largest of all.
+
+    Of batches whose commonest values differ, it counts those of one of them.
+
+    >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.0, 0.0])
+    >>> (Commonest.of(one) + Commonest.of(two)).others, Commonest.of(np.arange(4.0)).others
+    (2, 4)
+    """
+
+    rows: int
+    size: float
+    value: float
+    held: int
+    margin: int
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Self:
+        """Of values, all of them finite."""
+        n = len(values)
+        size = float(np.abs(values).max(initial=0.0))
+        middle = float(np.median(values)) if n else 0.0
+        held = int(np.count_nonzero(np.abs(values - middle) <= ROUNDING * size))
+        if 2 * held <= n:
+            return cls(n, size, 0.0, 0, 0)
+        return cls(n, size, middle, held, 2 * held - n)
+
+    def __add__(self, other: Self) -> Self:
+        most, least = (self, other) if self.margin >= other.margin else (other, self)
+        size = max(self.size, other.size)
+        made = replace(most, rows=self.rows + other.rows, size=size)
+        if not least.margin:
+            return made
+        if abs(most.value - least.value) <= ROUNDING * size:
+            return replace(made, held=most.held + least.held, margin=most.margin + least.margin)
+        return replace(made, margin=most.margin - least.margin)
+
+    @property
+    def others(self) -> int:
+        """How many rows have another value; all of them where none is that common."""
+        return self.rows - self.held if 2 * self.held > self.rows else self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDifferences(Statistic):
+    """Values of units whose mean a difference of two systems is, but for what they have in common:
+    how they are spread, and how many differ at all. Of values of units these are those that are
+    not 0 (``nonzero``), with how many are above 0 and below; of how much each row moves the
+    difference, those that do so otherwise than most rows, of either class.
+
+    >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
+    2
+    >>> UnitDifferences.of_rows(np.array([-0.1, 0.3, -0.1, -0.1])).differing
+    1
+    """
+
+    spread: Histogram
+    nonzero: int | None = None
+    classes: tuple[Commonest, ...] = ()
+    above: int = 0
+    below: int = 0
+
+    @classmethod
+    def of_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
+        """Of differences of values of units."""
+        spread = Histogram.from_rows(values, weight)
+        sizes = np.abs(values)
+        with np.errstate(invalid="ignore"):
+            differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
+        signs = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
+        return cls(spread, differ, (), *signs)
+
+    @classmethod
+    def of_rows(
+        cls,
+        values: FloatArray,
+        weight: FloatArray | None = None,
+        positive: npt.NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Of how much each row moves a difference, times what all weigh."""
+        spread = Histogram.from_rows(values, weight)
+        if not spread.bounded:
+            return cls(spread)
+        classes = [slice(None)] if positive is None else [positive, ~positive]
+        return cls(spread, None, tuple(Commonest.of(values[rows]) for rows in classes))
+
+    @property
+    def differing(self) -> int:
+        """How many units differ."""
+        return sum(of.others for of in self.classes) if self.nonzero is None else self.nonzero
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values."""
+        return float(np.average(self.spread.mean, weights=self.spread.sums))
+
+    def __add__(self, other: Self) -> Self:
+        classes: Any = self.classes or other.classes
+        if self.classes and other.classes:
+            classes = tuple(a + b for a, b in zip(self.classes, other.classes, strict=True))
+        known = self.nonzero is not None and other.nonzero is not None
+        return replace(
+            self,
+            spread=self.spread + other.spread,
+            nonzero=self.nonzero + other.nonzero if known else None,  # type: ignore[operator]
+            classes=classes,
+            above=self.above + other.above,
+            below=self.below + other.below,
+        )
+
+    def in_units(self, weight: float) -> Self:
+        """Of rows that weigh 1 each."""
+        return replace(self, spread=self.spread.in_units(weight))

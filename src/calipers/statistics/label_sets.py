@@ -1,0 +1,69 @@
+"""How frequent labels are, and sets of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.lazily import numpy as np
+from calipers.statistics.base import FloatArray, Statistic
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+#: Of more different sets nobody counts how often each occurs.
+MOST = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets(Statistic):
+    """What the rows that have each label weigh, and as the last of ``sizes`` all rows; the sets of
+    labels that rows have, each as so many bytes, and what their rows weigh. Where sets are not
+    counted, or are too many, these are None.
+
+    >>> of = LabelSets.from_rows(np.array([[True, False], [True, True], [True, False]]))
+    >>> of.sizes, round((of + of).most, 4)
+    (array([3., 1., 3.]), 0.6667)
+    """
+
+    sizes: FloatArray
+    sets: npt.NDArray[np.uint8] | None = None
+    weight: FloatArray | None = None
+
+    @classmethod
+    def from_rows(
+        cls, truth: npt.NDArray[Any], weight: FloatArray | None = None, *, counted: bool = True
+    ) -> Self:
+        """Of rows that have labels or not, shape (rows, labels)."""
+        own = np.ones(len(truth)) if weight is None else weight
+        sizes = np.append(own @ truth, own.sum())
+        if not counted:
+            return cls(sizes)
+        return cls(sizes, *_counted(np.packbits(truth, axis=1), own))
+
+    def __add__(self, other: Self) -> Self:
+        sizes = self.sizes + other.sizes
+        if self.sets is None or other.sets is None:
+            return type(self)(sizes)
+        assert self.weight is not None
+        assert other.weight is not None
+        sets = np.concatenate([self.sets, other.sets])
+        sets, weight = _counted(sets, np.concatenate([self.weight, other.weight]))
+        return type(self)(sizes, sets, weight) if len(sets) <= MOST else type(self)(sizes)
+
+    @property
+    def most(self) -> float:
+        """The share of the rows that have the most frequent set; NaN where that is not known."""
+        if self.weight is None or not self.weight.sum() > 0:
+            return float("nan")
+        return float(self.weight.max() / self.weight.sum())
+
+
+def _counted(
+    sets: npt.NDArray[np.uint8], weight: FloatArray
+) -> tuple[npt.NDArray[np.uint8], FloatArray]:
+    """The different ones, and what each weighs."""
+    whole = np.ascontiguousarray(sets).view(f"V{sets.shape[1]}").ravel()
+    _, first, kind = np.unique(whole, return_index=True, return_inverse=True)
+    return sets[first], np.bincount(kind.ravel(), weight, len(first)).astype(np.float64)

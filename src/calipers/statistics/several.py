@@ -1,0 +1,43 @@
+"""Statistics of several labels, or outputs, of the same rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.statistics.base import Statistic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class Several(Statistic):
+    """A statistic of each of several labels, or outputs, of which an average is taken.
+
+    >>> from calipers.lazily import numpy as np
+    >>> from calipers.statistics import Moments
+    >>> day = Several((Moments.from_rows(np.array([1.0])), Moments.from_rows(np.array([5.0]))))
+    >>> [of.mean for of in (day + day).parts]
+    [1.0, 5.0]
+    """
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Self) -> Self:
+        both = zip(self.parts, other.parts, strict=True)
+        return type(self)(tuple(one + two for one, two in both))
+
+    def settled(self) -> Self:
+        """What each of them stands for."""
+        return self.each(lambda of: of.settled())
+
+    def in_units(self, weight: float) -> Self:
+        """The same of rows that weigh 1."""
+        return self.each(lambda of: of.in_units(weight))
+
+    def each(self, change: Callable[[Any], Any]) -> Self:
+        """With a change to each of them."""
+        return type(self)(tuple(map(change, self.parts)))

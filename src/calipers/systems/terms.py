@@ -1,0 +1,96 @@
+"""Averages of measures of scores over labels or classes, of rows that come in batches: a table of
+scores for each is added up, and a second look tells how the rows, which share them, move all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference.spaces import Influence, Space
+from calipers.readings import effective
+from calipers.readings.averages import Seen, of_scores, weights_of
+from calipers.statistics import ScoreTable, Several, SkewMoments
+
+if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
+    from calipers.measures import Measure
+    from calipers.systems import base, binary
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedScores:
+    """Each of these ``labels`` as a problem of two classes; or all of them ``pooled`` as one, of
+    which the micro average is taken."""
+
+    system: base.System
+    labels: tuple[str, ...]
+    parts: Sequence[binary.System]
+    pooled: bool = False
+
+    def added(self, measure: Measure) -> Several:
+        """The table of scores of each, or their rows until they are many."""
+        return Several(tuple(one.added(measure.plain) for one in self.parts))
+
+    def weights(self, measure: Measure, whole: Several) -> list[float]:
+        """What each counts for, by the rows that have it."""
+        if self.pooled:
+            return [1.0]
+        sizes = np.array([of.total_positive for of in whole.parts])
+        found = weights_of(replace(measure, among=None), self.labels, sizes)
+        return [found.get(label, 0.0) for label in self.labels]
+
+    def influence(self, measure: Measure, whole: Several) -> Influence | None:
+        """By how much each row moves the average."""
+        return self.system.once(
+            ("moved", measure, id(whole)), lambda: self._influence(measure, whole)
+        )
+
+    def _influence(self, measure: Measure, whole: Several) -> Influence | None:
+        total: Influence | None = None
+        weights = self.weights(measure, whole)
+        for weight, one, of in zip(weights, self.parts, whole.parts, strict=True):
+            if weight == 0:
+                continue
+            found = one.influence(measure.plain, of)
+            if found is None:
+                return None
+            total = weight * found if total is None else total + weight * found
+        if total is None or not self.pooled:
+            return total
+        s = self.system
+        by_row = total.plain.column.reshape(s.number, len(self.labels)).sum(axis=1)
+        return replace(total, column=by_row, space=Space(s.weight, s.clusters))
+
+    def second(self, measure: Measure, whole: Several) -> SkewMoments | None:
+        """What tells how few rows decide it."""
+        if self.system.clusters is not None or measure.definition.area is None:
+            return None
+        found = self.influence(measure, whole)
+        return None if found is None else SkewMoments.from_rows(found.plain.column)
+
+    def reading(
+        self, measure: Measure, each: Sequence[Reading], whole: Several, seen: Seen
+    ) -> Reading:
+        """The reading of the average, from those of all rows for each."""
+        pairs = zip(self.weights(measure, whole), each, strict=True)
+        terms = [(weight, reading) for weight, reading in pairs if weight]
+        made = of_scores(measure, terms, seen.rows, seen.settings)
+        made = replace(made, influence=seen.influence)
+        if self.pooled:  # whose entries are not independent
+            undefined = dict.fromkeys(made.undefined, seen.rows)
+            scale = None if seen.clustered else terms[0][1].transform
+            made = replace(made, undefined=undefined, transform=scale, methods={})
+        if seen.clustered:
+            return made
+        return effective.with_interval(measure, made, terms, lambda: seen.skewness / 6, seen.size)
+
+    def ends(self, measure: Measure, whole: Several) -> tuple[float, float]:
+        """Between which values it lies, where scores are taken together."""
+        area = measure.definition.area
+        assert area is not None
+        tables: Sequence[ScoreTable] = whole.parts
+        low, high = np.array(self.weights(measure, whole)) @ [of.bounds(area.name) for of in tables]
+        return float(low), float(high)
