@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.engines.base import Partial
 from calipers.inference.cells import Cells
 from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import is_mean
 from calipers.readings.sets import RowValues
-from calipers.statistics import FloatArray, IntArray, UnitDifferences
+from calipers.statistics import FloatArray, IntArray, Statistic, UnitDifferences
 
 if TYPE_CHECKING:
     from calipers.engines.reduced import Asked
@@ -91,8 +92,10 @@ class Pairs(Partial):
         systems: Mapping[str, System],
         moved: Mapping[Asked, Influence],
         total: float,
+        whole: Mapping[Asked, Statistic],
     ) -> Pairs:
-        """Of the rows of a batch, with how much each moves the numbers."""
+        """Of the rows of a batch, with how much each moves the numbers, given the statistics of
+        all rows."""
         met: dict[int, Met] = {}
         for at, pair in tables(pairs):
             first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
@@ -102,9 +105,18 @@ class Pairs(Partial):
         for at, pair in enumerate(pairs):
             one, other = (moved.get(asked) for asked in pair.asked)
             values = [_values(systems[name], pair.measure) for name in pair.systems]
-            if pair.of_values and values[0] is not None and values[1] is not None:
-                found[at] = _of_values(values[0], values[1])
-            elif pair.by_rows and one is not None and other is not None:
+            if values[0] is not None and values[1] is not None:
+                if pair.of_values:
+                    found[at] = _of_values(values[0], values[1])
+                    continue
+                if one is not None and other is not None:
+                    means: list[Any] = [whole[asked] for asked in pair.asked]
+                    one, other = (
+                        of.moving(mean.mean, mean.weight)
+                        for of, mean in zip(values, means, strict=True)
+                        if of is not None
+                    )
+            if pair.by_rows and one is not None and other is not None:
                 found[at] = _differences(one, other, total, of_values=pair.of_values)
         return cls(found, met)
 
@@ -132,10 +144,10 @@ def _counts(system: System, measure: Measure) -> ClassCounts | None:
 
 
 def _values(system: System, measure: Measure) -> RowValues | None:
-    """The values of rows of which some may have none."""
+    """The values of rows of which some may have none, where the number is their mean."""
     one, own = system.asked(measure)
     of = one.over(own)
-    return of if isinstance(of, RowValues) else None
+    return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
 def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:

@@ -197,7 +197,7 @@ class Second:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
-        pairs = Pairs.of(self.pairs, systems, moved, self.total)
+        pairs = Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
         places = {asked: k for k, asked in enumerate(self.moving.whole)}
         spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
         if any(of.space.clusters is not None for of in moved.values()):
@@ -247,7 +247,8 @@ class OfPairs:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
-        return Pairs.of(self.pairs, systems, self.moving.of(systems, needed), self.total)
+        moved = self.moving.of(systems, needed)
+        return Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
 
 
 def _kind(of: Influence) -> Kind:

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.reading import Reading, difference_of
+from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
@@ -217,11 +217,13 @@ class RowValues:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[:, 0] / means[:, 1])
 
-    def _moving(self, mean: float) -> Influence:
-        """By how much each of all rows moves the mean."""
+    def moving(self, mean: float, total: float | None = None) -> Influence:
+        """By how much each of all rows moves the mean; ``total`` is what all weigh that have a
+        value, where these are a batch of them."""
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
+        total = weight[self.has].sum() if total is None else total
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
-            moved = np.nan_to_num(self.values - mean) * weight / weight[self.has].sum()
+            moved = np.nan_to_num(self.values - mean) * weight / total
         return Influence(moved, self._space)
 
     @property
@@ -260,7 +262,7 @@ class RowValues:
             n=len(self.values),
             clusters=self.clusters,
             weight=self.weight,
-            influence=lambda: self._moving(first.value) - other._moving(second.value),
+            influence=lambda: self.moving(first.value) - other.moving(second.value),
             replicates=lambda: self.replicates() - other.replicates(),
         )
 
@@ -283,7 +285,7 @@ def held_by(found: Influence) -> Influence:
 
 def of_those_there(measure: Any, made: Reading, moments: Moments, rows: int) -> Reading:
     """The same of rows that are gone, so many of which the moments are of."""
-    law = _Gone(rows, complete=moments.rows == rows)
+    law = _Gone(rows, moments.effective_size, complete=moments.rows == rows)
     return replace(_of_those(measure, replace(made, n=moments.rows), rows), law=law)
 
 
@@ -292,7 +294,16 @@ class _Gone:
     """The law of :class:`RowValues` whose rows are gone."""
 
     rows: int
+    #: Kish's number of those that have a value.
+    size: float
     complete: bool
+
+    def _plain(self, reading: Reading) -> Influence | None:
+        """By how much rows move a mean, without the n/(n − 1) of its own error."""
+        found = None if reading.influence is None else reading.influence()
+        if found is None or reading.clusters is not None or not self.size > 1:
+            return found
+        return float(np.sqrt(1 - 1 / self.size)) * found
 
     def minus(self, first: Reading, second: Reading) -> Reading:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
@@ -301,10 +312,9 @@ class _Gone:
         assert isinstance(other, _Gone)
         if self.complete and other.complete:
             return replace(first, law=None) - replace(second, law=None)
-        moved = difference_of(first.influence, second.influence)
 
         def influence() -> Influence | None:
-            found = None if moved is None else moved()
-            return None if found is None else replace(found, name="delta")
+            one, two = self._plain(first), other._plain(second)
+            return None if one is None or two is None else replace(one - two, name="delta")
 
         return first.difference(second, n=self.rows, influence=influence)
