@@ -105,6 +105,7 @@ DRAWS = "replicates of rows, which a stream does not draw"
 CELLS = "replicates of rows; a stream draws the cells of its table of scores"
 CLUSTERS = "replicates of whole clusters, which a stream does not draw"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
+EITHER = "how items move both numbers that one set of raters or the other has rated"
 ORDER = "rows of each cluster in the order of their errors"
 
 POISSON = "pivotal Poisson bootstrap [B]"
@@ -134,6 +135,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("limits of both", "none"): DRAWS,
     ("paired cluster bootstrap", "delta, Student t, paired"): CLUSTERS,
     ("paired cluster bootstrap", "none"): CLUSTERS,
+    ("paired t or Bayesian bootstrap", "delta, Student t, paired"): EITHER,
 }
 
 

@@ -56,6 +56,7 @@ from calipers.statistics import (
     Moments,
     NumberMoments,
     NumberRows,
+    Ratings,
     ScoreTable,
     Several,
     UnitDifferences,
@@ -425,6 +426,8 @@ class Passes:
                 if not known or measure.definition.higher_is_better is None:
                     continue
                 (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
+                if isinstance(statistic, Ratings):  # items that only one set of raters rated
+                    continue
                 counted = isinstance(statistic, ConfusionMatrix)
                 mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
                 if mean and isinstance(one.over(own), RowValues):  # where no row lacks a value
