@@ -14,7 +14,14 @@ from calipers.inference.cells import Cells
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import is_mean
 from calipers.readings.sets import RowValues
-from calipers.statistics import FloatArray, IntArray, Statistic, UnitDifferences
+from calipers.statistics import (
+    ClassTables,
+    FloatArray,
+    IntArray,
+    Several,
+    Statistic,
+    UnitDifferences,
+)
 
 if TYPE_CHECKING:
     from calipers.engines.reduced import Asked
@@ -117,7 +124,10 @@ class Pairs(Partial):
                         if of is not None
                     )
             if pair.by_rows and one is not None and other is not None:
-                found[at] = _differences(one, other, total, of_values=pair.of_values)
+                # Of averages no row is of either class, also where those of a batch are of one.
+                averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
+                how = {"of_values": pair.of_values, "by_class": not averaged}
+                found[at] = _differences(one, other, total, **how)
         return cls(found, met)
 
     def __add__(self, other: Pairs) -> Pairs:
@@ -159,12 +169,12 @@ def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
 
 
 def _differences(
-    first: Influence, second: Influence, total: float, *, of_values: bool
+    first: Influence, second: Influence, total: float, *, of_values: bool, by_class: bool
 ) -> UnitDifferences:
     """How much rows move the one number more than the other; of means the values of rows."""
     apart = first - second
     values, weight = apart.by_unit(total), apart.space.weight
-    positive = getattr(apart.space, "positive", None)
+    positive = getattr(apart.space, "positive", None) if by_class else None
     if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
