@@ -105,7 +105,7 @@ DRAWS = "replicates of rows, which a stream does not draw"
 CELLS = "replicates of rows; a stream draws the cells of its table of scores"
 CLUSTERS = "replicates of whole clusters, which a stream does not draw"
 BY_CLUSTER = "the cells, or bins, of each cluster, which are not added up"
-EITHER = "how items move both numbers that one set of raters or the other has rated"
+EITHER = "how rows move both numbers of which some have a value for one system or for none"
 ORDER = "rows of each cluster in the order of their errors"
 
 POISSON = "pivotal Poisson bootstrap [B]"

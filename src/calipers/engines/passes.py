@@ -430,9 +430,10 @@ class Passes:
                     continue
                 counted = isinstance(statistic, ConfusionMatrix)
                 mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
-                if mean and isinstance(one.over(own), RowValues):  # where no row lacks a value
+                if mean and isinstance(one.over(own), RowValues):
                     both: Any = statistic, self.statistics[second]
-                    mean = all(of.rows == self.passed.rows for of in both)
+                    if any(of.rows < self.passed.rows for of in both):  # some lack a value
+                        continue
                 numbers = self.numbers[first], self.numbers[second]
                 by_rows = not counted or own.definition.share_of is not None
                 found.append(Pair(pair, measure, numbers, by_rows, mean))

@@ -57,7 +57,9 @@ class AveragedScores:
             found = one.influence(measure.plain, of)
             if found is None:
                 return None
-            total = weight * found if total is None else total + weight * found
+            # Two labels that the same of few rows have are corrected for by all rows of each.
+            term = weight * (found if self.pooled else found.plain)
+            total = term if total is None else total + term
         if total is None or not self.pooled:
             return total
         s = self.system
