@@ -29,7 +29,7 @@ class LookedAt(Statistic):
     >>> seen = LookedAt.of(numbers[:200_000], [numbers[:200_000] / 2])
     >>> seen += LookedAt.of(numbers[200_000:], [numbers[200_000:] / 2])
     >>> seen.rows, seen.level, len(seen.number), seen.whole
-    (250000, 2, 62393, False)
+    (250000, 2, 62825, False)
     """
 
     rows: int
