@@ -753,7 +753,7 @@ def test_reports_show_slices() -> None:
     assert "### Slices by &lt;site&gt;" in ev.to_markdown()
     page = ev.to_html()
     assert '<h2 id="slices">Slices' in page
-    assert "<bdi>&lt;site&gt;</bdi>" in page
+    assert '<h3 class="by">By &lt;site&gt;</h3>' in page and "<site>" not in page
     assert "differs from the rest: <bdi>Oslo</bdi>" in page
 
 
@@ -786,7 +786,7 @@ def test_a_page_folds_measures_that_tell_no_slice_apart() -> None:
     d = data()
     page = evaluated(d, slices={"site": d["site"], "sex": d["sex"]}).to_html()
     assert "No slice is told apart from the rest by" in page
-    assert page.count('<details class="slice" open>') == 2
+    assert page.count('<details class="part" open>') == 2
     assert page.count('" by site"') + page.count(' by site"') == len(MEASURES)
 
 
