@@ -753,8 +753,9 @@ def test_reports_show_slices() -> None:
     assert "### Slices by &lt;site&gt;" in ev.to_markdown()
     page = ev.to_html()
     assert '<h2 id="slices">Slices' in page
-    assert '<h3 class="by">By &lt;site&gt;</h3>' in page and "<site>" not in page
-    assert "differs from the rest: <bdi>Oslo</bdi>" in page
+    assert '<h3 class="by">By &lt;site&gt;</h3>' in page
+    assert "<site>" not in page
+    assert "differs from the rest: Oslo" in page
 
 
 def test_a_page_of_many_slices_is_bounded() -> None:
