@@ -50,9 +50,13 @@ def is_org(text: str) -> bool:
     return re.search(r"^\|-+(\+-+)*\|$", text, re.MULTILINE) is not None
 
 
+def is_html(text: str) -> bool:
+    return text.startswith("<!doctype html>")
+
+
 IS = {
     "json": is_json, "csv": is_csv, "markdown": is_markdown, "latex": is_latex, "typst": is_typst,
-    "org": is_org,
+    "org": is_org, "html": is_html,
 }  # fmt: skip
 
 

@@ -161,6 +161,8 @@ def group_codes(values: Any, what: str) -> Array:
 def _dictionary(values: Any) -> pa.DictionaryArray | None:
     """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
     module = type(values).__module__.split(".")[0]
+    if module in ("pandas", "polars") and not hasattr(values, "dtype"):  # a table
+        return None
     if module == "pandas":
         if str(values.dtype) not in ("category", "str", "string"):
             return None
@@ -175,6 +177,8 @@ def _dictionary(values: Any) -> pa.DictionaryArray | None:
         return None
     import pyarrow as pa
 
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return None
     if isinstance(values, pa.ChunkedArray):
         values = values.unify_dictionaries().combine_chunks()
     kind = values.type

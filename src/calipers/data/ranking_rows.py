@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
+from calipers.data.arrays import as_array, as_numbers, missing_rows, same_length, taken
 from calipers.data.classes import coded
 from calipers.data.errors import InputError, shown
 from calipers.data.unit_weights import UnitColumns
@@ -119,6 +119,9 @@ class RankingRows:
             weight = as_numbers(weight, "weight")
             same_length(weight, len(self.group), "weight")
         given = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+        for what in ("count", "cluster", "time"):
+            if given[what] is not None:
+                as_array(given[what], what)  # one value a row, and none missing
         return known_of_groups(
             self.groups,
             {

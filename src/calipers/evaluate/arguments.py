@@ -33,6 +33,7 @@ ELSEWHERE: Mapping[str, str] = {
     "weight": "sample_weight sample_weights weights w",
     "count": "counts freq frequency frequencies freq_weights fweights n_obs",
     "confusion": "confusion_matrix matrix cm contingency table_of_counts",
+    "group": "groups ranking_groups qid query query_id topic",
     "cluster": "clusters cluster_by group groups group_by",
     "time": "times timestamp timestamps date dates time_index",
     "slices": "slice slice_by slice_on by subgroups sensitive_features",
@@ -43,7 +44,6 @@ ELSEWHERE: Mapping[str, str] = {
     "level": "confidence confidence_level conf_level alpha",
     "resamples": "n_resamples n_boot n_bootstrap n_bootstraps bootstraps iterations",
     "seed": "random_state random_seed rng",
-    "group": "groups ranking_groups qid query query_id topic cluster cluster_by",
     "runs": "run results rankings",
     "qrels": "qrel judgments judgements",
     "rel": "relevance_level rel_level",
@@ -251,7 +251,9 @@ def _unknown(function: str, name: str, known: list[str]) -> str:
     why = refusal(function, name)
     if why is not None:
         return f"{function}() has no {name}={why}"
-    for own, others in ELSEWHERE.items():
-        if name.lower() in others.split() and own in known:
-            return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, f'{own}=')}"
+    own = [
+        f"{o}=" for o, others in ELSEWHERE.items() if name.lower() in others.split() and o in known
+    ]
+    if own:
+        return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, ' or '.join(own))}"
     return f"{function}() has no {name}=; {did_you_mean(name, known)}"

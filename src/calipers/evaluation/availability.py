@@ -133,8 +133,6 @@ def refusal(name: str, option: str) -> str | None:
 
     >>> refusal("regression", "undefined")
     ': it is about ratios that count no row, and the measures of this task are none'
-    >>> refusal("multilabel", "compare")
-    ' yet'
     """
     task = TASKS.get(name)
     if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
