@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,7 +50,7 @@ def read(path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = No
     if path not in known or (choose is None and not known[path].whole):
         # A file behind it is read from where it stands, and has no extension.
         source = Source.of(DASH if path == "/dev/stdin" else path)
-        choose = choose if source.is_file else None
+        choose = choose if os.path.isfile(path) else None  # noqa: PTH113
         rows = read_table(source, choose=choose)
         size, digest = source.digest()
         origin = Origin("table", path, bytes=size, sha256=digest)

@@ -469,7 +469,7 @@ class Passes:
     ) -> tuple[UnitDifferences | None, Met | None]:
         self.compare([pair])
         found: tuple[UnitDifferences | None, Met | None]
-        found = self._pairs[pair].get(measure, (None, None))
+        found = self._pairs.get(pair, {}).get(measure, (None, None))
         return found
 
     def _both(
