@@ -46,7 +46,10 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    stream, most = Stream.of(data), budget(memory)
+    most = budget(memory)
+    if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
+        return False  # nobody knows how large a pipe is
+    stream = Stream.of(data)
     asked = [name for given in columns for name in flat(given)]
     # What is none of its columns is told where it is read.
     names = {name for text in asked for name in (text, *beginning(text, stream.names))}
