@@ -8,7 +8,6 @@ from pathlib import Path
 
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
-    NO_ENGINE_YET,
     OPTIONS,
     ROW_REASONS,
     cell,
@@ -68,18 +67,16 @@ def page() -> str:
     apart = {
         name: "stream" if (name, "stream") not in ENGINE_REASONS else "spark" for name in TASKS
     }
-    batches, of_batches = table({n: e for n, e in apart.items() if n not in NO_ENGINE_YET})
+    batches, of_batches = table(apart)
     own = [
         f"- `{option}`: {reason}."
         for option, reason in ROW_REASONS.items()
         if option not in OPTIONS and option != "sample"
     ]
-    none = " and ".join(NO_ENGINE_YET)
     parts = [
         HEAD,
         "\n".join([MEMORY, "", *memory, "", *why(of_memory)]),
         "\n".join([BATCHES, *batches, "", *why(of_batches)]),
-        f"Rows of {none} are not read in batches yet.",
         "Arguments of single tasks that take all rows in memory:",
         "\n".join(own),
     ]

@@ -18,9 +18,8 @@ from pyarrow import parquet
 import calipers as cal
 from calipers.cli.group import cli
 from calipers.evaluation.availability import (
+    ENGINE_REASONS,
     ENGINES,
-    NO_ENGINE_YET,
-    NOT_YET,
     NOT_YET_OUT_OF_MEMORY,
     OPTIONS,
     REASONS,
@@ -519,13 +518,12 @@ def test_the_lists_name_what_there_is() -> None:
     for task, option in REASONS:
         assert option in OPTIONS
         assert option not in TASKS[task].takes
-    for task, options in NOT_YET.items():
-        assert set(options) <= set(OPTIONS) - TASKS[task].takes
-    for task, options in NOT_YET_OUT_OF_MEMORY.items():
-        assert set(options) <= TASKS[task].takes
-    for task, engines in NO_ENGINE_YET.items():
-        assert not set(engines) & set(TASKS[task].engines)
-        assert set(engines) <= set(ENGINES)
+    for name, task in TASKS.items():
+        reasoned = {option for of, option in REASONS if of == name}
+        assert set(OPTIONS) - task.takes - reasoned == set()
+        assert set(ENGINES) - set(task.engines) == {e for of, e in ENGINE_REASONS if of == name}
+    for name, options in NOT_YET_OUT_OF_MEMORY.items():
+        assert set(options) <= TASKS[name].takes
 
 
 def test_the_page_is_as_declared() -> None:

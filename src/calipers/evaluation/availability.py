@@ -72,19 +72,15 @@ ROW_REASONS: Mapping[str, str] = {
     "confusion": "a confusion matrix is small, and no table of rows",
 }
 
-#: What takes no row in memory after all, as what is known of each group comes back from where its
-#: rows are.
-OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 #: The same of an option that other tasks take of rows in batches.
 TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
     ("clustering", "curves"): "silhouettes and points are drawn one by one",
 }
+#: What takes no row in memory after all, as what is known of each group comes back from where its
+#: rows are.
+OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
-#: What nobody has chosen: options that a task is to take, and does not yet, from any engine; and
-#: engines that are to have its rows.
-NOT_YET: Mapping[str, tuple[str, ...]] = {}
-NO_ENGINE_YET: Mapping[str, tuple[str, ...]] = {}
-#: The same of options that a task takes of rows in memory alone.
+#: What nobody has chosen: options that a task takes of rows in memory, and not yet of batches.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("cost", "curves"),
     "clustering": ("cost",),
@@ -115,8 +111,6 @@ def cell(task: Task, option: str, engine: str = "memory") -> Cell:
     reason = REASONS.get((task.name, option), "")
     if reason:
         return Cell("no", reason)
-    if option in NOT_YET.get(task.name, ()) or engine in NO_ENGINE_YET.get(task.name, ()):
-        return NOT_YET_CELL
     if engine == "memory":
         return YES
     own = TASK_ROW_REASONS.get((task.name, option), ROW_REASONS.get(option, ""))
