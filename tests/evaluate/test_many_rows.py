@@ -156,3 +156,20 @@ def test_more_rows_than_a_hundred_thousand(name: str) -> None:
     assert estimate.low < estimate.value < estimate.high
     assert estimate.n >= ROWS // 10 - 100
     assert str(made)
+
+
+@pytest.mark.parametrize("design", [{}, {"weight": "w"}, {"cluster": "user"}], ids=str)
+def test_limits_that_hold_together_are_those_of_a_stream(design: dict[str, Any]) -> None:
+    """They come from how all differences vary together: in memory from the influence of each row,
+    in a stream from inner products of what was added up. A sketch of the rows made them differ in
+    the fourth digit."""
+    columns = {"y": TRUTH, "a": SCORE > 0.5, "b": OTHER > 0.5, "w": WEIGHT, "user": USER}
+    table = pa.table({name: np.asarray(column) for name, column in columns.items()})
+    own, other = (
+        cal.classification("y", {"a": "a", "b": "b"}, data=table, positive=True, **how, **design)
+        for how in ({"engine": "memory"}, {"engine": "stream"})
+    )
+    for one, same in zip(own.comparison or (), other.comparison or (), strict=True):
+        assert one.interval == same.interval
+        found = [[d.low, d.high, d.p_adjusted, d.detectable] for d in (one, same)]
+        np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)

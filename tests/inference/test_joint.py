@@ -103,19 +103,36 @@ def test_vectors_that_vary_together() -> None:
     assert far == pytest.approx(3 * 2 * stats.t.sf(9.0, 20), rel=1e-9)
 
 
-def test_sketches_keep_inner_products() -> None:
+def test_what_is_kept_has_the_inner_products() -> None:
+    """To rounding while the tests are few; of too many numbers, to the error of a sketch."""
     random = np.random.default_rng(5)
     a = random.normal(size=50_000)
     b = 0.6 * a + 0.8 * random.normal(size=50_000)
     b[:40] += 100  # a few rows that count
-    one, other = joint.sketched(a), joint.sketched(b)
-    assert len(one) < 5_000
     norms = np.linalg.norm(a) * np.linalg.norm(b)
+    most = joint.SINGLES // len(a)
+    for tests, kind, within in ((2, np.float64, 1e-15), (most, np.float32, 1e-8)):
+        one, other = (of.astype(float) for of in (joint.kept(a, tests), joint.kept(b, tests)))
+        assert joint.kept(a, tests).dtype == kind
+        correlation = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+        assert correlation == pytest.approx(a @ b / norms, abs=within)
+    one, other = joint.kept(a, most + 1), joint.kept(b, most + 1)
+    assert len(one) == joint.SKETCH
     assert abs(one @ other - a @ b) / norms < 0.05
     assert one @ one == pytest.approx(a @ a, rel=0.1)
-    np.testing.assert_allclose(joint.sketched(a - b), one - other, atol=1e-9)
-    assert joint.sketched(a[:100]) is not None
-    assert (joint.sketched(a[:100]) == a[:100]).all()
+    np.testing.assert_allclose(joint.kept(a - b, most + 1), one - other, atol=1e-9)
+    assert (joint.kept(a[:100], most + 1) == a[:100]).all()
+
+
+def test_large_and_small_influences_are_kept_alike() -> None:
+    """Single precision has no room for numbers beyond 1e38, which a factor mends."""
+    column = np.random.default_rng(6).normal(size=5_000)
+    tests = joint.DOUBLES // len(column) + 1
+    for scale in (1e-60, 1.0, 1e60):
+        found = joint.by_influence([joint.kept(scale * column, tests), column], 0)
+        same = found.p(np.array([2.0]), np.full(1, np.inf))
+        assert same == pytest.approx(2 * stats.norm.sf(2.0), abs=0.005)
+    assert (joint.kept(np.zeros(5_000), tests) == 0).all()
 
 
 def test_clusters_are_the_units_of_vectors() -> None:
@@ -343,7 +360,7 @@ def test_sketches_add_with_signs() -> None:
     """Numbers of one sign, added up without signs of their own, would be longer by far."""
     ones = np.ones(4 * joint.SKETCH)
     other = np.tile([1.0, 3.0], 2 * joint.SKETCH)
-    found = joint.sketched(ones), joint.sketched(other)
+    found = joint.kept(ones, 10_000), joint.kept(other, 10_000)
     for a, b, expected in ((0, 0, 4.0), (0, 1, 8.0), (1, 1, 20.0)):
         assert found[a] @ found[b] / joint.SKETCH == pytest.approx(expected, rel=0.15)
 

@@ -280,7 +280,8 @@ class Asked:
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
             fields, made = _fields(str(measure), *pair, reading, asked)
-            found = Found.of(reading, fields, made, with_vector=with_vectors and not alone)
+            tests = total if with_vectors and not alone else 0
+            found = Found.of(reading, fields, made, tests=tests)
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
@@ -310,7 +311,7 @@ class Asked:
             if key in names:
                 asked = replace(self.question, margin=_margin(self.margin, measure))
                 fields, procedure = _fields(*key, reading, asked)
-                made[key] = Found.of(reading, fields, procedure, with_vector=False)
+                made[key] = Found.of(reading, fields, procedure, tests=0)
         return made
 
 

@@ -61,11 +61,11 @@ class Found:
 
     @classmethod
     def of(
-        cls, reading: Reading, fields: dict[str, Any], procedure: Procedure, *, with_vector: bool
+        cls, reading: Reading, fields: dict[str, Any], procedure: Procedure, *, tests: int
     ) -> Found:
-        """That of a reading."""
-        moved = reading.influence() if with_vector and reading.influence is not None else None
-        vector = None if moved is None else joint.moved(moved)
+        """That of a reading, with its vector where it is one of so many tests, and not of none."""
+        influence = reading.influence() if tests and reading.influence is not None else None
+        vector = None if influence is None else joint.moved(influence, tests)
         return cls(fields, procedure, vector)
 
     @property
@@ -223,16 +223,17 @@ class Family:
                 return joint.dealt(table, at, replicates, settings.seed, weight)
             weights = [source.importance_of(measure) for measure in self.found]
             vectors = [
-                joint.sketched(
+                joint.kept(
                     np.nan_to_num(of[:, first] - of[:, second] - one.value)
-                    * (1.0 if weight is None else weight)
+                    * (1.0 if weight is None else weight),
+                    len(self.all),
                 )
                 for of, at, weight in zip(tables, self._places, weights, strict=True)
                 if of is not None
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
-        oriented = [v if v is None else v * sign for v, sign in zip(vectors, signs, strict=True)]
-        return joint.by_influence(oriented, settings.seed, [of.part for of in self.all])
+        parts = [of.part for of in self.all]
+        return joint.by_influence(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """What units count for by measure, where not all count once."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from calipers.inference import deals
 from calipers.inference.intervals import ROUNDING
-from calipers.inference.limits import DRAWN_MAXIMA, FLOOR, SKETCH
+from calipers.inference.limits import DOUBLES, DRAWN_MAXIMA, FLOOR, SINGLES, SKETCH
 from calipers.inference.procedures import Procedure
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
@@ -31,6 +31,9 @@ _NO_VARIANCE = 1e-13
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 4_000_000
+
+#: Of vectors so many numbers are multiplied at a time.
+_NUMBERS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,18 +217,26 @@ def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatA
 # -------------------------------------------------------------------------------------------- rows
 
 
-def moved(influence: Influence) -> FloatArray | None:
-    """A vector of the influence, whose inner products with others are covariances; None where a row
-    moves the value by no finite number."""
+def moved(influence: Influence, tests: int = 1) -> FloatArray | None:
+    """A vector of the influence, whose inner products with others are covariances, one of those of
+    so many tests; None where a row moves the value by no finite number."""
     column = influence.space.vector(influence.column)
-    return sketched(column) if np.isfinite(column).all() else None
+    return kept(column, tests) if np.isfinite(column).all() else None
 
 
-def sketched(column: FloatArray) -> FloatArray:
-    """The vector itself; of more than :data:`SKETCH` units each is added, with a sign, to one of so
-    many places. Inner products are then right in the mean, and to 1 in √SKETCH of the norms."""
-    if len(column) <= SKETCH:
+def kept(column: FloatArray, tests: int = 1) -> FloatArray:
+    """What is kept of a vector until those of all tests are known, up to a factor.
+
+    The vector itself; above :data:`DOUBLES` numbers of all tests in single precision, whose errors
+    average out over the units. Above :data:`SINGLES` each unit is added, with a sign, to one of
+    :data:`SKETCH` places: inner products are then right in the mean, and to 1 in √SKETCH of the
+    norms.
+    """
+    if len(column) <= SKETCH or len(column) * tests <= DOUBLES:
         return column
+    if len(column) * tests <= SINGLES:
+        largest = np.abs(column).max()
+        return (column / largest if largest > 0 else column).astype(np.float32)
     both = np.bincount(_places(len(column)), column, 2 * SKETCH)
     return np.asarray(both[:SKETCH] - both[SKETCH:])
 
@@ -237,32 +248,40 @@ def _places(units: int) -> npt.NDArray[np.int64]:
 
 
 def by_influence(
-    vectors: Sequence[FloatArray | None], seed: int, parts: Sequence[Hashable] = ()
+    vectors: Sequence[FloatArray | None],
+    seed: int,
+    parts: Sequence[Hashable] = (),
+    signs: Sequence[float] = (),
 ) -> Maxima:
-    """Of tests whose vectors are those of :func:`moved`: normal statistics that vary together as
-    these do. A test without a vector is taken to be independent of the others: the largest is then
-    no smaller than it is (Šidák 1967). So are those of different ``parts`` of the units, which is
-    right where parts share none and safe where they do (Royen 2014).
+    """Of tests whose vectors are those of :func:`moved`, times their ``signs``: normal statistics
+    that vary together as these do. A test without a vector is taken to be independent of the
+    others: the largest is then no smaller than it is (Šidák 1967). So are those of different
+    ``parts`` of the units, which is right where parts share none and safe where they do (Royen
+    2014).
 
     >>> rows = np.random.default_rng(0).normal(size=(3, 500))
     >>> found = by_influence(list(rows), seed=0)
     >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
     array([0.13, 0.04, 0.  ])
     """
-    places: dict[Hashable, list[FloatArray | None]] = {}
-    for vector, part in zip(vectors, parts or [0] * len(vectors), strict=True):
-        places.setdefault(part, []).append(vector)
+    places: dict[Hashable, list[int]] = {}
+    for place, part in enumerate(parts or [0] * len(vectors)):
+        places.setdefault(part, []).append(place)
     drawn = np.full((3, DRAWN_MAXIMA), -np.inf)
     for j, own in enumerate(places.values()):
         begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
-        np.maximum(drawn, _drawn(own, begin), out=drawn)
+        towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
+        some = _drawn([vectors[place] for place in own], towards, begin)
+        np.maximum(drawn, some, out=drawn)
     return Maxima(drawn, len(vectors), normal=True)
 
 
-def _drawn(vectors: Sequence[FloatArray | None], seed: np.random.SeedSequence) -> FloatArray:
+def _drawn(
+    vectors: Sequence[FloatArray | None], signs: FloatArray, seed: np.random.SeedSequence
+) -> FloatArray:
     """Replicates of the largest |z|, z and −z."""
     tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
-    first, *others = _root(vectors)
+    first, *others = _root(vectors, signs)
     loose = [place for place, vector in enumerate(vectors) if vector is None]
     step = max(1, _AT_ONCE // max(tests, len(first)))
     drawn = np.empty((3, DRAWN_MAXIMA))
@@ -279,7 +298,7 @@ def _drawn(vectors: Sequence[FloatArray | None], seed: np.random.SeedSequence) -
     return drawn
 
 
-def _root(vectors: Sequence[FloatArray | None]) -> tuple[FloatArray, ...]:
+def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[FloatArray, ...]:
     """Factors of a matrix whose columns have the inner products of the unit vectors.
 
     Where the units do not serve, the symmetric root of the inner products: there is one only, and
@@ -289,13 +308,21 @@ def _root(vectors: Sequence[FloatArray | None]) -> tuple[FloatArray, ...]:
     known = [vector for vector in vectors if vector is not None]
     if not known:
         return (np.zeros((1, len(vectors))),)
-    width = len(known[0])
-    table = np.stack([np.zeros(width) if of is None else of for of in vectors])
-    norms = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
-    table = np.divide(table, norms, out=np.zeros_like(table), where=norms > 0)
-    if len(vectors) >= width:
-        return (table.T,)
-    values, sides = np.linalg.eigh(table @ table.T)
+    width, tests = len(known[0]), len(vectors)
+    step = width if tests >= width else max(1, _NUMBERS // tests)
+    products = np.zeros((tests, tests))
+    for begin in range(0, width, step):
+        table = np.zeros((tests, min(step, width - begin)))
+        for row, of in zip(table, vectors, strict=True):
+            if of is not None:
+                row[:] = of[begin : begin + step]
+        products += table @ table.T
+    norms = np.sqrt(products.diagonal())
+    norms[norms == 0] = 1.0
+    if tests >= width:
+        return ((table * (signs / norms)[:, None]).T,)
+    products *= np.outer(signs / norms, signs / norms)
+    values, sides = np.linalg.eigh(products)
     kept = values > _NO_VARIANCE * values[-1]
     sides = sides[:, kept]
     return sides, (sides * np.sqrt(values[kept])).T

@@ -139,9 +139,15 @@ MOST_DEALS = 10_000_000_000
 #: The values of more units are not dealt out anew for one measure: it takes too long.
 MOST_DEALT = 100_000
 
-#: Influences of more units are sketched with so many numbers, which leaves their correlations right
-#: to 1.6%, and drawn so often.
+#: Influences on the differences of a family are kept until all are known: up to so many numbers in
+#: double precision, up to so many (80 MB) in single precision, which moves their correlations by
+#: some 10⁻¹⁰. Those of yet more are sketched with 4,096 numbers each, which leaves correlations
+#: right to 1.6%.
+DOUBLES = 2_000_000
+SINGLES = 20_000_000
 SKETCH = 4_096
+
+#: The largest of a family is drawn so often.
 DRAWN_MAXIMA = 20_000
 
 #: More pairs of systems (those of eight) are not compared within slices.
