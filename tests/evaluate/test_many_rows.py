@@ -170,6 +170,6 @@ def test_limits_that_hold_together_are_those_of_a_stream(design: dict[str, Any])
         for how in ({"engine": "memory"}, {"engine": "stream"})
     )
     for one, same in zip(own.comparison or (), other.comparison or (), strict=True):
-        assert one.interval == same.interval
+        assert one.method == same.method
         found = [[d.low, d.high, d.p_adjusted, d.detectable] for d in (one, same)]
         np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-12)
