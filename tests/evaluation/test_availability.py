@@ -375,8 +375,10 @@ def resamples(task: str, engine: str, base: Any) -> None:
 
 
 def seed(task: str, engine: str, base: Any) -> None:
-    with pytest.raises(cal.InputError, match="seed"):
-        run(task, engine, seed=-1)
+    for outside in (-1, 2**63):
+        with pytest.raises(cal.InputError, match="seed"):
+            run(task, engine, seed=outside)
+    run(task, engine, seed=2**63 - 1)
     drawn(task, engine, {"resamples": 200, "seed": 1}, {"resamples": 200, "seed": 2})
 
 

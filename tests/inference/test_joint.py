@@ -10,8 +10,9 @@ from scipy import stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import joint
+from calipers.inference import joint, paired
 from calipers.inference.limits import FLOOR
+from calipers.inference.procedures import OfNoDifference
 from calipers.inference.settings import Settings
 from calipers.readings.scores import ScoredRows
 from calipers.report.verdict import outcome
@@ -392,3 +393,50 @@ def test_the_same_replicates_are_drawn_whatever_the_last_digits(dependent: bool)
     for number, share in expected.items():
         largest = joint.by_influence([a, b, c][:number], seed=0).drawn[0]
         assert np.mean(largest > 2) == pytest.approx(share, abs=0.006)
+
+
+@pytest.mark.parametrize("tests", [1, 4])
+def test_independent_tests_of_a_side_are_adjusted_as_sidak_says(tests: int) -> None:
+    """A one-sided test is held against the largest of its side, a two-sided one against the largest
+    on both: either way 1 − (1 − p)ᵏ of tests that vary apart."""
+    maxima = joint.by_influence([None] * tests, seed=0)
+    for side, both in ((0, 2), (1, 1), (-1, 1)):
+        for own in (0.2, 0.02):
+            truth = 1 - (1 - own) ** tests
+            error = np.sqrt(truth * (1 - truth) / maxima.drawn.shape[1])
+            t = stats.norm.isf(own / both) * (side or 1)
+            [p] = maxima.p(np.array([t]), np.array([1e12]), side)
+            for found in (maxima.adjusted(own, side), p):
+                assert found == pytest.approx(truth, abs=5 * error)
+        # Farther out than anything drawn, Bonferroni's bound is all that is left.
+        [p] = maxima.p(np.array([7.0 * (side or 1)]), np.array([1e12]), side)
+        assert p == pytest.approx(tests * both * stats.norm.sf(7.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternative: str) -> None:
+    """One difference alone: |t| and t grow with the mean, so that of all signs those count whose
+    mean is as far out, whichever values of the measure are the better ones."""
+    apart = np.random.default_rng(8).normal(0.5, 1, 7)
+    every = np.array(list(itertools.product((1, -1), repeat=7))) @ apart / 7
+    seen = every[0]
+    truth = {
+        "two-sided": np.mean(np.abs(every) >= abs(seen) - 1e-12),
+        "greater": np.mean(every >= seen - 1e-12),
+        "less": np.mean(every <= seen + 1e-12),
+    }
+    assert len({round(p, 6) for p in truth.values()}) == 3
+    own = OfNoDifference(
+        value=seen, method="none", name="none", made=lambda _: paired.Test(0.0, "none")
+    )
+    together = joint.Together(
+        value=seen,
+        method="none",
+        name="none",
+        own=own,
+        maxima=joint.dealt(np.column_stack([apart, np.zeros(7)])[:, :, None], 1, 128, 0),
+        sign=sign,
+        se=float(np.sqrt(apart.var(ddof=1) / 7 * (1 + FLOOR))),
+    )
+    assert together.p(0.0, alternative) == truth[alternative]

@@ -194,3 +194,22 @@ def test_paired_shares_at_the_margin() -> None:
         )  # fmt: skip
         shown.append(margins.non_inferiority(made.test, 0.05).p <= 0.05)
     assert 0.03 < np.mean(shown) < 0.06
+
+
+@pytest.mark.parametrize(("first", "second"), [(8, 0), (5, 3), (0, 8)])
+@pytest.mark.parametrize("at", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_the_bounds_are_differences_that_there_can_be(first: int, second: int, at: float) -> None:
+    """Against the binomial test, at the least and at the largest difference too: if all rows differ,
+    eight of eight are what a difference of 1 makes for certain."""
+    made = Discordant(
+        value=(first - second) / 8,
+        method="none",
+        name="none",
+        bounds=(-1.0, 1.0),
+        first=first,
+        second=second,
+        rows=8,
+    )
+    for alternative in ("greater", "less"):
+        truth = stats.binomtest(first, 8, (1 + at) / 2, alternative).pvalue
+        assert made.p(at, alternative) == pytest.approx(max(truth, 0.0), abs=1e-12)

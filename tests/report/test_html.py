@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
+import calipers as cal
 from calipers.report.charts import figures
 from calipers.report.figures import rendering
 from calipers.report.figures.figure import (
@@ -198,6 +199,21 @@ def test_names_are_shown_as_they_are() -> None:
     text = "".join(Outline(page(hostile())).texts)
     assert HOSTILE[0] in text
     assert HOSTILE[1] in text
+
+
+def test_names_from_right_to_left_leave_what_is_beside_them_alone() -> None:
+    """In headings, sentences, remarks and cells: none stands in the open."""
+    random, n = np.random.default_rng(0), 120
+    truth, hebrew, arabic = np.arange(n) % 2, "\u05de\u05d5\u05d3\u05dc", "\u0646\u0645\u0648"
+    scores = {name: truth + random.normal(size=n) for name in (hebrew, arabic)}
+    slices = {"\u05e9\u05e4\u05d4": np.where(np.arange(n) % 3, "\u05e2\u05d1", "en")}
+    found = cal.classification(truth, score=scores, slices=slices)
+    for made in (found.to_html(), found.compare().to_html(), found._repr_html_()):
+        # (What is in attributes is spoken, and pictures place each name by itself.)
+        text = re.sub(r"<(script|style|svg)\b.*?</\1>", "", made, flags=re.DOTALL)
+        open_text = re.sub(r"<bdi\b.*?</bdi>|\u2068[^\u2069]*\u2069|<[^>]*>", "", text)
+        assert re.search(f"{hebrew}|{arabic}", text)
+        assert not re.findall(r".*[\u0590-\u06ff].*", open_text)
 
 
 def test_pictures_carry_no_ids() -> None:

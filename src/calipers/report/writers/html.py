@@ -322,13 +322,17 @@ class _Page:
         whiskers, style = column.whiskers or [None] * len(column.cells), _class(column)
         out = []
         for i, (text, whisker) in enumerate(zip(column.cells, whiskers, strict=True)):
+            # (The numbers of a chart have names among them: there the text itself says what it is.)
+            is_name = column.role is not VERDICT and (
+                column.kind not in (NUMBER, NUMBERS) or _isolated(text) != text
+            )
             shown, arrow = _arrowed(text) if column.kind is KEY else (text, None)
             out.append(
                 _Cell(
                     shown,
                     style,
                     scope="" if place else "row",
-                    is_name=column.kind not in (NUMBER, NUMBERS) and column.role is not VERDICT,
+                    is_name=is_name,
                     arrow=arrow,
                     narrow=narrow[i] if narrow else "",
                     unit=column.units[i] if column.units else "",
@@ -376,7 +380,10 @@ class _Page:
     def _figure(self, figure: Figure, *, live: bool) -> Markup:
         anchor = self.anchor(f"{figure.title} {figure.choice}", "chart")
         numbers = self._table(numbers_of(figure)) | {"classes": ""} if figure.rows else None
-        made: Markup = _macros().figure(figure, anchor, live, numbers)
+        # After what the charts of all systems have in common comes a name.
+        kind, colon, own = figure.title.partition(f"{figure.chosen_from}: ")
+        title = f"{kind}{colon}{_isolated(own)}"
+        made: Markup = _macros().figure(replace(figure, title=title), anchor, live, numbers)
         return made
 
 
