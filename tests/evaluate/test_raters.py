@@ -789,3 +789,15 @@ def test_items_that_were_rated_alike_are_one_entry() -> None:
     for name in NAMES.values():
         measure = cal.measure(name)
         assert measure.apply(alike) == pytest.approx(float(measure.apply(whole)), nan_ok=True)
+
+
+def test_items_differ_that_move_a_difference_unlike_most() -> None:
+    said = {
+        "a": ["x"] * 80 + ["y"] * 20,
+        "b": ["x"] * 89 + ["y"] * 11,
+        "c": ["x"] * 80 + ["y"] * 4 + ["x"] * 5 + ["y"] * 11,
+    }
+    sets = {"one": ["a", "b"], "other": ["a", "c"]}
+    made = cal.agreement(said, sets, measures=["Krippendorff-alpha", "Gwet-AC1"])
+    for d in made.compare(baseline="one").differences:
+        assert (d.n, d.differing) == (100, 20)

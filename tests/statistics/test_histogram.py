@@ -61,6 +61,14 @@ def test_few_rows_keep_their_weights_apart() -> None:
     values, weight = np.array([1.0, 1.0, 2.0, 5.0]), np.array([1.0, 3.0, 2.0, 0.0])
     made = parts(values, weight, 2)
     assert sorted(zip(made.mean, made.sums, strict=True)) == [(1.0, 1.0), (1.0, 3.0), (2.0, 2.0)]
+    half = np.array([2.0, 2.0]), np.array([1.0, 0.5])
+    # (A batch of rows that all weigh 1 comes without weights.)
+    for mixed in (
+        Histogram.from_rows(values) + Histogram.from_rows(*half),
+        Histogram.from_rows(*half) + Histogram.from_rows(values),
+    ):
+        found = sorted(zip(mixed.mean, mixed.sums, strict=True))
+        assert found == [(1.0, 1.0), (1.0, 1.0), (2.0, 0.5), (2.0, 1.0), (2.0, 1.0), (5.0, 1.0)]
     many = parts(np.tile(values, 400), np.tile(weight, 400), 5)
     assert dict(zip(many.mean, many.sums, strict=True)) == {1.0: 1600.0, 2.0: 800.0}
     assert dict(zip(many.mean, many.squares, strict=True)) == {1.0: 4000.0, 2.0: 1600.0}

@@ -11,11 +11,14 @@ import numpy as np
 
 from calipers.engines.base import Partial
 from calipers.inference.cells import Cells
+from calipers.measures.rater_agreement import counted_items
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import is_mean
+from calipers.readings.raters import Rated
 from calipers.readings.sets import RowValues
 from calipers.statistics import (
     ClassTables,
+    Commonest,
     FloatArray,
     IntArray,
     Several,
@@ -24,6 +27,8 @@ from calipers.statistics import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.engines.reduced import Asked
     from calipers.inference.spaces import Influence
     from calipers.measures import Measure
@@ -34,13 +39,15 @@ if TYPE_CHECKING:
 class Pair:
     """Two systems, the first of which is compared with the second by a measure; ``table`` is a
     number for the statistics of both, the same where measures share them. ``by_rows`` says whether
-    the difference goes by how rows differ, and ``of_values`` whether by values that rows have."""
+    the difference goes by how rows differ, and ``of_values`` whether by values that rows have;
+    ``known`` are the commonest of all differences, where rows are looked at anew to count them."""
 
     systems: tuple[str, str]
     measure: Measure
     table: tuple[int, int]
     by_rows: bool
     of_values: bool
+    known: tuple[Commonest, ...] = ()
 
     @property
     def asked(self) -> tuple[Asked, Asked]:
@@ -126,8 +133,8 @@ class Pairs(Partial):
             if pair.by_rows and one is not None and other is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
                 averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
-                how = {"of_values": pair.of_values, "by_class": not averaged}
-                found[at] = _differences(one, other, total, **how)
+                rated = [_items(systems[name], pair.measure) for name in pair.systems]
+                found[at] = _differences(pair, one, other, total, rated, by_class=not averaged)
         return cls(found, met)
 
     def __add__(self, other: Pairs) -> Pairs:
@@ -160,6 +167,13 @@ def _values(system: System, measure: Measure) -> RowValues | None:
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
+def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:
+    """Which items a measure of raters is made of."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    return counted_items(own, of.statistic) if isinstance(of, Rated) else None
+
+
 def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
     """By how much these differ, all of which are there."""
     values, weight = first.values - second.values, first.weight
@@ -169,15 +183,27 @@ def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
 
 
 def _differences(
-    first: Influence, second: Influence, total: float, *, of_values: bool, by_class: bool
+    pair: Pair,
+    first: Influence,
+    second: Influence,
+    total: float,
+    rated: Sequence[npt.NDArray[np.bool_] | None],
+    *,
+    by_class: bool,
 ) -> UnitDifferences:
-    """How much rows move the one number more than the other; of means the values of rows."""
+    """How much rows move the one number more than the other; of means the values of rows, of raters
+    the items that either set of them ``rated``."""
     apart = first - second
     values, weight = apart.by_unit(total), apart.space.weight
     positive = getattr(apart.space, "positive", None) if by_class else None
+    either = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
     if weight is not None:
         there = weight > 0
         weight, positive = weight[there], None if positive is None else positive[there]
-    if of_values:
+        either = None if either is None else either[there]
+    if pair.of_values:
         return UnitDifferences.of_values(values, weight)
-    return UnitDifferences.of_rows(values, weight, positive)
+    if either is None:
+        return UnitDifferences.of_rows(values, weight, positive, known=pair.known)
+    weight = None if weight is None else weight[either]
+    return UnitDifferences.of_rows(values[either], weight, exact=True, known=pair.known)

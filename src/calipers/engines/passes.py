@@ -47,6 +47,7 @@ from calipers.readings.effective import with_interval
 from calipers.readings.losses import is_mean, of_moments, slope
 from calipers.readings.numbers import of_gathered
 from calipers.readings.outputs import OutputsAdded
+from calipers.readings.raters import of_either
 from calipers.readings.redrawn import with_replicates
 from calipers.readings.sets import RowValues, held_by, of_those_there
 from calipers.readings.whole import applied, of_statistic
@@ -246,6 +247,10 @@ class Passes:
                 return found
             return replace(found, spread=found.spread.moved(0.0, times=scale))
 
+        if isinstance(self.statistics[pair[0], measure], Ratings):
+            found = self.differing(pair, measure)
+            weight = self.passed.weight
+            return made if found is None else of_either(made, found, weight.total / self.unit)
         return replace(made, unit_spread=spread)
 
     def _made_of(self, one: System, own: Measure, statistic: Any, seen: Seen) -> Reading | None:
@@ -426,14 +431,11 @@ class Passes:
                 if not known or measure.definition.higher_is_better is None:
                     continue
                 (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
-                if isinstance(statistic, Ratings):  # items that only one set of raters rated
-                    continue
                 counted = isinstance(statistic, ConfusionMatrix)
                 mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
                 if mean and isinstance(one.over(own), RowValues):
                     both: Any = statistic, self.statistics[second]
-                    if any(of.rows < self.passed.rows for of in both):  # some lack a value
-                        continue
+                    mean = all(of.rows == self.passed.rows for of in both)
                 numbers = self.numbers[first], self.numbers[second]
                 by_rows = not counted or own.definition.share_of is not None
                 found.append(Pair(pair, measure, numbers, by_rows, mean))
@@ -451,13 +453,20 @@ class Passes:
             self._know(missing, found)
 
     def _know(self, systems: Sequence[tuple[str, str]], found: Pairs) -> None:
-        """Keep what was found of pairs of systems."""
-        asked = self._asked_of(systems)
+        """Keep what was found of pairs of systems; where the commonest of their differences was not
+        counted in every batch, that takes one more look."""
+        asked, spread = self._asked_of(systems), dict(found.spread)
+        unsure = {
+            k: replace(asked[k], known=of.classes) for k, of in spread.items() if not of.certain
+        }
+        if unsure:
+            work = OfPairs(self.moving, list(unsure.values()), self.passed.weight.total)
+            spread.update(zip(unsure, self._reduced(work).spread.values(), strict=True))
         met = {pair.table: found.met.get(at) for at, pair in tables(asked)}
         self._pairs.update({pair: {} for pair in systems})
         for at, pair in enumerate(asked):
             own = self._pairs[pair.systems]
-            own[pair.measure] = found.spread.get(at), met[pair.table]
+            own[pair.measure] = spread.get(at), met[pair.table]
 
     def differing(self, pair: tuple[str, str], measure: Measure) -> UnitDifferences | None:
         """How rows of both systems differ; None where that is not known."""

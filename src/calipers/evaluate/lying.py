@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from calipers.once import cached_property
 from calipers.readings.geometry import Dispersion, reading_of
 from calipers.readings.partitions import Partition
 from calipers.readings.silhouettes import MeanSilhouette, Simplified
-from calipers.statistics import ClusterMoments, Moments, UnitDifferences
+from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class _Third(_Look):
     asked: tuple[Asked, ...] = ()
     #: All points by class and cluster, of each clustering.
     meetings: Mapping[str, Partition] | None = None
+    #: The commonest differences of points, where these are looked at anew to count them.
+    known: Mapping[tuple[int, int], tuple[Commonest, ...]] = field(default_factory=dict)
 
     def moved(self, batch: Batch) -> dict[Asked, FloatArray]:
         """The columns whose inner products are kept."""
@@ -209,7 +211,9 @@ class _Third(_Look):
         """Of each measure of points, for every two clusterings."""
         number = float(next(iter(self.sizes.values())).sum())
         return {
-            (j, k): UnitDifferences.of_rows((later - earlier).by_unit(number))
+            (j, k): UnitDifferences.of_rows(
+                (later - earlier).by_unit(number), known=self.known.get((j, k), ())
+            )
             for j, ((_, measure), later) in enumerate(found)
             for k, ((_, other), earlier) in enumerate(found[:j])
             if measure == other and measure.definition.reads != "partitions"
@@ -306,7 +310,11 @@ class Lying:
     def moved(self) -> MovedBy:
         """How much points move all numbers."""
         found: MovedBy = self._reduced(self._third, "measuring what points move")
-        return found
+        if all(of.certain for of in found.differing.values()):
+            return found
+        known = {pair: of.classes for pair, of in found.differing.items()}
+        counted: MovedBy = self._reduced(replace(self._third, known=known), "counting points")
+        return counted
 
     def _again(self, combination: FloatArray) -> float:
         norm: Norm = self._reduced(_Combined(self._third, combination), "looking once more")

@@ -354,8 +354,9 @@ def _of_spread(reading: Reading, found: UnitDifferences | None) -> _Differences 
     about it."""
     if found is None or not found.spread.bounded:
         return None
-    exact = found.nonzero is not None
-    spread = found.spread if exact else found.spread.moved(reading.value - found.mean)
+    spread, exact = found.spread, found.exact
+    if found.nonzero is None:
+        spread = spread.moved(reading.value - found.mean)
     differing = found.differing if reading.changed is None else reading.changed()
     return _Differences(spread, differing, exact=exact)
 

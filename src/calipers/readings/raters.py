@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from calipers.inference import dirichlet
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_CATEGORY
-from calipers.inference.reading import Reading, UnitGroups, Units, difference_of
+from calipers.inference.reading import Reading, SummedUnits, UnitGroups, Units, difference_of
 from calipers.inference.spaces import Influence, Space
 from calipers.measures.rater_agreement import counted_items, moved_by_items, weight_of_items
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, Histogram, Ratings
+from calipers.statistics import FloatArray, Histogram, Ratings, UnitDifferences
 from calipers.statistics.base import kish, kish_of
 
 if TYPE_CHECKING:
@@ -131,6 +132,35 @@ def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> Re
     return Reading(**{**made, **parts})
 
 
+def _unlike_most(values: FloatArray) -> int:
+    """How many items move a difference unlike most of them."""
+    return UnitDifferences.of_rows(values).differing
+
+
+def of_either(made: Reading, found: UnitDifferences, total: float) -> Reading:
+    """A difference of sets of raters whose items are gone, by those that either set rated: how far
+    they move it, of items that weigh a ``total`` in all."""
+    weight = float(found.spread.sums.sum())
+    size = kish(weight, float(found.spread.squares.sum()))
+    if made.influence is None or not size > 1:
+        return made
+    influence = made.influence
+
+    def moved() -> Influence | None:
+        one = influence()
+        return None if one is None else np.sqrt(size / (size - 1)) * one
+
+    spread = found.spread.moved(0.0, weight / total)
+    return replace(
+        made,
+        n=found.spread.rows,
+        sizes=lambda: (size,),
+        influence=moved,
+        units=SummedUnits(made.value, size, moved, weighted=made.uneven),
+        unit_spread=lambda: replace(found, spread=spread),
+    )
+
+
 def _ends(measure: Any, r: Ratings) -> tuple[float, float]:
     """The range of a measure; where it has no lower end, what is low enough for data like these: of
     Fleiss' κ what ratings that never agree make of such shares of the categories."""
@@ -159,15 +189,18 @@ class _Items:
             return self._of_groups(first, second, either)
         n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
         units, influence = None, difference_of(first.influence, second.influence)
-        moved = None if influence is None else influence()
+        moved, changed = None if influence is None else influence(), None
         own = np.ones(n) if weight is None else weight[either]
         if moved is not None:
+            values = moved.column[either] * own.sum() / own
             units = Units(
-                first.value - second.value + moved.column[either] * own.sum() / own,
+                first.value - second.value + values,
                 None if weight is None else own,
                 None if clusters is None else clusters.taken(either),
             )
-        parts: dict[str, Any] = {"units": units, "influence": influence}
+            # To first order an item that is rated alike moves it too, as most do.
+            changed = partial(_unlike_most, values)
+        parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
         parts |= {"raw": self._raw(second.law.rated), "sizes": lambda: (kish_of(own),)}
         return first.difference(second, n=n, weight=None if weight is None else own, **parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,42 +20,53 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Commonest(Statistic):
-    """The value that more than half of some rows have, but for rounding; how many have it, and by
-    how many they are more than the others (Boyer and Moore 1991). ``size`` is the largest of all.
+    """The value that more than half of some rows have, but for rounding, if there is one, and how
+    many of the rows among which it was ``counted`` have it. ``size`` is the largest of all values.
 
-    Of batches whose commonest values differ, it counts those of one of them.
+    Each batch counts its median, which is that value where more than half of its rows have it. By
+    how many these are more than the others is the ``margin``, which others take away (Boyer and
+    Moore 1991): where none is left no value is that common. Where the one that is left was not
+    counted in every batch, it is not ``certain``, and ``known`` when the rows are looked at anew.
 
-    >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 0.0, 0.0, 0.0])
-    >>> (Commonest.of(one) + Commonest.of(two)).others, Commonest.of(np.arange(4.0)).others
-    (2, 4)
+    >>> one, two = np.array([0.0, 0.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
+    >>> both = Commonest.of(one) + Commonest.of(two)
+    >>> both.certain, (Commonest.of(one, both) + Commonest.of(two, both)).others
+    (False, 3)
     """
 
     rows: int
     size: float
     value: float
     held: int
+    counted: int
     margin: int
 
     @classmethod
-    def of(cls, values: FloatArray) -> Self:
+    def of(cls, values: FloatArray, known: Self | None = None) -> Self:
         """Of values, all of them finite."""
         n = len(values)
-        size = float(np.abs(values).max(initial=0.0))
-        middle = float(np.median(values)) if n else 0.0
-        held = int(np.count_nonzero(np.abs(values - middle) <= ROUNDING * size))
-        if 2 * held <= n:
-            return cls(n, size, 0.0, 0, 0)
-        return cls(n, size, middle, held, 2 * held - n)
+        size = float(np.abs(values).max(initial=0.0)) if known is None else known.size
+        value = known.value if known else float(np.median(values)) if n else 0.0
+        held = int(np.count_nonzero(np.abs(values - value) <= ROUNDING * size))
+        return cls(n, size, value, held, n, max(2 * held - n, 0))
 
     def __add__(self, other: Self) -> Self:
         most, least = (self, other) if self.margin >= other.margin else (other, self)
         size = max(self.size, other.size)
         made = replace(most, rows=self.rows + other.rows, size=size)
-        if not least.margin:
-            return made
-        if abs(most.value - least.value) <= ROUNDING * size:
-            return replace(made, held=most.held + least.held, margin=most.margin + least.margin)
-        return replace(made, margin=most.margin - least.margin)
+        if abs(most.value - least.value) > ROUNDING * size:
+            return replace(made, margin=most.margin - least.margin)
+        return replace(
+            made,
+            held=most.held + least.held,
+            counted=most.counted + least.counted,
+            margin=most.margin + least.margin,
+        )
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is known how many rows have another value."""
+        return not self.margin or self.counted == self.rows
 
     @property
     def others(self) -> int:
@@ -67,7 +79,8 @@ class UnitDifferences(Statistic):
     """Values of units whose mean a difference of two systems is, but for what they have in common:
     how they are spread, and how many differ at all. Of values of units these are those that are
     not 0 (``nonzero``), with how many are above 0 and below; of how much each row moves the
-    difference, those that do so otherwise than most rows, of either class.
+    difference, those that do so otherwise than most rows, of either class. ``exact`` says whether
+    the difference is their mean, so that none is beyond the largest difference there can be.
 
     >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
     2
@@ -80,6 +93,7 @@ class UnitDifferences(Statistic):
     classes: tuple[Commonest, ...] = ()
     above: int = 0
     below: int = 0
+    exact: bool = False
 
     @classmethod
     def of_values(cls, values: FloatArray, weight: FloatArray | None = None) -> Self:
@@ -89,7 +103,7 @@ class UnitDifferences(Statistic):
         with np.errstate(invalid="ignore"):
             differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
         signs = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
-        return cls(spread, differ, (), *signs)
+        return cls(spread, differ, (), *signs, exact=True)
 
     @classmethod
     def of_rows(
@@ -97,13 +111,24 @@ class UnitDifferences(Statistic):
         values: FloatArray,
         weight: FloatArray | None = None,
         positive: npt.NDArray[np.bool_] | None = None,
+        *,
+        exact: bool = False,
+        known: Sequence[Commonest] = (),
     ) -> Self:
-        """Of how much each row moves a difference, times what all weigh."""
+        """Of how much each row moves a difference, times what all weigh; with the commonest values
+        of all rows, where these are ``known``."""
         spread = Histogram.from_rows(values, weight)
         if not spread.bounded:
-            return cls(spread)
-        classes = [slice(None)] if positive is None else [positive, ~positive]
-        return cls(spread, None, tuple(Commonest.of(values[rows]) for rows in classes))
+            return cls(spread, exact=exact)
+        classes: list[Any] = [slice(None)] if positive is None else [positive, ~positive]
+        found = zip(classes, known or (None, None), strict=False)
+        common = tuple(Commonest.of(values[rows], of) for rows, of in found)
+        return cls(spread, None, common, exact=exact)
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is known how many units differ."""
+        return all(of.certain for of in self.classes)
 
     @property
     def differing(self) -> int:

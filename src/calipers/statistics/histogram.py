@@ -101,19 +101,31 @@ class Histogram(Statistic):
         if not made.bounded:
             none = np.zeros(0)
             return replace(made, mean=none, sums=none, squares=none, cell=none.astype(np.int64))
-        x, sums, squares = (
-            np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("mean", "sums", "squares")
+        few = (self.single or other.single) and made.rows <= MOST_VALUES
+        x, sums, squares = map(
+            np.concatenate,
+            zip(*((of._each if few else of._groups) for of in (self, other)), strict=True),
         )
-        single = self.single and other.single
-        if single and made.rows <= MOST_VALUES:
-            return replace(made, mean=x, sums=sums, squares=squares)
+        if few:
+            return replace(made, single=True, mean=x, sums=sums, squares=squares)
         made = replace(made, single=False)
         if not (self.width or other.width):
             return made._together(x, sums, squares)
         width = _width(*ends)
         return made._binned(np.concatenate([self._cells(width), other._cells(width)]), width,
                             x, sums, squares)  # fmt: skip
+
+    @property
+    def _groups(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.mean, self.sums, self.squares
+
+    @property
+    def _each(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The groups of each row by itself: of few rows those that are not weigh 1."""
+        if self.single:
+            return self._groups
+        ones = np.ones(self.rows)
+        return np.repeat(self.mean, self.sums.astype(np.int64)), ones, ones
 
     def _cells(self, width: float) -> IntArray:
         """The bin of each group, of bins that are no finer."""
