@@ -251,7 +251,7 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("delta"),
     ),
     "correlation": _OF_RANKS,
-    # Harrell's C of .58 with 20 rows, a third of them censored, was held 96 times of 100 (±1).
+    # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
     "share of pairs": _OF_RANKS,
     "median": (Row("woodruff"),),
     # Of lognormal costs (σ ½ and 1; 20, 100 and 500 rows) order statistics held the median 95 to 97
