@@ -86,3 +86,23 @@ def test_a_cost_below_0_is_told_with_its_row(rows: pa.Table) -> None:
 def test_columns_that_are_not_there(rows: pa.Table) -> None:
     with pytest.raises(cal.InputError, match="no column 'msec'"):
         cal.classification("y", "a", data=rows, engine="stream", cost={"ms": "msec"})
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [
+        ("regression", {"truth": ["ms", "w"], "predicted": {"a": ["w", "ms"]}}),
+        ("multilabel", {"truth": {"one": "y", "two": "a"}, "predicted": {"a": {"one": "b", "two": "y"}}}),
+        ("agreement", {"raters": {"a": ["y", "b"]}}),
+    ],
+)  # fmt: skip
+def test_costs_of_other_tasks_in_batches(rows: pa.Table, verb: str, asked: Any) -> None:
+    table = rows.select(["y", "a", "b", "ms", "w"])
+    memory, stream = (
+        getattr(cal, verb)(data=table, engine=engine, cost={"spent": {"a": "ms"}}, **asked)
+        for engine in ("memory", "stream")
+    )
+    mean = table["ms"].to_numpy().mean()
+    assert memory.costs["a", "cost-mean[spent]"].value == pytest.approx(mean)
+    for one, other in zip(memory.costs, stream.costs, strict=True):
+        assert limits(other) == pytest.approx(limits(one), rel=1e-9, nan_ok=True)

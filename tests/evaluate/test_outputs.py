@@ -417,3 +417,12 @@ def test_slices_and_pairs_of_an_average_by_hand() -> None:
     assert ev.slices is not None
     parts = {(s.slice, s.estimate.system): s.estimate.value for s in ev.slices}
     assert parts["1", "b"] == pytest.approx(losses["b"][1::2].mean())
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_columns_in_a_list_beside_one_output_are_systems(engine: str) -> None:
+    table = {"y": [1.0, 2.0, 4.0], "a": [1.0, 3.0, 4.0], "b": [2.0, 2.0, 2.0]}
+    for named in (["a"], ["a", "b"]):
+        found = cal.regression(["y"], named, data=pa.table(table), engine=engine, measures=["MAE"])
+        assert list(found.systems) == named
+        assert found["a", "MAE"].value == pytest.approx(1 / 3)

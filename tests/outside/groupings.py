@@ -8,30 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from calipers.cli.group import cli
-from calipers.cli.tasks import command_of
+from calipers import tasks
 from calipers.data.classes import classes
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Batch
-from calipers.evaluate.sample import Problem
-from calipers.evaluate.shared import columns_of
-from calipers.evaluate.source import open_source
-from calipers.evaluation.task import Column, Task
-from calipers.evaluation.tasks import CLUSTER, COUNT, INFERENCE, SLICES, TIME, WEIGHT
-from calipers.inference.clusters import Clusters
-from calipers.inference.settings import Settings
-from calipers.measures import Family, Measure, measure, register_reason, register_task
 from calipers.once import cached_property
 from calipers.readings.counts import ClassCounts
-from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
-from calipers.systems.base import System, best
 
-register_task("groupings", Family(name="groupings", reads="groupings"))
-register_reason("one_group", "all rows are of one class and in one cluster")
+tasks.register_task("groupings", tasks.Family(name="groupings", reads="groupings"))
+tasks.register_reason("one_group", "all rows are of one class and in one cluster")
 
 
-@measure("majority", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+@tasks.measure("majority", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
          higher_is_better=True, range=(0, 1), undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
 def purity(c: ConfusionMatrix) -> FloatArray:
     """Share of the rows that are of the most frequent class of their cluster."""
@@ -42,7 +29,7 @@ def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
     return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
 
 
-@measure("pair-agreement", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+@tasks.measure("pair-agreement", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
          higher_is_better=True, range=(-1, 1), uninformed=0.0, undefined={"one_group": one_group},
          reference="Hubert and Arabie 1985")  # fmt: skip
 def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
@@ -56,17 +43,12 @@ def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition(System):
+class Partition(tasks.RowSystem):
     """One clustering of rows whose classes are known."""
 
-    name: str
     truth: IntArray
     found: IntArray
     size: int
-    settings: Settings
-    weight: FloatArray | None = None
-    clusters: Clusters | None = None
-    measures: tuple[Measure, ...] = ()
 
     columns = ("truth", "found", "weight")
 
@@ -77,15 +59,15 @@ class Partition(System):
         rows = self.settings, self.weight, self.clusters, self.measures
         return ClassCounts.from_codes(self.truth, self.found, names, *rows)
 
-    def over(self, measure: Measure) -> ClassCounts:
+    def over(self, measure: tasks.Measure) -> ClassCounts:
         return self.counts
 
-    def constant(self, measure: Measure) -> float:
-        return best(measure, self.counts.constant)
+    def constant(self, measure: tasks.Measure) -> float:
+        return tasks.best(measure, self.counts.constant)
 
 
 @dataclass(frozen=True, eq=False)
-class Groupings(Problem):
+class Groupings(tasks.Problem):
     """Clusters ``found`` against ``classes``, both by their names."""
 
     task, kind = "groupings", "groupings"
@@ -93,12 +75,11 @@ class Groupings(Problem):
     classes: tuple[str, ...]
     found: tuple[str, ...]
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Partition]:
-        truth, size = classes(batch["truth"], self.classes).codes, self.size
-        rows = size, settings, batch.weights, batch.clusters
-        found = columns_of(batch["found"], "found", len(truth), self._codes)
-        return {n: Partition(n, *map(batch.frequencies, (truth, x)), *rows)
-                for n, x in found.items()}  # fmt: skip
+    def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Partition]:
+        truth = classes(batch["truth"], self.classes).codes
+        found = tasks.columns_of(batch["found"], "found", len(truth), self._codes)
+        return {n: Partition(*map(batch.frequencies, (truth, x)), self.size, name=n,
+                             **batch.beside(settings)) for n, x in found.items()}  # fmt: skip
 
     def _codes(self, values: Any, what: str) -> Any:
         return classes(values, self.found, what=what).codes
@@ -110,26 +91,27 @@ class Groupings(Problem):
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         return ("pair-agreement", "majority")
 
-    def template(self, columns: Any, settings: Settings, sizes: Any = None) -> dict[str, Partition]:
-        none = np.zeros(1, np.intp)
-        return {n: Partition(n, none, none, self.size, settings) for n in columns.systems}
+    def template(
+        self, columns: Any, settings: tasks.Settings, sizes: Any = None
+    ) -> dict[str, Partition]:
+        none = np.zeros(1, np.intp), np.zeros(1, np.intp), self.size
+        return {n: Partition(*none, name=n, settings=settings) for n in columns.systems}
 
 
-@verb
-def groupings(truth: Any, found: Any, **options: Any) -> Evaluation:
+@tasks.verb
+def groupings(truth: Any, found: Any, **options: Any) -> tasks.Evaluation:
     """How well clusterings recover known classes; ``found`` is a column for each clustering."""
-    rows = open_source({"truth": truth, "found": found, **options}, "truth", "found")
+    rows = tasks.open_source({"truth": truth, "found": found, **options}, "truth", "found")
     return rows.evaluate(Groupings(rows.labels("truth"), rows.labels("found")))
 
 
-GROUPINGS = Task(
+GROUPINGS = tasks.Task(
     "groupings", "groupings:groupings", "rows", "Evaluate clusterings of the rows of TABLE.",
     columns=(
-        Column("truth", "Column of the classes.", required=True),
-        Column("found", "Column of clusters; repeatable.", required=True, per_system=True),
-        WEIGHT, COUNT, CLUSTER, TIME, SLICES,
+        tasks.Column("truth", "Column of the classes.", required=True),
+        tasks.Column("found", "Column of clusters; repeatable.", required=True, per_system=True),
+        *tasks.COLUMNS,
     ),
-    options=("id", "missing", "slice_bins", "cost", *INFERENCE, "memory", "inputs"),
-    engines=("memory", "stream", "spark", "dask"),
+    options=tasks.OPTIONS, engines=tasks.ENGINES,
 )  # fmt: skip
-cli.add_command(command_of(GROUPINGS))
+tasks.register_command(GROUPINGS)

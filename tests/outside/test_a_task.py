@@ -195,7 +195,7 @@ def test_columns_by_name_joined_by_ids_without_missing_values(
 
 def test_it_is_what_contributing_shows_and_short(task: ModuleType) -> None:
     text = Path(str(task.__file__)).read_text("utf-8")
-    assert text.count("\n") <= 140
+    assert text.count("\n") <= 120
     section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## A task in an hour\n")[1]
     blocks = re.findall(
         r"^```python\n(.*?)^```$", section.split("\n## ")[0], re.DOTALL | re.MULTILINE
@@ -235,6 +235,11 @@ def test_columns_of_a_table_in_memory_and_in_batches(task: ModuleType, given: An
         assert one.method == two.method
     names = [(s.column, s.slice, s.estimate.measure) for s in rows.slices or ()]
     assert names == [(s.column, s.slice, s.estimate.measure) for s in stream.slices or ()]
+
+
+def test_rows_in_the_order_of_time(task: ModuleType) -> None:
+    timed = task.groupings(TRUTH, FOUND, time=np.arange(ROWS))
+    assert [e.value for e in timed] == [e.value for e in task.groupings(TRUTH, FOUND)]
 
 
 def test_unknown_options_are_refused(task: ModuleType) -> None:

@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.data.arrays import as_weights
 from calipers.data.columns import Gathered
 from calipers.data.costs import NO_COSTS
 from calipers.data.counts import NOTHING, About, Repeats
 from calipers.evaluate.shared import as_clusters, as_order
+from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     from calipers.data.confusions import Systems
+    from calipers.evaluate.stream_columns import Columns
     from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray
 
@@ -37,6 +42,10 @@ class Batch:
     #: The numbers of the rows that count in the whole, of which these are some.
     numbers: Callable[[], IntArray] | None = None
 
+    def beside(self, settings: Settings) -> dict[str, Any]:
+        """What every system on these rows has, whatever it says."""
+        return {"settings": settings, "weight": self.weights, "clusters": self.clusters}
+
     def __getitem__(self, role: str) -> Any:
         """What is given of a role; None of one that is not given."""
         return self.columns.get(role)
@@ -46,6 +55,25 @@ class Batch:
         """The rows given that count."""
         places = self.frequencies.places
         return slice(None) if places is None else places
+
+
+def blank(columns: Columns, values: FloatArray, *, probability: bool = False) -> Batch:
+    """As many rows as there are values, which every column of truth and systems has; of a
+    ``probability`` for each of several classes all are alike."""
+
+    def of(named: str | Mapping[str, str]) -> Any:
+        if isinstance(named, str):
+            return values
+        return dict.fromkeys(named, np.full(len(values), 1 / len(named)) if probability else values)
+
+    said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
+    given = {"truth": of(columns.truth), **{kind: alone(by) for kind, by in said.items()}}
+    return Batch(given, Repeats(len(values)))
+
+
+def alone(given: Mapping[str, Any]) -> Any:
+    """The column of a system without a name, as verbs are given it; else those of all systems."""
+    return given[UNNAMED] if list(given) == [UNNAMED] else given
 
 
 @dataclass(frozen=True, eq=False)

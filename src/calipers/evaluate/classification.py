@@ -232,8 +232,8 @@ def classification(
     arguments = locals()
     models = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
-    matrices = {"confusion": opened(confusion, data)}
-    source = open_source({**arguments, **models.columns}, *models.columns, in_memory=matrices)
+    given = {**models.columns, "confusion": opened(confusion, data)}
+    source = open_source({**arguments, **given}, *given)
     options = source.options
     if source.stream is not None:
         problem, columns = _of_stream(source.stream, positive, labels, threshold, undefined)

@@ -10,20 +10,19 @@ import numpy as np
 
 from calipers.data.arrays import same_length
 from calipers.data.classes import Coded, coded
-from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.clusters import notes_of, sampled, without_noise
-from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.cuts import Bins
 from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.clusters import Clusters, evaluate_cells
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
+from calipers.evaluate.source import open_source
 from calipers.evaluate.stability import reclusters, said_of, stability_of
-from calipers.evaluate.stream_columns import Columns, flat, in_batches
-from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.options import MeasureNames
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.base import named_classes
@@ -185,30 +184,20 @@ def clustering(
     >>> round(ev["Rand"].value, 7)
     0.7333333
     """
-    options = Options.of(locals())
-    settings = options.settings
-    named = {"features": features, "labels": labels, "truth": truth, "count": count}
-    cut_by = slice_columns(slices)
-    if in_batches(engine, memory, data, (features, labels, truth)):
-        # There is always a column of labels, if not of classes.
-        first = next(iter(flat(labels)), None) if truth is None else truth
-        refused = {"distances": distances, "cost": cost, "id": id, "sample": sample}
-        refused |= {"recluster": recluster, "per_point": per_point or None}
-        cut = cut_by, slice_bins, count
-        said = {"labels": labels, "features": features}
-        columns = Columns.of(data, first, said, None, None, missing, refused, engine, *cut)
+    roles = ("features", "labels") if truth is None else ("features", "labels", "truth")
+    source = open_source(locals(), *roles, wide=("features",))
+    options, settings = source.options, source.options.settings
+    if source.stream is not None:
         return evaluate_cells(
-            columns, options, _check, against_truth=AGAINST_TRUTH, truth=truth is not None,
-            noise=noise, metric=metric)  # fmt: skip
+            source.stream, options, _check, against_truth=AGAINST_TRUTH, noise=noise, metric=metric
+        )
     if distances is not None and missing != "error":
         raise InputError("distances= are of all points: missing='drop' goes with features=")
-    gathered = {**named, "slices": cut_by}
-    wide = ("features",)
-    rows_of = gather(gathered, data=data, by=id, missing=missing, cost=cost, wide=wide)
-    features, labels, truth, count, cut_by = rows_of.columns.values()
-    given, rows = _given(labels, noise, baseline)
-    repeats, notes, clusters = without_noise(given, noise, Repeats.of(count, rows))
-    near = _near(features, distances, metric, rows, repeats)
+    columns = source.rows.columns
+    truth, cut_by = columns.get("truth"), columns["slices"]
+    given, rows = _given(columns["labels"], noise, baseline)
+    repeats, notes, clusters = without_noise(given, noise, Repeats.of(columns["count"], rows))
+    near = _near(columns["features"], distances, metric, rows, repeats)
     known: dict[str, Any] = {}
     if truth is not None:
         classes = coded(truth, "truth")
@@ -236,8 +225,8 @@ def clustering(
         chosen,
         options,
         slices=repeats.sliced(cut_by),
-        about=repeats.about(rows_of),
-        notes=[*rows_of.notes, *notes, *notes_of(systems, plain)],
+        about=repeats.about(source.rows),
+        notes=[*source.rows.notes, *notes, *notes_of(systems, plain)],
     )
 
 

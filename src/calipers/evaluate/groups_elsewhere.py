@@ -314,9 +314,9 @@ def _columns(
         raise InputError("group: names no column of data=")
     said = {what: named[what] for what in ("group", "score", *_KNOWN)}
     said |= {called(cost): by for cost, by in costs.columns.items()}
-    refused, cut_by = {"id": options.id}, (named["slices"], options.slice_bins)
+    others = {"id": options.id, "slices": named["slices"]}
     columns = Columns.of(
-        data, named["truth"], said, None, None, missing, refused, options.engine, *cut_by
+        data, {"truth": named["truth"], **said}, others, replace(options, cost=None)
     )
     if not isinstance(columns.truth, str):
         raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from calipers.data.columns import gather
 from calipers.data.label_columns import as_column, as_table, names_in, no_labels
 from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Table
-from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.cuts import Bins
 from calipers.evaluate.estimators import said_of_labels
-from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.labels import SeveralLabels, Threshold
-from calipers.evaluate.stream_columns import Columns, allowed, in_batches
+from calipers.evaluate.source import open_source
 from calipers.evaluate.stream_labels import by_role
-from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.options import MeasureNames
 from calipers.results import Evaluation
 
 
@@ -206,39 +204,26 @@ def multilabel(
     >>> [estimate.value for estimate in ev]
     [1.0, 1.0]
     """
-    options = Options.of(locals())
-    given = truth, predicted, score, probability, weight, cluster
-    if in_batches(engine, memory, data, given):
-        odd = {"id": id, "y": y, "cost": cost, "time": time}
-        cut = slice_columns(slices), slice_bins, count
-        named = {"predicted": predicted, "score": score, "probability": probability}
-        there = Columns.of(data, truth, named, weight, cluster, missing, odd, engine, *cut)
-        there = by_role(there, separator)
-        of = SeveralLabels.of_stream(there, labels, separator, threshold, undefined)
-        return evaluate_stream(of, there, options, allowed(memory, there.stream))
-    said = said_of_labels(truth, predicted, y, score, probability, threshold)
-    truth, predicted, score, probability, _ = said
-    gathered = gather(
-        {
-            "truth": as_column(truth),
-            "predicted": as_column(predicted),
-            "score": as_table(score, "score"),
-            "probability": as_table(probability, "probability"),
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-            "time": time,
-            "slices": slice_columns(slices),
-        },
-        data=_read(data, separator, (truth, predicted)),
-        by=id,
-        missing=missing,
-        cost=cost,
-        wide=("predicted", "score", "probability"),
-    )
-    problem, columns = SeveralLabels.read(gathered.columns, labels, separator, threshold, undefined)
-    number = len(columns["truth"].columns)
-    return evaluate_rows(problem, Table.of(gathered, columns, number), options)
+    arguments = locals()
+
+    def all_rows() -> Mapping[str, Any]:
+        said = said_of_labels(truth, predicted, y, score, probability, threshold)
+        return {
+            "truth": as_column(said.truth),
+            "predicted": as_column(said.predicted),
+            "score": as_table(said.score, "score"),
+            "probability": as_table(said.probability, "probability"),
+            "data": _read(data, separator, (said.truth, said.predicted)),
+        }
+
+    what = "predicted", "score", "probability"
+    source = open_source(arguments, "truth", *what, wide=what, in_memory=all_rows)
+    how = labels, separator, threshold, undefined
+    if source.stream is not None:
+        there = by_role(source.stream, separator)
+        return replace(source, stream=there).evaluate(SeveralLabels.of_stream(there, *how))
+    problem, columns = SeveralLabels.read(source.rows.columns, *how)
+    return source.evaluate(problem, columns, len(columns["truth"].columns))
 
 
 def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
 from calipers.data.streams import Stream
 from calipers.engines.adding import Distinct
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, class_order_notes
-from calipers.evaluate.stream_columns import Columns, allowed, engine_of, flat, in_batches
+from calipers.evaluate.source import OF_ROWS, Source, open_source
+from calipers.evaluate.stream_columns import engine_of, flat, in_batches, takes_all_rows
 from calipers.evaluate.streamed_slices import Each
 from calipers.evaluate.subjects import of_raters
 from calipers.evaluation.availability import ROW_REASONS
@@ -42,9 +40,9 @@ from calipers.systems.raters import Raters
 
 if TYPE_CHECKING:
     from calipers.data import streams
-    from calipers.engines.base import Engine
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
+    from calipers.evaluate.stream_columns import Columns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray, IntArray
@@ -198,22 +196,22 @@ def agreement(
     """
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
-    options = Options.of(locals())
+    Options.of(locals())  # checked before any data
     if (ratings is None) == (data is None):
         raise InputError("ratings= and data= are two names of the table of ratings: give one")
-    table = data if ratings is None else ratings
+    arguments = {**locals(), "data": data if ratings is None else ratings}
     sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
-    of_items: dict[str, Any] = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+    of_items = {what: arguments[what] for what in (*OF_ROWS, "cost")}
     of_items["slices"] = slice_columns(slices)
-    others = {name: what for what, of in (*of_items.items(), ("cost", cost)) for name in flat(of)}
+    others = {name: what for what, of in of_items.items() for name in flat(of)}
     known = _Asked(sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others)
     by_engine = engine is not None or rater is None
+    table = arguments["data"]
     if by_engine and in_batches(engine, memory, table, known.needed(table)):
-        stream, problem = known.in_batches(table, options, {**of_items, "cost": cost})
-        return evaluate_stream(problem, stream, options, allowed(memory, stream.stream))
-    return known.evaluate(table, options, of_items)
+        return known.in_batches(arguments)
+    return known.evaluate(arguments)
 
 
 @dataclass(frozen=True)
@@ -234,54 +232,38 @@ class _Asked:
             return named
         return list(Stream.of(table).names)
 
-    def evaluate(self, table: Any, options: Options, of_items: Mapping[str, Any]) -> Evaluation:
+    def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
         """The evaluation of all items, in memory."""
-        found = read_ratings(table, self.sets, self.order, self.long, self.others)
+        asked = self.sets, self.order, self.long, self.others
+        found = read_ratings(arguments["data"], *asked)
         problem = self._problem(found.categories, found.raters, found.sets)
-        gathered = gather(of_items, data=found.rows, cost=options.cost)
+        source = open_source({**arguments, "data": found.rows, "ratings": found.codes}, "ratings")
+        options = replace(source.options, inputs=[*found.origins, *source.options.inputs])
+        source = replace(source, options=options)
         if found.ids:
             import pyarrow as pa
 
-            gathered = replace(gathered, ids=pa.array(found.ids))
-        columns = {**gathered.columns, "ratings": found.codes}
-        return evaluate_rows(
-            problem,
-            Table.of(gathered, columns, len(found.codes)),
-            replace(options, inputs=[*found.origins, *options.inputs]),
-        )
+            source = replace(source, gathered=replace(source.rows, ids=pa.array(found.ids)))
+        return source.evaluate(problem, number=len(found.codes))
 
-    def in_batches(
-        self, table: Any, options: Options, of_items: Mapping[str, Any]
-    ) -> tuple[Columns, Agreement]:
-        """The columns of a table with a row an item, of which batches are added up."""
-        engine = engine_of(table, options.engine)
+    def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
+        """The evaluation of a table with a row an item, of which batches are added up."""
+        engine = engine_of(arguments["data"], arguments["engine"])
         for name in ("rater", "rating"):
             if self.long[name] is not None:
-                raise InputError(
-                    f"{name}= takes all rows in memory: {ROW_REASONS[name]}; engine='memory'"
-                )
+                raise takes_all_rows(name, engine, ROW_REASONS[name])
         none = {*self.others, self.long["item"]}
         sets = sets_of(self.sets, [name for name in engine.names if name not in none])
         names = list(dict.fromkeys(name for of in sets.values() for name in of))
-        columns = Columns.of(
-            engine,
-            names[0],  # there is no truth, but always a rater
-            {"ratings": {name: {one: one for one in of} for name, of in sets.items()}},
-            of_items["weight"],
-            of_items["cluster"],
-            "error",
-            {name: of_items[name] for name in ("time", "cost")},
-            options.engine,
-            of_items["slices"],
-            options.slice_bins,
-            of_items["count"],
-        )
+        said = {name: {one: one for one in of} for name, of in sets.items()}
+        source = open_source({**arguments, "data": engine, "ratings": said}, "ratings")
         places = {name: [names.index(one) for one in of] for name, of in sets.items()}
-        return columns, self._problem(self._categories(columns.stream, names), names, places)
+        return source.evaluate(self._problem(self._categories(source, names), names, places))
 
-    def _categories(self, engine: Engine, names: Sequence[str]) -> Categories:
+    def _categories(self, source: Source, names: Sequence[str]) -> Categories:
         """In a look at all ratings; of what can be read only once as they are said to be."""
-        found: set[Any] = set()
+        assert source.stream is not None
+        engine, found = source.stream.stream, set[Any]()
         if engine.again:
             seen: Each = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
             found = set().union(*(values_of(of.values) for of in seen.parts))

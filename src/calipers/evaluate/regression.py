@@ -7,21 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from calipers.data.arrays import as_quantities
-from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Table
-from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.cuts import Bins
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
-from calipers.evaluate.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.problems.numbers import Numbers
 from calipers.evaluate.problems.outputs import SeveralOutputs
 from calipers.evaluate.problems.quantiles import PredictedQuantiles
 from calipers.evaluate.sample import Problem
-from calipers.evaluate.stream_columns import Columns, allowed, flat, in_batches, of_one_system
-from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluate.source import open_source
+from calipers.evaluate.stream_columns import Columns, flat, of_one_system
+from calipers.evaluation.options import MeasureNames
 from calipers.results import Evaluation
 
 
@@ -185,43 +183,29 @@ def regression(
     >>> ev["R2[price]"].value, ev["macro-R2"].value
     (1.0, -26.5)
     """
-    options = Options.of(locals())
-    if in_batches(engine, memory, data, (truth, predicted, quantiles, weight, cluster)):
-        odd = {"id": id, "y": y, "time": time}
-        cut = slice_columns(slices), slice_bins, count, cost
-        wanted = named_outputs(truth)
-        said = by_output(predicted, wanted) if len(wanted) > 1 else predicted
-        said = {"predicted": said, "quantiles": quantiles}
-        columns = Columns.of(data, truth, said, weight, cluster, missing, odd, engine, *cut)
-        of, columns = _of_stream(columns, outputs)
-        return evaluate_stream(of, columns, options, allowed(memory, columns.stream))
-    if y is not None or are_estimators(truth):
+    arguments, said, wide = locals(), predicted, ["quantiles"]
+    if _several(truth, outputs, data):
+        wide.append("predicted")
+        if data is not None and (wanted := named_outputs(truth)):
+            said = by_output(predicted, wanted)
+
+    def of_models() -> Mapping[str, Any]:
+        if y is None and not are_estimators(truth):
+            return {}
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
-        truth, predicted = y, said_of_numbers(truth, predicted)
-    if data is not None and (wanted := named_outputs(truth)):
-        predicted = by_output(predicted, wanted)
-    gathered = gather(
-        {
-            "truth": truth,
-            "predicted": predicted,
-            "quantiles": quantiles,
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-            "time": time,
-            "slices": slice_columns(slices),
-        },
-        data=data,
-        by=id,
-        missing=missing,
-        cost=cost,
-        wide=("quantiles", "predicted") if _several(truth, outputs, data) else ("quantiles",),
-    )
-    given = gathered.columns
+        return {"truth": y, "predicted": said_of_numbers(truth, predicted)}
+
+    source = open_source(
+        {**arguments, "predicted": said}, "truth", "predicted", "quantiles", wide=wide,
+        in_memory=of_models,
+    )  # fmt: skip
+    if source.stream is not None:
+        problem, columns = _of_stream(source.stream, outputs)
+        return replace(source, stream=columns).evaluate(problem)
+    given = source.rows.columns
     truth, predicted = given["truth"], given["predicted"]
     several = _several(truth, outputs)
     _check_said(predicted, given["quantiles"], several=several)
-    problem: Problem
     if several:
         problem = SeveralOutputs.of(truth, outputs)
         number = len(as_outputs(truth, "truth", problem.names))
@@ -235,7 +219,7 @@ def regression(
             predicted = only_column(predicted)
         problem, number = Numbers(), len(truth)
         given = {**given, "truth": truth, "predicted": predicted}
-    return evaluate_rows(problem, Table.of(gathered, given, number), options)
+    return source.evaluate(problem, given, number)
 
 
 def _check_said(predicted: Any, quantiles: Any, *, several: bool) -> None:

@@ -13,7 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+import numpy as np
+
 from calipers.data.errors import InputError
+from calipers.evaluate.batch import blank
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import choose_measures
@@ -112,9 +115,14 @@ class Problem:
     def template(
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Any]:
-        """Systems on no rows in particular, which say what is known without any; of classes of
-        these ``sizes`` what a constant answer gets, too."""
-        raise InputError(f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory")
+        """Systems on no rows in particular, which say what is known without any, unless told
+        otherwise on two whose columns are 0; of classes of these ``sizes`` what a constant answer
+        gets, too."""
+        if not self.kind:
+            raise InputError(
+                f"engine={columns.stream.kind!r}: {self.task} takes all rows in memory"
+            )
+        return self.systems(blank(columns, np.zeros(2)), settings)
 
     def check_stream(self, systems: Mapping[str, Any], measures: Sequence[Measure]) -> None:
         """That the measures can be had of rows in batches."""

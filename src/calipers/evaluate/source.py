@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ OF_ROWS = ("weight", "count", "cluster", "time", "slices")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Columns by their roles, ``truth`` first; one of rows in memory, or those of a stream."""
+    """Columns by their roles, of rows in memory or of a stream."""
 
     options: Options
     gathered: Gathered | None = None
@@ -58,13 +58,19 @@ class Source:
             if isinstance(column, str)
         ]
 
-    def evaluate(self, problem: Problem) -> Evaluation:
-        """The evaluation of these columns."""
+    def evaluate(
+        self, problem: Problem, read: Mapping[str, Any] | None = None, number: int | None = None
+    ) -> Evaluation:
+        """The evaluation of these columns; of rows in memory as they are ``read``, if they are, and
+        how many that makes."""
         if self.stream is not None:
             memory = allowed(self.options.memory, self.stream.stream)
             return evaluate_stream(problem, self.stream, self.options, memory)
-        columns = self.rows.columns
-        number = len(as_array(columns["truth"], "truth"))
+        columns = self.rows.columns if read is None else read
+        if number is None:
+            of = columns["truth"]
+            first = next(iter(of.values())) if isinstance(of, Mapping) else of
+            number = len(as_array(first, "truth"))
         return evaluate_rows(problem, Table.of(self.rows, columns, number), self.options)
 
 
@@ -72,7 +78,7 @@ def open_source(
     arguments: Mapping[str, Any],
     *roles: str,
     wide: Collection[str] = ("probability",),
-    in_memory: Mapping[str, Any] | None = None,
+    in_memory: Callable[[], Mapping[str, Any]] = dict,
 ) -> Source:
     """The columns of an evaluation, wherever they are.
 
@@ -82,40 +88,29 @@ def open_source(
         Those of a verb by name: columns by their roles, the options, what else rows have (weights,
         counts, clusters, times, slices), and ``data``, a table of which all may be given by name.
     *roles
-        Which of them are the truth, and what systems say: a column, or a dict from systems to such.
+        Which of them are the ``truth``, where there is one, and what systems say: a column, or a
+        dict from systems to such.
     wide
         Roles that may have several columns in a table of their own.
     in_memory
-        What else is given by its role, which takes all rows in memory.
+        What stands for some arguments where all rows are in memory: what models say, or a table
+        that is read in some way.
     """
-    options, data, others = Options.of(arguments), arguments.get("data"), in_memory or {}
+    options, data = Options.of(arguments), arguments.get("data")
     columns = {role: arguments[role] for role in roles}
     rows = {role: arguments.get(role) for role in OF_ROWS}
     rows["slices"] = slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
-    if not in_batches(options.engine, options.memory, data, needed):
-        gathered = gather(
-            {**columns, **others, **rows},
-            data=data,
-            by=options.id,
-            missing=options.missing,
-            wide=wide,
-            cost=options.cost,
-        )
-        return Source(options, gathered)
-    truth, *said = roles
-    stream = Columns.of(
-        data,
-        columns[truth],
-        {role: columns[role] for role in said},
-        rows["weight"],
-        rows["cluster"],
-        options.missing,
-        {**others, "id": options.id, "time": rows["time"]},
-        options.engine,
-        rows["slices"],
-        options.slice_bins,
-        rows["count"],
-        options.cost,
+    if in_batches(options.engine, options.memory, data, needed):
+        return Source(options, stream=Columns.of(data, columns, {**arguments, **rows}, options))
+    instead = dict(in_memory())
+    data = instead.pop("data", data)
+    gathered = gather(
+        {**columns, **instead, **rows},
+        data=data,
+        by=options.id,
+        missing=options.missing,
+        wide=wide,
+        cost=options.cost,
     )
-    return Source(options, stream=stream)
+    return Source(options, gathered)

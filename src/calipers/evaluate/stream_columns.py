@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.data.columns import beginning, named_columns
 from calipers.data.costs import Costs, called
@@ -18,6 +18,9 @@ from calipers.engines.local import Streams
 from calipers.engines.partitions import Remote
 from calipers.evaluate.stream_counts import Counted
 from calipers.results.estimate import UNNAMED
+
+if TYPE_CHECKING:
+    from calipers.evaluation.options import Options
 
 #: The engines that a verb may be told, and what they are.
 ENGINES = ("memory", "stream", "spark", "dask")
@@ -102,6 +105,14 @@ def allowed(memory: int | str | None, rows: Engine) -> int:
     return _ELSEWHERE if memory is None and isinstance(inner, Remote) else budget(memory)
 
 
+def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
+    """That an argument is not taken of rows in batches."""
+    return InputError(
+        f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
+        f"have{why and f': {why}'}; leave it out, or take engine='memory'"
+    )
+
+
 def flat(given: Any) -> list[str]:
     """All names in dicts and lists of them."""
     return [name for name in _leaves(given) if isinstance(name, str)]
@@ -122,7 +133,7 @@ class Columns:
     system one of each kind of what it says."""
 
     stream: Engine
-    #: One column, or one for each class, label or output.
+    #: One column, or one for each class, label or output; none where nothing is known to be true.
     truth: str | Mapping[str, str]
     #: Of each kind the column of each system, or a column for each class.
     said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
@@ -143,55 +154,47 @@ class Columns:
     def of(
         cls,
         data: Any,
-        truth: Any,
-        said: Mapping[str, Any],
-        weight: Any,
-        cluster: Any,
-        missing: str,
-        unsupported: Mapping[str, Any],
-        engine: str | None = None,
-        slices: Mapping[str, Mapping[str, Any]] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        count: Any = None,
-        cost: Any = None,
+        roles: Mapping[str, Any],
+        others: Mapping[str, Any],
+        options: Options,
     ) -> Columns:
-        """As a verb is given them, all by their names."""
-        stream = engine_of(data, engine)
-        for name, value in unsupported.items():
-            if value is not None:
-                from calipers.evaluation.availability import ROW_REASONS
+        """As a verb is given them, all by their names: the truth, where there is one, and what
+        systems say, by their roles; ``others`` are what it is told beside, of which whatever takes
+        all rows is refused."""
+        from calipers.evaluation.availability import ROW_REASONS
 
-                why = ROW_REASONS.get(name)
-                raise InputError(
-                    f"{name}= takes all rows in memory, which engine={stream.kind!r} does not "
-                    f"have{f': {why}' if why else ''}; leave it out, or take engine='memory'"
-                )
+        stream, missing = engine_of(data, options.engine), options.missing
+        for name, why in ROW_REASONS.items():
+            if not (others.get(name) is None or others[name] is False):
+                raise takes_all_rows(name, stream, why)
         columns = {
             kind: _by_system(given, kind, stream)
-            for kind, given in said.items()
-            if given is not None
+            for kind, given in roles.items()
+            if kind != "truth" and given is not None
         }
-        one = {"weight": weight, "cluster": cluster, "count": count}
-        named = {what: _one(given, what, stream) for what, given in one.items()}
+        weight, cluster, count = (
+            _one(others.get(role), role, stream) for role in ("weight", "cluster", "count")
+        )
+        truth = roles.get("truth", {})
         if isinstance(truth, list | tuple):
             truth = {str(column): column for column in truth}
         of_truth = _named(truth, "truth", stream)
-        if not of_truth:
+        if "truth" in roles and not of_truth:
             raise InputError("truth: names no column of data=")
         cuts: dict[str, dict[str, str]] = {}
-        for name, of in (slices or {}).items():
+        for name, of in (others.get("slices") or {}).items():
             found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
             cuts[name] = {part: column for part, column in found.items() if column is not None}
-        others = named["weight"], named["cluster"], missing, cuts, bins, named["count"]
-        if named["count"] is not None:
-            stream = Counted(stream, named["count"], drop=missing == "drop")
+        if count is not None:
+            stream = Counted(stream, count, drop=missing == "drop")
         also = tuple(
             column
-            for name, by in Costs.of(cost).columns.items()
+            for name, by in Costs.of(options.cost).columns.items()
             for system, given in by.items()
             if (column := _one(given, called(name, system), stream)) is not None
         )
-        return cls(stream, of_truth, columns, *others, also)
+        cut_by = cuts, options.slice_bins
+        return cls(stream, of_truth, columns, weight, cluster, missing, *cut_by, count, also)
 
     @property
     def names(self) -> list[str]:

@@ -14,10 +14,9 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.label_columns import missing_lists
 from calipers.engines.work import Built
-from calipers.evaluate.batch import Batch
+from calipers.evaluate.batch import Batch, alone
 from calipers.evaluate.stream_columns import Columns
 from calipers.inference.clusters import Clusters
-from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,7 +45,7 @@ class Read:
         frequencies = Repeats(rows, places)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
-            {"truth": truth, **{kind: _alone(of) for kind, of in said.items()}},
+            {"truth": truth, **{kind: alone(of) for kind, of in said.items()}},
             frequencies,
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
@@ -123,31 +122,11 @@ def _filled(column: Any) -> Any:
     return pc.fill_null(pc.cast(column, "string"), "")
 
 
-def blank(columns: Columns, values: FloatArray, *, probability: bool = False) -> Batch:
-    """As many rows as there are values, which every column of truth and systems has; of a
-    ``probability`` for each of several classes all are alike."""
-
-    def of(named: str | Mapping[str, str]) -> Any:
-        if isinstance(named, str):
-            return values
-        share = np.full(len(values), 1 / len(named))
-        return dict.fromkeys(named, share if probability else values)
-
-    said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
-    given = {"truth": of(columns.truth), **{kind: _alone(by) for kind, by in said.items()}}
-    return Batch(given, Repeats(len(values)))
-
-
 def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
     """One column, or one for each class."""
     if isinstance(named, str):
         return columns[named]
     return {name: columns[column] for name, column in named.items()}
-
-
-def _alone(given: Mapping[str, Any]) -> Any:
-    """The column of a system without a name, as verbs are given it; else those of all systems."""
-    return given[UNNAMED] if list(given) == [UNNAMED] else given
 
 
 def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:

@@ -89,7 +89,7 @@ def cross_validate(
     repetition: Any = None,
     train: float | None = None,
     data: Any = None,
-    task: str | None = None,
+    task: Any = None,
     positive: Any = None,
     threshold: float | str | None = None,
     inner: int | None = None,
@@ -165,8 +165,9 @@ def cross_validate(
     data : data frame, dict of columns, or path, optional
         Table of which other arguments may name columns. Columns that are given themselves are NumPy
         arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
-    task : {'classification', 'regression'}, optional
-        What the models do, where neither estimators nor columns tell.
+    task : {'classification', 'regression'} or callable, optional
+        What the models do, where neither estimators nor columns tell. Or the verb of a task of your
+        own, which takes ``truth`` and ``predicted``.
     positive : label, optional
         The positive class, against all others. It has to be named unless the classes are 0 and 1,
         −1 and 1, or False and True.
@@ -298,7 +299,8 @@ class _Asked:
     """What was asked for: columns by name, and options of the evaluation, of classes too."""
 
     columns: Mapping[str, Any]
-    task: str | None
+    #: The name of a task, or the verb of another one, whose systems predict numbers.
+    task: Any
     interval: str
     settings: Settings
     baseline: str | None
@@ -310,7 +312,7 @@ class _Asked:
     inner: int | None
 
     def __post_init__(self) -> None:
-        if self.task is not None:
+        if not (self.task is None or callable(self.task)):
             check_option("task", self.task, TASKS)
 
     # --- Where the predictions come from ----------------------------------------------------------
@@ -448,6 +450,9 @@ class _Asked:
             columns: dict[str, Any] = {
                 "truth": taken, "predicted": np.arange(len(of)), "y": target[of]
             }  # fmt: skip
+            if callable(self.task):
+                said_of = {name: one.predict(None) for name, one in taken.items()}
+                columns = {"truth": target[of], "predicted": said_of}
             if tuning is not None:
                 columns = {"truth": target[of], **_columns(taken, tuning.names[1])}
                 if known_thresholds:
@@ -487,7 +492,7 @@ class _Asked:
     def _classes(self, said: Mapping[str, Any]) -> bool:
         """Whether predictions made elsewhere are of classes."""
         if self.task is not None:
-            return self.task == "classification"
+            return bool(self.task == "classification")
         if said["score"] is not None or said["probability"] is not None:
             return True
         if np.ndim(self.columns["truth"]) == 1:
@@ -504,6 +509,9 @@ class _Asked:
     def _evaluated(self, classes: bool, **how: Any) -> Evaluation:
         """The evaluation of rows, of all or of some."""
         own = {**self.options, **(self.of_classes if classes else {}), **how}
+        if callable(self.task):
+            made: Evaluation = self.task(**own)
+            return made
         return (classification if classes else regression)(**own)
 
     def _together(

@@ -221,7 +221,7 @@ CROSS_VALIDATE = Function(
             "all other folds.",
         ),
         DATA,
-        TASK,
+        replace(TASK, type=f"{TASK.type} or callable", annotation="Any"),
         POSITIVE,
         THRESHOLD,
         INNER,
@@ -250,6 +250,7 @@ CROSS_VALIDATE = Function(
         "threshold": "Of predictions made elsewhere it is chosen on those of the other folds.",
         "resamples": "They are behind findings.",
         "seed": _SEED,
+        "task": "Or the verb of a task of your own, which takes ``truth`` and ``predicted``.",
     },
 )
 

@@ -136,6 +136,9 @@ class Definition:
     rescaled: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
     #: Whether the value depends on the order of the classes, or of the categories of raters.
     ordered: Condition | None = None
+    #: Of a formula over rows of numbers whose ``interval`` is "pairs": by how much each of some
+    #: rows moves the value, given all rows: the derivative by its weight, times the weight of all.
+    moves: Callable[..., FloatArray] | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
     counts_absent: bool = False
     #: Of an area of scores that is 1 at best, and least where all negatives stand above all

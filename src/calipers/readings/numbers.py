@@ -43,8 +43,9 @@ _KINDS = {
     "correlation": "correlation",
     "median": "median",
     "quantile": "quantile",
+    "pairs": "share of pairs",
 }
-_SCALES = {"fit": "rest", "correlation": "fisher"}
+_SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 
 
 def of_statistic(
@@ -180,18 +181,22 @@ class NumberedRows:
         return None
 
     def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
-        if made.kind != "correlation":
+        if made.kind not in ("correlation", "share of pairs"):
             return {}
-        return {"of rows": partial(_of_rows, made.value, self)}
+        return {"of rows": partial(_of_rows, made, self)}
 
 
-def _of_rows(value: float, rows: NumberedRows, level: float) -> Interval:
-    """Of a correlation r as if (1 + r)/2 were a share of the rows."""
+def _of_rows(of: Reading, rows: NumberedRows, level: float) -> Interval:
+    """Of a share of pairs as if it were one of the rows; of a correlation r the same of
+    (1 + r)/2."""
     if rows.clusters is not None and rows.clusters.number < 2:
         return intervals.missing("none", "too_few_clusters")
-    made = proportions.wilson((1 + value) / 2, rows.size, level)
-    name = f"{made.method}, of (1 + value)/2"
+    r = of.kind == "correlation"
+    made = proportions.wilson((1 + of.value) / 2 if r else of.value, rows.size, level)
+    name = f"{made.method}, of (1 + value)/2" if r else made.method
     name = name if rows.clusters is None else rows.clusters.named(name)
+    if not r:
+        return replace(made, method=name)
     return Interval(2 * made.low - 1, 2 * made.high - 1, name, made.reason, 2 * made.se)
 
 
@@ -266,6 +271,11 @@ class Ordered(NumberedRows):
                 column = self._saved(measure, rows)
             case "correlation":
                 column = self._of_ranks(rows)
+            case "pairs":
+                moves = measure.definition.moves
+                assert moves is not None
+                own = NumberRows(self.truth, self.predicted, np.ones(len(self.truth)))
+                column = moves(own, rows)
             case _:
                 return None
         # Over all rows it is 0 on average, which a batch does not show.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -229,6 +229,18 @@ class System:
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What is computed once for this object; a copy with other fields computes its own."""
         return kept(self, key, make)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowSystem(System):
+    """A system with what every kind of them has, by name: a kind adds the columns of its own."""
+
+    name: str
+    settings: Settings
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
+    measures: tuple[Measure, ...] = ()
 
 
 def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:

@@ -28,7 +28,7 @@ from calipers.evaluate.evaluator import evaluate_systems, serving
 from calipers.evaluate.lying import Lying
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, column_name
-from calipers.evaluate.stream_columns import Columns, allowed, flat
+from calipers.evaluate.stream_columns import Columns, allowed, flat, takes_all_rows
 from calipers.evaluate.stream_cuts import Slicing, slicings
 from calipers.evaluate.stream_rows import Read
 from calipers.evaluate.subjects import of_clusters
@@ -106,7 +106,6 @@ def evaluate_cells(
     check: Callable[..., None],
     *,
     against_truth: Sequence[str],
-    truth: bool,
     noise: str,
     metric: str,
 ) -> Evaluation:
@@ -114,11 +113,13 @@ def evaluate_cells(
     labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
     the measures and the names of the clusters."""
     engine, features = columns.stream, flat(columns.said.get("features"))
+    if options.cost is not None:
+        raise takes_all_rows("cost", engine)
     memory = allowed(options.memory, engine)
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
-    of_truth = one_column("truth", columns.truth) if truth else None
+    of_truth = one_column("truth", columns.truth) if columns.truth else None
     sliced = bool(columns.slices)
-    usual = (*(against_truth if truth else ()), *(OF_POINTS if features else ()))
+    usual = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
     usual = usual if usual and not sliced else tuple(against_truth)
     chosen = choose_measures(options.measures, usual, "clustering")
     _check(chosen, engine, metric, options.baseline)

@@ -34,7 +34,7 @@ class SystemCosts(Problem):
 
     def systems(self, batch: Batch, settings: Settings) -> dict[str, CostSystem]:
         """The systems on some rows."""
-        rows, counted = len(batch["truth"]), batch.frequencies
+        counted, rows = batch.frequencies, batch.frequencies.rows
 
         def spent(cost: str, name: str) -> FloatArray:
             of = batch[cost]  # of a system without a name the column itself

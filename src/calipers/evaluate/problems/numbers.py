@@ -18,7 +18,7 @@ from calipers.evaluate.subjects import of_numbers
 from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
 from calipers.once import kept
-from calipers.statistics import FloatArray, LookedAt, Moments
+from calipers.statistics import LookedAt, Moments
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from calipers.engines.work import Built
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
-    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -77,13 +76,6 @@ class Numbers(Problem):
         return (f"Findings on residuals, and their curves, look at {number}, spread evenly.",)
 
     # --- Streams ---------------------------------------------------------------------------------
-
-    def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, Predictions]:
-        """Systems on two rows of zeros."""
-        none = np.zeros(2)
-        return {name: Predictions(name, none, none, None, settings) for name in columns.systems}
 
     looks_at_rows = True
 

@@ -28,7 +28,6 @@ from calipers.systems.base import NAN, named_classes
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
-    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.inference.settings import Settings
     from calipers.results import Finding
@@ -102,14 +101,6 @@ class SeveralOutputs(Problem):
         }
 
     # --- Streams ---------------------------------------------------------------------------------
-
-    def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, Outputs]:
-        """Systems on two rows of zeros."""
-        from calipers.evaluate.stream_rows import blank
-
-        return self.systems(blank(columns, np.zeros(2)), settings)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Several:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from calipers.curves.planned import QuantileCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
@@ -22,12 +20,10 @@ from calipers.systems.base import NAN
 if TYPE_CHECKING:
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
-    from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
-    from calipers.statistics import FloatArray
     from calipers.systems.quantiles import Quantiles
 
 
@@ -79,14 +75,6 @@ class PredictedQuantiles(Numbers):
     # --- Streams ---------------------------------------------------------------------------------
 
     looks_at_rows = False
-
-    def template(  # type: ignore[override]
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, Quantiles]:
-        """Systems of the levels that the columns are named by, on two rows of zeros."""
-        from calipers.evaluate.stream_rows import blank
-
-        return self.systems(blank(columns, np.zeros(2)), settings)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Of a measure of one number what the mean of the truth loses; the quantiles of the truth

@@ -12,6 +12,7 @@ from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, name_of
 from calipers.data.errors import InputError
+from calipers.evaluate.batch import blank
 from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
@@ -80,8 +81,6 @@ class SoftLabels(Problem):
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Distributions]:
         """Systems that say of two rows what is true of them, that all classes are as probable."""
-        from calipers.evaluate.stream_rows import blank
-
         return self.systems(blank(columns, np.zeros(2), probability=True), settings)
 
     @staticmethod

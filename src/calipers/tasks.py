@@ -1,0 +1,56 @@
+"""Tasks of your own: what it takes to declare one, and the function that makes its command.
+
+A task is its measures, a problem, which makes systems of rows, a verb and a declaration. Whatever
+tasks share comes with that: names of columns, ids, missing values, weights, counts, clusters,
+slices, costs, streams, results, pages, comparisons and cross-validation.
+"""
+
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.batch import Batch
+from calipers.evaluate.sample import Problem
+from calipers.evaluate.shared import columns_of
+from calipers.evaluate.source import open_source
+from calipers.evaluation.task import Argument, Column, Task
+from calipers.evaluation.tasks import INFERENCE, SHARED_COLUMNS
+from calipers.inference.settings import Settings
+from calipers.measures import Family, Measure, measure, register_reason, register_task
+from calipers.results import Evaluation
+from calipers.systems.base import RowSystem, best
+
+#: The columns and the options that every task on rows may take, and the engines that have them.
+COLUMNS = tuple(SHARED_COLUMNS.values())
+OPTIONS = ("id", "missing", "slice_bins", "cost", *INFERENCE, "memory", "inputs")
+ENGINES = ("memory", "stream", "spark", "dask")
+
+
+def register_command(task: Task) -> None:
+    """Make the command of a task."""
+    from calipers.cli.group import cli
+    from calipers.cli.tasks import command_of
+
+    cli.add_command(command_of(task))
+
+
+__all__ = [
+    "COLUMNS",
+    "ENGINES",
+    "OPTIONS",
+    "Argument",
+    "Batch",
+    "Column",
+    "Evaluation",
+    "Family",
+    "Measure",
+    "Problem",
+    "RowSystem",
+    "Settings",
+    "Task",
+    "best",
+    "columns_of",
+    "measure",
+    "open_source",
+    "register_command",
+    "register_reason",
+    "register_task",
+    "verb",
+]
