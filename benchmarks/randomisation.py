@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from calipers.inference import many, paired
+from calipers.inference import omnibus, paired_tests
 
 MEASURES, PAIRS, TOPICS, RESAMPLES = 20, 10, 250, 10_000
 
@@ -53,9 +53,9 @@ def main() -> None:
         )
 
     cpu, wall = (seconds / share for seconds in measured(scipys, 1))
-    ours = measured(lambda: paired.randomisation(differences, RESAMPLES, 0), 5)
+    ours = measured(lambda: paired_tests.randomisation(differences, RESAMPLES, 0), 5)
     values = random.normal(0.4, 0.2, (TOPICS, 5, MEASURES))  # the 5 systems of 10 pairs
-    tukey = measured(lambda: many.randomised_tukey(values, RESAMPLES), 3)
+    tukey = measured(lambda: omnibus.randomised_tukey(values, RESAMPLES), 3)
 
     print(f"{RESAMPLES:,} randomisations, {MEASURES} measures × {PAIRS} pairs × {TOPICS} topics\n")
     print("| | CPU seconds | wall seconds | times SciPy's speed (CPU) |")

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from worlds.world import Trial, World
 
+from calipers.estimation.topics import of_topics
 from calipers.evaluate.compare import system_pairs
 from calipers.evaluate.rows import Rows
-from calipers.inference import policy, questions
+from calipers.inference import hypotheses, policy
+from calipers.inference.hypotheses import Question
 from calipers.inference.intervals import Interval
-from calipers.inference.questions import Question
-from calipers.inference.reading import Reading
+from calipers.inference.point_estimate import Reading
 from calipers.inference.settings import Settings
-from calipers.readings.topics import of_topics
 from calipers.results import Evaluation
 
 #: Replicates of a bootstrap within a simulation.
@@ -205,13 +205,13 @@ def simulated(
                 tally(measure).interval(found, float(reading.value), truth, bounds)
                 digest.update(f"{found.low:.6g} {found.high:.6g} {found.method}\n".encode())
                 if world.tests:
-                    usual = questions.test(reading)
+                    usual = hypotheses.test(reading)
                     tally(measure, "", "default").p_value(usual.p, usual.name)
                     digest.update(f"{usual.p:.6g}\n".encode())
             if not others:
                 continue
             for test in world.tests:
-                asked = questions.test(reading, Question(test))
+                asked = hypotheses.test(reading, Question(test))
                 if asked.name != "none":
                     tally(measure, "", test).p_value(asked.p)
             for way in world.ways:

@@ -1,6 +1,6 @@
 """Changes small things in a module's arithmetic, one at a time, and says which no test notices.
 
-    python tools/mutants.py src/calipers/inference/means.py tests/inference/test_by_hand.py
+    python tools/mutants.py src/calipers/estimation/losses.py tests/inference/test_by_hand.py
 
 A mutant is the module with one constant, factor, sign, comparison, n − 1 or square root changed, in
 the body of a function. No file is touched: tests are collected once, and each mutant is a process
@@ -310,7 +310,7 @@ class Mutation:
 def main() -> None:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("module", help="such as src/calipers/inference/means.py")
+    parser.add_argument("module", help="such as src/calipers/estimation/losses.py")
     parser.add_argument("tests", nargs="*", help="test files; the module's doctests always run")
     parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
     parser.add_argument("--lines", help="of statements that begin in lines a-b only")

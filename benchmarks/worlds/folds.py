@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from calipers.inference import splits
-from calipers.inference.nested import Outer, nested
+from calipers.inference import resampled_tests
+from calipers.learning.nested_cv import Outer, nested_interval
 from worlds.world import Floats, Random, Trial
 
 #: Of nested cross-validation.
@@ -59,9 +59,9 @@ def least_squares(rows: int, features: int, folds: int, *, expected: bool) -> Tr
         ]
         first = [one.out for one in _outer(x, y, fold, folds)]
         means, losses = np.array([one.mean() for one in first]), np.concatenate(first)
-        made = nested([one for again in repeated for one in again], rows, folds).interval
-        corrected = splits.corrected_t(means, folds - 1, 1)
-        plain = splits.k_fold_t(means)
+        made = nested_interval([one for again in repeated for one in again], rows, folds).interval
+        corrected = resampled_tests.corrected_t(means, folds - 1, 1)
+        plain = resampled_tests.k_fold_t(means)
         se = float(losses.std(ddof=1)) / np.sqrt(rows)
         lengthened = np.sqrt(1 + folds / (folds - 1))
         return {
@@ -97,7 +97,10 @@ def areas(rows: int, features: int, folds: int) -> Trial:
         values = np.array(
             [_area_on(z, y, fold, k, _without(z, y, fold, (k,))) for k in range(folds)]
         )
-        corrected, plain = splits.corrected_t(values, folds - 1, 1), splits.k_fold_t(values)
+        corrected, plain = (
+            resampled_tests.corrected_t(values, folds - 1, 1),
+            resampled_tests.k_fold_t(values),
+        )
         return {
             "corrected t over folds": _p(corrected.value, truth, corrected.interval.se, folds),
             "plain t over folds": _p(plain.value, truth, plain.interval.se, folds),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import calipers as cal
-from calipers.inference.decomposed import zero_one
+from calipers.learning.bias_variance import zero_one
 from calipers.results import Estimate
 from worlds.world import Evaluate, Floats, Random, Trial, World
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 import calipers as cal
-from calipers.inference import many, splits
+from calipers.inference import omnibus, resampled_tests
 from worlds.scores import Scored
 from worlds.topics import TOPICS, PerTopic
 from worlds.world import Floats, Random, Trial
@@ -21,7 +21,7 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
     def draw(random: Random, seed: int) -> dict[str, float]:
         common, own = random.normal(size=(number, 1)), random.normal(size=(number, systems))
         table = of.quantile(special.ndtr(np.sqrt(0.7) * common + np.sqrt(0.3) * own))
-        friedman = many.friedman(table)
+        friedman = omnibus.friedman(table)
         rank_error = np.sqrt(systems * (systems + 1) / (12 * number))
         evaluation = cal.from_values(
             {f"system {j}": column for j, column in enumerate(table.T)},
@@ -37,7 +37,7 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
                     np.ptp(friedman.mean_ranks) / rank_error, systems, np.inf
                 )
             ),
-            "two-way ANOVA": many.anova(table).p,
+            "two-way ANOVA": omnibus.anova(table).p,
         }
         for adjust in ("tukey", "holm", "none"):
             made = evaluation.compare(adjust=adjust)
@@ -97,14 +97,14 @@ def overlapping(rows: int, design: str, learner: str) -> Trial:
             halves = [random.permutation(rows) % 2 for _ in range(5)]
             table = np.array([[apart(truth, both, half == j) for j in (0, 1)] for half in halves])
             return {
-                "5×2 cv t (Dietterich)": splits.five_by_two_t(table).test.p,
-                "5×2 cv F (Alpaydın)": splits.five_by_two_f(table).test.p,
+                "5×2 cv t (Dietterich)": resampled_tests.five_by_two_t(table).test.p,
+                "5×2 cv F (Alpaydın)": resampled_tests.five_by_two_f(table).test.p,
             }
         return {
-            "corrected resampled t (Nadeau-Bengio)": splits.corrected_t(
+            "corrected resampled t (Nadeau-Bengio)": resampled_tests.corrected_t(
                 values, 1 - held_out, held_out
             ).test.p,
-            "plain t over splits": splits.k_fold_t(values).test.p,
+            "plain t over splits": resampled_tests.k_fold_t(values).test.p,
         }
 
     of_halves = ("5×2 cv t (Dietterich)", "5×2 cv F (Alpaydın)")

@@ -94,8 +94,8 @@ _HOMES = {
     "learning.learning_curves": "learning_curve, validation_curve",
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
-    "results": "Comparison, Decomposition, Difference, Estimate, Evaluation, Finding, from_json, "
-    "LearningCurve, Plan, ValidationCurve",
+    "results": "Comparison, Decomposition, Difference, Estimate, Evaluation, Finding, "
+    "LearningCurve, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [

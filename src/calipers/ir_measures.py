@@ -29,8 +29,8 @@ from typing import Any
 import ir_measures as irm
 import numpy as np
 
-from calipers.data.groups import Groups, judge_groups, read_groups
-from calipers.data.sampled import read_sampled
+from calipers.data.grouped_judgments import Groups, judge_groups, read_groups
+from calipers.data.sampled_judgments import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse

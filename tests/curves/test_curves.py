@@ -13,8 +13,8 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.curves.access import OF_SCORES, ScoreCurves
-from calipers.curves.thinning import TOLERANCE, thinned
+from calipers.curves.downsampling import TOLERANCE, thinned
+from calipers.curves.score_curves import OF_SCORES, ScoreCurves
 from calipers.curves.thresholds import OF_THRESHOLD
 from calipers.report.charts import figures
 from calipers.report.figures.curves import curve_charts
@@ -588,7 +588,7 @@ def test_bands_follow_the_settings(interval: str) -> None:
 
 def test_other_curves_have_the_bands_of_their_replicates() -> None:
     """Against replicates of whole tables, drawn by the same stream."""
-    from calipers.inference.scores import Drawn
+    from calipers.inference.score_bootstrap import Drawn
     from calipers.inference.settings import Settings
 
     truth, score, _ = rows(11, 250, 2)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calipers.data.errors import InputError
-from calipers.data.groups import Groups, judge_groups, read_groups
+from calipers.data.grouped_judgments import Groups, judge_groups, read_groups
 
 DICT = {
     "t2": {"s1": {"b": 2, "a": 0}, "s0": {"c": 1}},

@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calipers.data.class_columns import class_table, is_per_class
-from calipers.data.classes import Classes, classes, coded
+from calipers.data.binary_labels import positive_probability, predictions, two_classes
+from calipers.data.class_labels import Classes, classes, coded
+from calipers.data.class_probabilities import class_table, is_per_class
 from calipers.data.errors import InputError
-from calipers.data.two_classes import positive_probability, predictions, two_classes
 
 WORDS = ["man", "child", "woman", "man", "child"]
 CODES = [1, 0, 2, 1, 0]

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from calipers.data.classes import coded
+from calipers.data.byte_sources import LONGEST, Objects, Source, Text
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
-from calipers.data.sources import LONGEST, Objects, Source, Text
 from calipers.data.streams import Stream
 from calipers.data.tables import column, joined, read_json, read_table
 

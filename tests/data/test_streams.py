@@ -24,10 +24,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, dataset, feather, ipc, parquet
 
-from calipers.data import text_parts
+from calipers.data import batch_sources
 from calipers.data.errors import InputError
-from calipers.data.memory import free_memory
-from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.data.streams import Batch, Stream, budget, free_memory, is_large
 from calipers.data.tables import read_table
 
 N = 1000
@@ -95,8 +94,8 @@ FILES = {
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text in blocks of a few rows."""
-    monkeypatch.setattr(text_parts, "HEAD", 4096)
-    monkeypatch.setattr(text_parts, "BLOCK", 2048)
+    monkeypatch.setattr(batch_sources, "HEAD", 4096)
+    monkeypatch.setattr(batch_sources, "BLOCK", 2048)
 
 
 def written(folder: Path, name: str, data: bytes | pa.Table) -> str:

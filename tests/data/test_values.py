@@ -14,7 +14,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.data.values import REPETITION, read_values
+from calipers.data.external_values import REPETITION, read_values
 
 TIDY = {
     "system": ["a", "a", "b", "b"],

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calipers.engines.adding import FEW, Distinct, Sum
+from calipers.engines.accumulators import FEW, Distinct, Sum
 from calipers.engines.local import Local
 from calipers.engines.passes import Passes
-from calipers.inference.methods import by_error
-from calipers.inference.reading import Reading, weighted
-from calipers.inference.spaces import Error
+from calipers.inference.available_methods import by_error
+from calipers.inference.point_estimate import Reading, weighted
+from calipers.inference.variance_estimators import Error
 from calipers.statistics import (
     ClassLosses,
     ClassTables,

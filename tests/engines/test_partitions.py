@@ -15,9 +15,9 @@ import pytest
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch
 from calipers.engines.base import Partial, received, sent
-from calipers.engines.partitions import Found, Merge, Task
-from calipers.engines.work import Norm
-from calipers.statistics.serialised import CorruptError
+from calipers.engines.pass_tasks import Norm
+from calipers.engines.remote import Found, Merge, Task
+from calipers.statistics.serialization import CorruptError
 
 
 @dataclass(frozen=True)

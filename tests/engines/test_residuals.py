@@ -13,7 +13,7 @@ import pytest
 
 import calipers as cal
 from calipers.data import streams
-from calipers.statistics import looked
+from calipers.statistics import row_sample
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -76,7 +76,7 @@ def test_findings_and_curves_of_batches(
 def test_some_of_many_rows(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looked, "MOST_LOOKED_AT", 400)
+    monkeypatch.setattr(row_sample, "MOST_LOOKED_AT", 400)
     path, made = tmp_path / "rows.parquet", []
     pq.write_table(table, path)
     for size in (70, 1000):

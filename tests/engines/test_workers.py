@@ -15,8 +15,8 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.engines import spark_session as engine
-from calipers.engines.workers import Worker, check, question
+from calipers.engines import spark as engine
+from calipers.engines.remote import Worker, check, question
 
 pytestmark = [
     # PySpark says so of every pandas that is newer than itself.

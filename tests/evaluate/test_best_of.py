@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import calipers as cal
-from calipers.inference.selection import left_out
+from calipers.evaluate.best_of import left_out
 
 RNG = np.random.default_rng(5)
 

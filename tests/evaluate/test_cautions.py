@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.estimation.losses import of_losses
 from calipers.inference import policy
 from calipers.inference.settings import Settings
-from calipers.readings.losses import of_losses
 
 RMSE, SETTINGS = cal.measure("RMSE"), Settings(resamples=100)
 

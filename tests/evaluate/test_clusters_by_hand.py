@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.inference.contents import Contents
+from calipers.estimation.partitions import Contents, Spread
 from calipers.inference.settings import Settings
-from calipers.readings.partitions import Spread
 from calipers.statistics import FloatArray
 from calipers.systems.clustering import Clustering
 

@@ -13,19 +13,19 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
+from calipers.estimation import permutation
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import Losses
+from calipers.estimation.multilabel import LabelCounts, RowValues
+from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
-from calipers.readings import dealt
-from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import Losses
-from calipers.readings.scores import ScoredRows
-from calipers.readings.sets import LabelCounts, RowValues
 
 SETTINGS = Settings(resamples=20_000)
 Floats = npt.NDArray[np.float64]
 
 
 def test_lots_are_rows_of_which_each_is_taken_alike_and_once() -> None:
-    lots = dealt.lots(10, 4, SETTINGS)
+    lots = permutation.lots(10, 4, SETTINGS)
     assert lots.shape == (20_000, 4)
     assert (np.diff(np.sort(lots, axis=1), axis=1) > 0).all()
     counts = np.bincount(lots.ravel(), minlength=10)
@@ -40,9 +40,11 @@ def test_shares_are_fishers_exact_test() -> None:
     right = np.arange(40) < 34
     part = np.array([0, 1, 34, 35, 36])
     counts = ClassCounts.from_codes(np.ones(40, int), right.astype(int), ("0", "1"), SETTINGS)
-    deck = dealt.deck(counts)
+    deck = permutation.deck(counts)
     assert deck is not None
-    found = deck.dealt(cal.measure("accuracy"), dealt.Part(part, 0.4), dealt.lots(40, 5, SETTINGS))
+    found = deck.dealt(
+        cal.measure("accuracy"), permutation.Part(part, 0.4), permutation.lots(40, 5, SETTINGS)
+    )
     assert found is not None
     assert found.found == pytest.approx(2 / 5 - 32 / 35)
     p = 2 * stats.hypergeom(40, 34, 5).cdf(2)
@@ -76,10 +78,10 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, wei
     root = measure == "RMSE"
     pairs = [t_of(x, w, list(of), root=root) for of in combinations(range(12), 4)]
     t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, w, [0, 1, 2, 3], root=root)
-    deck = dealt.deck(Losses(x, w if weighs else None, None, SETTINGS))
+    deck = permutation.deck(Losses(x, w if weighs else None, None, SETTINGS))
     assert deck is not None
     found = deck.dealt(
-        cal.measure(measure), dealt.Part(np.arange(4), 0.0), dealt.lots(12, 4, SETTINGS)
+        cal.measure(measure), permutation.Part(np.arange(4), 0.0), permutation.lots(12, 4, SETTINGS)
     )
     assert found is not None
     interval, test = found.compared(0.9)
@@ -98,7 +100,7 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
     """2·(b + 1)/(B + 1) of either side, with what rounding holds apart; -9, -8, ..., 9 were
     drawn."""
     drawn = np.arange(-9.0, 10) * scale
-    interval, test = dealt.Dealt(found * scale * (1 + 1e-13), drawn).compared(0.9)
+    interval, test = permutation.Dealt(found * scale * (1 + 1e-13), drawn).compared(0.9)
     assert test.p == pytest.approx(p)
     low, high = np.quantile(drawn, [0.05, 0.95])
     assert interval.low == pytest.approx(found * scale - high)
@@ -107,10 +109,10 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
 
 def test_rows_without_a_value_weigh_nothing() -> None:
     values, w = np.array([1.0, np.nan, 3.0, np.nan]), np.array([2.0, 5.0, 1.0, 7.0])
-    deck = dealt.deck(RowValues(values, w, None, SETTINGS))
-    assert isinstance(deck, dealt._Losses)
+    deck = permutation.deck(RowValues(values, w, None, SETTINGS))
+    assert isinstance(deck, permutation._Losses)
     assert deck.sums[:2, 0].tolist() == [3, 5]
-    assert dealt.deck(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
+    assert permutation.deck(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
 
 
 def test_a_lot_has_the_value_of_its_rows() -> None:
@@ -118,14 +120,14 @@ def test_a_lot_has_the_value_of_its_rows() -> None:
     random = np.random.default_rng(4)
     truth, score = random.random(60) < 0.4, np.round(random.random(60), 1)
     weight = random.uniform(0.5, 2, 60)
-    lots = dealt.lots(60, 12, Settings(resamples=40))
+    lots = permutation.lots(60, 12, Settings(resamples=40))
     for of in (None, weight):
         scored = ScoredRows(truth, score, of, None, SETTINGS)
-        [table] = dealt._tables(scored, lots)
+        [table] = permutation._tables(scored, lots)
         counts = ClassCounts.from_codes(
             truth.astype(int), (score > 0.5).astype(int), ("0", "1"), SETTINGS, of
         )
-        [matrix] = dealt._counts(counts, lots)
+        [matrix] = permutation._counts(counts, lots)
         areas, aps = (cal.measure(name, family="scores").apply(table) for name in ("AUC", "AP"))
         f1 = cal.measure("F1", family="counts").apply(matrix)
         for k, rows in enumerate(lots):
@@ -141,9 +143,9 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> No
     random = np.random.default_rng(5)
     truth, predicted = random.random((2, 40, 3)) < 0.5
     weight = random.uniform(0.5, 2, 40) if weighs else None
-    lots = dealt.lots(40, 9, Settings(resamples=20))
+    lots = permutation.lots(40, 9, Settings(resamples=20))
     sample = LabelCounts(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
-    [made] = dealt._labels(sample, lots)
+    [made] = permutation._labels(sample, lots)
     f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))
     for k, rows in enumerate(lots):
         own: dict[str, Any] = {"sample_weight": None if weight is None else weight[rows]}

@@ -12,8 +12,8 @@ import pytest
 import calipers as cal
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts, Rest
-from calipers.inference.cells import Cells
 from calipers.inference.clusters import Clusters
+from calipers.inference.multinomial_cells import Cells
 from calipers.inference.others import Others
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, parse

@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pytest
 
 import calipers as cal
-from calipers.inference.cells import Cells
+from calipers.estimation.counts import ClassCounts
 from calipers.inference.clusters import Clusters
 from calipers.inference.gradients import cell_gradient
+from calipers.inference.multinomial_cells import Cells
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.readings.counts import ClassCounts
 from calipers.results import Confusion, OccupiedConfusion
 from calipers.statistics import ConfusionMatrix, OccupiedMatrix, confusion
 

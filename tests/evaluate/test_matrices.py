@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.data.orientation import meaning, of_header
+from calipers.data.confusion_matrices import meaning, of_header
 from calipers.report.figures.plane import DISTANCE
 
 #: Cancer tests of 2,030 people: a row for each answer, positive first.

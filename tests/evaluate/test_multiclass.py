@@ -21,12 +21,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.inference.cells import Cells
+from calipers.estimation.counts import ClassCounts
 from calipers.inference.gradients import gradient
+from calipers.inference.multinomial_cells import Cells
 from calipers.inference.settings import Settings
 from calipers.measures import UnknownMeasureError, definitions, parse
 from calipers.measures.averages import AVERAGES
-from calipers.readings.counts import ClassCounts
 from calipers.report.class_tables import block_order
 from calipers.results import Evaluation
 from calipers.statistics import ClassRanks, ConfusionMatrix

@@ -11,8 +11,8 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.estimation import multilabel as sets
 from calipers.measures import parse
-from calipers.readings import sets
 from calipers.statistics import LabelMatrices
 
 NAMES = ("a", "b", "c", "d")

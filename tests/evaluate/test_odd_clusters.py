@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.estimation.cluster_geometry import Dispersion
 from calipers.inference.settings import Settings
-from calipers.readings.geometry import Dispersion
 
 RANDOM = np.random.default_rng(7)
 

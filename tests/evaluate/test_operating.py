@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.inference.scores import Drawn
+from calipers.inference.score_bootstrap import Drawn
 from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation

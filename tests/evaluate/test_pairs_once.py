@@ -17,7 +17,7 @@ import calipers as cal
 from calipers import _core
 from calipers.evaluate import compare, topics
 from calipers.inference import power
-from calipers.inference.many import critical_difference
+from calipers.inference.omnibus import critical_difference
 
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke

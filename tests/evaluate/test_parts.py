@@ -16,7 +16,7 @@ from calipers.evaluate.cuts import cuts, slice_columns
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.parts import Parts, Rest
 from calipers.inference.intervals import z_of
-from calipers.inference.spaces import Error
+from calipers.inference.variance_estimators import Error
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.binary import System

@@ -12,9 +12,9 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 import calipers as cal
-from calipers.inference import power, sizes
-from calipers.inference.designs import half
+from calipers.inference import power, sample_size
 from calipers.inference.proportions import wilson
+from calipers.inference.sample_size_models import half
 
 
 def agrees(hits: float, promised: float, tries: int) -> bool:
@@ -89,8 +89,8 @@ def test_correlation_turns_values_into_differences() -> None:
 
 def test_half_width_of_a_mean() -> None:
     made = cal.plan("nDCG@10", sd=0.25, half_width=0.04)
-    assert made.half_width <= 0.04 < sizes.mean_half_width(0.25, made.n - 1)
-    assert made.half_width == sizes.mean_half_width(0.25, made.n)
+    assert made.half_width <= 0.04 < sample_size.mean_half_width(0.25, made.n - 1)
+    assert made.half_width == sample_size.mean_half_width(0.25, made.n)
     assert math.isnan(made.power)
 
 
@@ -188,8 +188,8 @@ def test_areas_of_two_systems() -> None:
     made = cal.plan("AUC", value=0.8, positives_share=0.2, difference=0.03, correlation=0.6)
     assert made.n < alone.n / 2
     assert not made.notes
-    errors = [sizes.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
-    shift = 0.03 / sizes.paired_error(*errors, 0.6)
+    errors = [sample_size.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
+    shift = 0.03 / sample_size.paired_error(*errors, 0.6)
     assert made.power == pytest.approx(power.shift_power(shift))
     positives = cal.plan("PR-AUC", value=0.6, half_width=0.05)
     assert positives.unit == "positive rows"
@@ -197,7 +197,7 @@ def test_areas_of_two_systems() -> None:
     every = cal.plan("AP", value=0.6, half_width=0.05, positives_share=0.1)
     assert every.n == pytest.approx(10 * positives.n, rel=0.01)
     chance = cal.plan("AUC", value=0.7, positives_share=0.5, reference=0.5)
-    assert chance.power == power.area_power(0.7, 0.5, sizes.auc_error(0.7, 0.5, chance.n))
+    assert chance.power == power.area_power(0.7, 0.5, sample_size.auc_error(0.7, 0.5, chance.n))
 
 
 def test_margins() -> None:
@@ -217,7 +217,7 @@ def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50)
     assert made.n == 50
     assert made.detectable == pytest.approx(power.all_detectable([0.2 / math.sqrt(50)], [49])[0])
-    assert made.half_width == sizes.mean_half_width(0.2, 50)
+    assert made.half_width == sample_size.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
     assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
     made = cal.plan("AUC", value=0.8, positives_share=0.1, n=500)
@@ -251,7 +251,7 @@ def test_topics_by_the_t_test_of_the_pilot(measure: str) -> None:
     assert made.n == math.ceil(known)
     assert (made.pilot, made.unit) == (50, "topics")
     assert made.cautious is not None
-    spread = sizes.upper_sd(float(d.std(ddof=1)), 50)
+    spread = sample_size.upper_sd(float(d.std(ddof=1)), 50)
     assert made.cautious == math.ceil(TTestPower().solve_power(0.02 / spread, None, 0.05, 0.8))
     assert agrees(made.resampled["power"], 0.8, 2000)
     assert cal.plan(measure, TOPICS, difference=0.02).resampled == made.resampled
@@ -272,7 +272,7 @@ def test_one_system_of_a_pilot() -> None:
     values = TOPICS.per_unit.values["run0"]["nDCG@10"]  # type: ignore[union-attr]
     made = cal.plan("nDCG@10", TOPICS, half_width=0.02, system="run0")
     sd = float(values.std(ddof=1))
-    assert made.n == sizes.needed(lambda n: sizes.mean_half_width(sd, n) <= 0.02)
+    assert made.n == sample_size.needed(lambda n: sample_size.mean_half_width(sd, n) <= 0.02)
     assert made.of == "the value, Student t"
     assert made.resampled["half_width"] == pytest.approx(0.02, rel=0.05)
     both = cal.plan("nDCG@10", TOPICS, half_width=0.02)
@@ -292,7 +292,7 @@ def test_what_a_test_set_could_have_seen() -> None:
 def test_a_share_of_topics_is_wilsons() -> None:
     share = TOPICS["run0", "Success@1"].value
     made = cal.plan("Success@1", TOPICS, half_width=0.05, system="run0")
-    assert made.n == sizes.needed(lambda n: half(wilson(share, n, 0.95)) <= 0.05)
+    assert made.n == sample_size.needed(lambda n: half(wilson(share, n, 0.95)) <= 0.05)
 
 
 def test_a_geometric_mean_is_scaled() -> None:

@@ -16,9 +16,9 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.estimation.rater_agreement import Rated
 from calipers.inference.settings import Settings
 from calipers.measures.rater_agreement import moved_by_items
-from calipers.readings.raters import Rated
 from calipers.report.charts import figures
 from calipers.statistics.ratings import Ratings
 
@@ -720,8 +720,8 @@ def test_many_items_are_looked_at_by_how_they_were_rated(
     more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In memory too, with the same numbers."""
+    from calipers.estimation import rater_agreement as readings
     from calipers.evaluate import raters as verb
-    from calipers.readings import raters as readings
 
     asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, **more}
     made = [cal.agreement(weighed(), **asked)]

@@ -17,13 +17,14 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.evaluate.cuts import cuts
-from calipers.inference import intervals, limits, paired, proportions, unpaired
+from calipers.inference import intervals, paired_tests, proportions, two_samples
+from calipers.inference import method_limits as limits
 from calipers.inference.intervals import Interval
-from calipers.inference.scores import Drawn
+from calipers.inference.score_bootstrap import Drawn
 from calipers.report.tables import slice_groups
 from calipers.results import Slices
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.statistics.occupied import OccupiedMatrix
+from calipers.statistics.sparse_confusion import OccupiedMatrix
 
 ROWS = 400
 MEASURES = ("AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "recall", "F1", "MCC")
@@ -167,14 +168,14 @@ def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int
     errors = {0.5: 0.0, 0.8: 0.0, 0.95: 0.0}
     for x in range(n + 1):
         for y in range(m + 1):
-            test = unpaired.fisher(x / n, n, y / m, m)
+            test = two_samples.fisher(x / n, n, y / m, m)
             assert test is not None
             if (x + y) % 5 == 0:
                 expected = stats.fisher_exact([[x, n - x], [y, m - y]]).pvalue
                 assert test.p == pytest.approx(expected, rel=1e-8)
             limits = (proportions.wilson(k / of, of, 0.95) for k, of in ((x, n), (y, m)))
             made = intervals.difference(x / n, next(limits), y / m, next(limits))
-            made, test = unpaired.agreed(made, test, x / n - y / m, 0.95)
+            made, test = two_samples.agreed(made, test, x / n - y / m, 0.95)
             assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
             if test.p <= 0.05:
                 for p in errors:
@@ -184,8 +185,8 @@ def test_a_test_of_shares_is_fishers_and_says_of_0_what_the_interval_says(n: int
 
 
 def test_weighted_shares_are_not_counted() -> None:
-    assert unpaired.fisher(0.4, 7.3, 0.5, 10) is None
-    assert unpaired.fisher(0.43, 7, 0.5, 10) is None
+    assert two_samples.fisher(0.4, 7.3, 0.5, 10) is None
+    assert two_samples.fisher(0.43, 7, 0.5, 10) is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,9 @@ def test_weighted_shares_are_not_counted() -> None:
 )  # fmt: skip
 def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) -> None:
     value = (low + high) / 2
-    made, test = unpaired.agreed(Interval(low, high, "x"), paired.Test(p, "y"), value, 0.95)
+    made, test = two_samples.agreed(
+        Interval(low, high, "x"), paired_tests.Test(p, "y"), value, 0.95
+    )
     assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
     assert made.low <= low
     assert made.high >= high
@@ -206,7 +209,7 @@ def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) ->
 def test_equal_shares_of_nothing_or_all_are_equal(
     hits: int, of: int, others: int, rest: int
 ) -> None:
-    assert unpaired.shares(hits / of, of, others / rest, rest).p == 1
+    assert two_samples.shares(hits / of, of, others / rest, rest).p == 1
 
 
 def test_losses_are_welchs() -> None:
@@ -871,4 +874,4 @@ def test_no_more_than_all_weight_is_right() -> None:
             assert 1 - 1e-15 < cal.measure("accuracy").apply(made) <= 1, seed
             assert 0 <= cal.measure("error-rate").apply(made) < 1e-15, seed
     # A share of weights that are rounded otherwise has a test all the same.
-    assert unpaired.shares(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1
+    assert two_samples.shares(math.nextafter(1, 2), 70.3, math.nextafter(1, 2), 80.2).p == 1

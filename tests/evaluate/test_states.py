@@ -14,7 +14,7 @@ import pytest
 import calipers as cal
 from calipers.data import streams
 from calipers.data.errors import InputError
-from calipers.statistics import serialised
+from calipers.statistics import serialization
 
 ROWS = 700
 
@@ -240,11 +240,11 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
         (whole[:3000] + b"?" + whole[3001:], "is damaged"),
         (b"", "is damaged"),
         (b"y,p\n1,0.5\n", "is damaged"),
-        (serialised.packed({"kind": "another"}), "holds other statistics"),
-        (serialised.packed({"kind": "a state of an evaluation", "version": 9}), "version 9"),
-        (serialised.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
+        (serialization.packed({"kind": "another"}), "holds other statistics"),
+        (serialization.packed({"kind": "a state of an evaluation", "version": 9}), "version 9"),
+        (serialization.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
         (
-            serialised.packed(
+            serialization.packed(
                 {
                     "kind": "a state of an evaluation",
                     "version": 1,
@@ -280,14 +280,14 @@ def test_states_without_third_moments_are_read_and_say_delta(
     table: pa.Table, tmp_path: Path
 ) -> None:
     """As version 1 wrote them; what is added to one has none either."""
-    from calipers.engines.work import Passed, Weighed
+    from calipers.engines.pass_tasks import Passed, Weighed
     from calipers.statistics import Moments, SkewMoments
 
     names = ["MAE", "RMSE"]
     new = evaluated("numbers", table.slice(0, 400), measures=names)
     cal.save_state(new, tmp_path / "new.state")
     with (tmp_path / "new.state").open("rb") as stream:
-        tree = serialised.read(stream, also=(Passed, Weighed))
+        tree = serialization.read(stream, also=(Passed, Weighed))
     old = {
         number: Moments(**{k: v for k, v in vars(of).items() if k in Moments.__annotations__})
         if isinstance(of, SkewMoments)
@@ -295,7 +295,7 @@ def test_states_without_third_moments_are_read_and_say_delta(
         for number, of in tree["passed"].statistics.items()
     }
     tree |= {"version": 1, "passed": replace(tree["passed"], statistics=old)}
-    (tmp_path / "old.state").write_bytes(serialised.packed(tree))
+    (tmp_path / "old.state").write_bytes(serialization.packed(tree))
     cal.save_state(evaluated("numbers", table.slice(400), measures=names), tmp_path / "b.state")
     whole = evaluated("numbers", table, measures=names)
     for first, method in (("old.state", "delta"), ("new.state", "t, skewness-corrected")):

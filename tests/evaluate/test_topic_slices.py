@@ -12,9 +12,9 @@ from scipy import stats
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.data.topic_table import read_topic_table
+from calipers.data.topic_tables import read_topic_table
+from calipers.estimation import permutation as decks
 from calipers.inference.settings import Settings
-from calipers.readings import dealt as decks
 
 MEASURES = ["NumQ", "AP", "Success@1", "gm-AP", "micro-SetP", "SetP"]
 #: The last topic has no relevant document, and no recall; it is in no table either.

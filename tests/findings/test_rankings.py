@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.data.alike import alike
+from calipers.data.id_matching import alike
 from calipers.results import Finding
 
 QRELS = {str(t): {f"D{t:02}{i:02}": int(i % 3 == 0) for i in range(12)} for t in range(20)}

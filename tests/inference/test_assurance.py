@@ -11,7 +11,7 @@ import pytest
 from scipy import integrate, stats
 
 import calipers as cal
-from calipers.inference import assurance, sizes
+from calipers.inference import sample_size, sample_size_models
 from calipers.inference.intervals import on_logit, z_of
 from calipers.inference.proportions import paired_shares, wilson
 
@@ -27,7 +27,7 @@ def test_a_share_by_every_count(share: float, width: float) -> None:
         counts = np.arange(n + 1)
         short = [half(wilson(k / n, n, 0.95)) <= width for k in counts]
         exact = float(stats.binom.pmf(counts, n, share)[short].sum())
-        assert assurance.of_share(share, n, width, 0.95) == pytest.approx(exact, abs=1e-12)
+        assert sample_size_models.of_share(share, n, width, 0.95) == pytest.approx(exact, abs=1e-12)
 
 
 @pytest.mark.parametrize("width", [0.05, 0.06, 0.1, 0.4])
@@ -38,7 +38,9 @@ def test_paired_shares_by_every_table(width: float) -> None:
         if up + down <= n and half(paired_shares(up / n, down / n, n, 0.95)) <= width:
             parts, chances = [up, down, n - up - down], [discordant / 2] * 2 + [1 - discordant]
             exact += float(stats.multinomial.pmf(parts, n, chances))
-    assert assurance.of_paired_shares(discordant, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+    assert sample_size_models.of_paired_shares(discordant, n, width, 0.95) == pytest.approx(
+        exact, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("width", [0.1, 0.12, 0.13, 0.3])
@@ -49,7 +51,7 @@ def test_two_shares_by_every_pair_of_counts(width: float) -> None:
     variance = seen * (1 - seen)
     short = z_of(0.95) * np.sqrt((variance[:, None] + variance) / n) <= width
     exact = float((of[:, None] * of)[short].sum())
-    assert assurance.of_two_shares(share, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+    assert sample_size_models.of_two_shares(share, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [4, 9, 16])
@@ -65,10 +67,12 @@ def test_widths_that_are_just_reached(n: int) -> None:
     for hair in (1e-10, -1e-6):
         for width in of_counts * (1 + hair):
             exact = chance[of_counts <= width].sum()
-            assert assurance.of_share(0.3, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+            assert sample_size_models.of_share(0.3, n, width, 0.95) == pytest.approx(
+                exact, abs=1e-9
+            )
         for width in of_tables * (1 + hair):
             exact = each[of_tables <= width].sum()
-            made = assurance.of_paired_shares(0.4, n, width, 0.95)
+            made = sample_size_models.of_paired_shares(0.4, n, width, 0.95)
             assert made == pytest.approx(exact, abs=1e-9)
 
 
@@ -77,16 +81,16 @@ def test_quantiles_of_an_area() -> None:
     for area in (0.6, 0.8, 0.9):
         scale = 0.05 / (area * (1 - area))
         exact = stats.norm.cdf((np.log(0.7 / 0.3) - np.log(area / (1 - area))) / scale)
-        made = assurance.of_area(area, lambda _: 0.05, lambda a: a, 0.7)
+        made = sample_size_models.of_area(area, lambda _: 0.05, lambda a: a, 0.7)
         assert made == pytest.approx(exact, abs=1 / 790)
-    assert assurance.of_area(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
+    assert sample_size_models.of_area(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
 
 
 @pytest.mark.parametrize("area", [1e-4, 0.03, 0.97, 1 - 1e-4])
 def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
     """Of few rows what is observed may have no logit to all digits; it is then as near as can be."""
     seen: list[float] = []
-    assurance.of_area(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
+    sample_size_models.of_area(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
     assert 0 < min(seen) < 1e-12 < 1 - 1e-12 < max(seen) < 1
     made = cal.plan("AUC", value=area, positives_share=0.1, half_width=0.05)
     assert made.assured is not None
@@ -96,7 +100,7 @@ def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
 def test_the_mean_of_two_units() -> None:
     """s² of two is χ² with 1 degree of freedom."""
     exact = stats.chi2.cdf((5.0 * math.sqrt(2) / stats.t.ppf(0.975, 1)) ** 2, 1)
-    assert assurance.of_mean(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
+    assert sample_size_models.of_mean(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("area", [0.6, 0.85])
@@ -106,8 +110,8 @@ def test_errors_of_areas_by_integration(area: float) -> None:
     d = math.sqrt(2) * stats.norm.ppf(area)
     both = integrate.quad(lambda y: stats.norm.pdf(y) * stats.norm.cdf(d - y) ** 2, -9, 9)[0]
     for made, one, other in (
-        (sizes.auc_error(area, 0.3, 100), area / (2 - area), 2 * area**2 / (1 + area)),
-        (sizes.normal_auc_error(area, 0.3, 100), both, both),
+        (sample_size.auc_error(area, 0.3, 100), area / (2 - area), 2 * area**2 / (1 + area)),
+        (sample_size.normal_auc_error(area, 0.3, 100), both, both),
     ):
         spread = area * (1 - area) + (p - 1) * (one - area**2) + (n - 1) * (other - area**2)
         assert made == pytest.approx(math.sqrt(spread / (p * n)), rel=1e-8)
@@ -117,8 +121,8 @@ def test_errors_of_areas_by_integration(area: float) -> None:
 def test_expected_half_widths(n: int) -> None:
     """E[s] of normal units is that of χ with n - 1 degrees of freedom."""
     expected = stats.t.ppf(0.975, n - 1) * 0.3 * stats.chi.mean(n - 1) / math.sqrt((n - 1) * n)
-    assert sizes.mean_half_width(0.3, n) == pytest.approx(expected, rel=1e-9)
-    assert math.isnan(sizes.mean_half_width(0.3, 1.5, degrees=4))
+    assert sample_size.mean_half_width(0.3, n) == pytest.approx(expected, rel=1e-9)
+    assert math.isnan(sample_size.mean_half_width(0.3, 1.5, degrees=4))
 
 
 @pytest.mark.parametrize("wanted", [0.3, 0.5, 0.77])
@@ -127,7 +131,7 @@ def test_sizes_beyond_the_teeth(wanted: float) -> None:
         return n / 200 + 0.02 * (n * 7 % 5) / 5
 
     steady = max(n for n in range(2, 300) if power(n) < wanted) + 1
-    assert sizes.steadily_needed(power, wanted) == steady
+    assert sample_size.steadily_needed(power, wanted) == steady
 
 
 def test_a_mean_by_simulation() -> None:
@@ -137,7 +141,7 @@ def test_a_mean_by_simulation() -> None:
     se = stats.sem(drawn, axis=1)
     low, high = stats.t.interval(0.95, n - 1, loc=drawn.mean(axis=1), scale=se)
     found = float(((high - low) / 2 <= width).mean())
-    assert assurance.of_mean(1.0, n, width, 0.95, n - 1) == pytest.approx(found, abs=0.014)
+    assert sample_size_models.of_mean(1.0, n, width, 0.95, n - 1) == pytest.approx(found, abs=0.014)
 
 
 def test_an_area_by_simulation() -> None:
@@ -150,7 +154,7 @@ def test_an_area_by_simulation() -> None:
     halves = []
     for low, high in zip(negative, positive, strict=True):
         seen = float(np.searchsorted(low, high).mean() / (n - m))
-        halves.append(half(on_logit(seen, sizes.auc_error(seen, share, n), 0.95, "logit")))
+        halves.append(half(on_logit(seen, sample_size.auc_error(seen, share, n), 0.95, "logit")))
     found = float((np.array(halves) <= width).mean())
     made = cal.plan("AUC", value=area, positives_share=share, half_width=width, n=n)
     assert made.assured is None  # nothing is searched
@@ -170,7 +174,7 @@ def test_the_error_of_normal_scores_by_simulation() -> None:
     negative = np.sort(random.normal(size=(4000, n)), axis=1)
     positive = random.normal(shift, size=(4000, m))
     areas = [np.searchsorted(a, b).mean() / n for a, b in zip(negative, positive, strict=True)]
-    found = sizes.normal_auc_error(area, m / (m + n), m + n)
+    found = sample_size.normal_auc_error(area, m / (m + n), m + n)
     assert found == pytest.approx(float(np.std(areas)), rel=0.045)
 
 
@@ -236,5 +240,5 @@ def test_what_contradicts_itself_is_refused(
 def test_an_auc_plan_says_what_normal_scores_would_give() -> None:
     made = cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02)
     [note] = [note for note in made.notes if "normal" in note]
-    se = sizes.normal_auc_error(0.8, 0.1, made.n)
+    se = sample_size.normal_auc_error(0.8, 0.1, made.n)
     assert f"±{half(on_logit(0.8, se, 0.95, 'logit')):.3g}." in note

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import calipers as cal
+from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.readings.scores import ScoredRows
 
 Z2 = float(stats.norm.ppf(0.975)) ** 2
 

@@ -8,7 +8,7 @@ from scipy.stats import binomtest, kstwo, norm
 
 import calipers as cal
 from calipers import _core
-from calipers.curves import scored
+from calipers.curves import score_data
 from calipers.inference.bands import (
     Counted,
     kolmogorov_distance,
@@ -233,7 +233,7 @@ def test_bands_of_blocks_are_those_of_rows(decimals: int, monkeypatch: pytest.Mo
     score = (truth + generator.normal(size=6000)).round(decimals)
     found = {}
     for most in (5000, 6000):
-        monkeypatch.setattr(scored, "_MOST_DRAWN", most)
+        monkeypatch.setattr(score_data, "_MOST_DRAWN", most)
         ev = cal.classification(truth, score=score, measures=["AUC"])
         if most == 5000:
             monkeypatch.setattr(_core, "bootstrap_scores", None)

@@ -13,8 +13,8 @@ import pytest
 from scipy import optimize, stats
 
 import calipers as cal
-from calipers.inference.dirichlet import bayesian
-from calipers.inference.means import skewed_t
+from calipers.estimation.losses import skewed_t
+from calipers.inference.bayesian_bootstrap import bayesian
 from calipers.inference.summaries import Summary
 
 TRUTH = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import calipers as cal
-from calipers.inference.calibration_errors import Bins
+from calipers.estimation.calibration import Bins
 
 ROWS = np.array([40.0, 25.0, 60.0])
 PROBABILITY = np.array([0.1, 0.45, 0.8])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.inference import cells, dirichlet, methods
-from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
-from calipers.inference.reading import Reading, UnitGroups
+from calipers.estimation.counts import ClassCounts, _Counted
+from calipers.inference import available_methods, bayesian_bootstrap, multinomial_cells
+from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.point_estimate import Reading, UnitGroups
 from calipers.inference.settings import Settings
-from calipers.readings.counts import ClassCounts, _Counted
 
 ROWS = MAX_DRAWN_ROWS + 2_000
 COUNTED = ("balanced-accuracy", "F1", "MCC", "LR+", "LR-")
@@ -61,7 +61,7 @@ def test_intervals_by_sums_are_those_by_rows(monkeypatch: pytest.MonkeyPatch):
         )
 
     by_sums = evaluated()
-    monkeypatch.setattr(cells, "MAX_DRAWN_ROWS", ROWS)
+    monkeypatch.setattr(multinomial_cells, "MAX_DRAWN_ROWS", ROWS)
     by_rows = evaluated()
     for one, other in zip(by_sums.estimates, by_rows.estimates, strict=True):
         assert (one.method, other.method) == ("Poisson bootstrap [B]", "bootstrap [B]")
@@ -127,14 +127,14 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
         for said in (first, second)
     )
     by_cell, by_row = (
-        methods.unit_differences(of) for of in (a - b, replace(a - b, unit_groups=None))
+        available_methods.unit_differences(of) for of in (a - b, replace(a - b, unit_groups=None))
     )
     assert by_cell is not None
     assert by_row is not None
     assert by_cell.differing == by_row.differing > 0
     assert by_cell.number <= 8 < by_row.number
     of_cells, of_rows = (
-        dirichlet.AboutMean.of(of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts)
+        bayesian_bootstrap.AboutMean.of(of.values, (-0.5, 0.9), weight=of.weight, counts=of.counts)
         for of in (by_cell, by_row)
     )
     assert of_cells is not None

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calipers.inference import intervals, questions
+from calipers.inference import hypotheses, intervals
 from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ScoreTable
@@ -237,7 +237,7 @@ def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> Non
                 continue
             for test in ("auto", *world.tests):
                 for shown in whole.compare(test=test, adjust="none", interval="none").differences:
-                    asked = questions.test(below[shown.measure], questions.Question(test))
+                    asked = hypotheses.test(below[shown.measure], hypotheses.Question(test))
                     assert shown.p == pytest.approx(asked.p, rel=1e-12, nan_ok=True)
 
 

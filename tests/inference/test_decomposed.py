@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calipers.inference.decomposed import squared, zero_one
+from calipers.learning.bias_variance import squared, zero_one
 
 GRID = np.linspace(0.05, 0.95, 181)
 

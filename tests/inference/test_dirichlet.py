@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 import calipers as cal
-from calipers.inference.dirichlet import AboutMean, bayesian, ends_about, reach, spread
+from calipers.inference.bayesian_bootstrap import AboutMean, bayesian, ends_about, reach, spread
 from calipers.statistics import FloatArray
 
 

@@ -30,11 +30,11 @@ from rows_by_hand import (
 from scipy import stats
 
 import calipers as cal
-from calipers.inference.dirichlet import bayesian
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.topics import Topics, of_topics
+from calipers.inference.bayesian_bootstrap import bayesian
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
-from calipers.readings.counts import ClassCounts
-from calipers.readings.topics import Topics, of_topics
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:

@@ -27,9 +27,9 @@ from scipy import stats
 from sklearn.metrics import top_k_accuracy_score
 
 import calipers as cal
+from calipers.estimation.counts import ClassCounts
 from calipers.inference.settings import Settings
-from calipers.inference.spaces import Influence, OfMeans, Space
-from calipers.readings.counts import ClassCounts
+from calipers.inference.variance_estimators import Influence, OfMeans, Space
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:

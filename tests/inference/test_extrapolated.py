@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
-from calipers.inference.extrapolated import extrapolated, fit
+from calipers.learning.learning_curves import extrapolated, fit
 
 SIZES = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
 FORMS = {

@@ -13,12 +13,12 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import intervals, paired
+from calipers.inference import intervals, paired_tests
 from calipers.inference.clusters import Clusters
 from calipers.inference.gradients import by_cell, class_gradient
 from calipers.inference.influence import MOST_GROUPS, ByScore, grouped, influence, jackknife
-from calipers.inference.scores import ranked_rows
-from calipers.inference.spaces import ByClass, Space
+from calipers.inference.score_bootstrap import ranked_rows
+from calipers.inference.variance_estimators import ByClass, Space
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable
 
@@ -236,7 +236,9 @@ def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
         scores = [np.round(common + generator.normal(0, 0.7, 400), 1) for _ in range(2)]
         moved = [rows_of("AP", truth, s, None) for s in scores]
         values = [average_precision_score(truth, s) for s in scores]
-        test = paired.normal(values[0] - values[1], class_error(moved[0] - moved[1], truth), "x")
+        test = paired_tests.normal(
+            values[0] - values[1], class_error(moved[0] - moved[1], truth), "x"
+        )
         rejected += test.p < 0.05
     assert 0.021 <= rejected / 500 <= 0.079  # three standard errors about 0.05
 

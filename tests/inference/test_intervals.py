@@ -11,11 +11,11 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
+from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals, proportions
 from calipers.inference.settings import Settings
-from calipers.inference.spaces import Error
+from calipers.inference.variance_estimators import Error
 from calipers.measures import parse
-from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 # ------------------------------------------------------------------------------------ proportions

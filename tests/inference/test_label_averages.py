@@ -12,7 +12,7 @@ from rows_by_hand import Rows, Z, data, designs, limits, near, options, two_labe
 from scipy import stats
 
 import calipers as cal
-from calipers.readings import effective, sets
+from calipers.estimation import effective_sample_size, multilabel
 
 ADDED = np.array([0.5, 0.25, 0.25, 0.5])  # right and wrong without the label, wrong and right with
 
@@ -120,7 +120,7 @@ def test_averages_over_classes(rows: Rows, design: str) -> None:
 @pytest.mark.parametrize("name", ["macro-recall", "micro-recall"])
 def test_labels_that_are_all_right(name: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four labels of ten rows each: 40 trials, a little fewer for what n − 1 takes off."""
-    monkeypatch.setattr(sets, "MOST_REDRAWN", 0 if many else 10**9)
+    monkeypatch.setattr(multilabel, "MOST_REDRAWN", 0 if many else 10**9)
     truth = np.arange(40)[:, None] % 4 == np.arange(4)
     size = 43 / (11 / 9) if name.startswith("macro") else 40.75 / (10.25 / 9)
     made = cal.multilabel(truth, truth, measures=[name])[name]
@@ -185,7 +185,7 @@ def test_what_added_rows_of_classes_move(classes: int) -> None:
         for j in others:
             neither = rest.sum() - rest[k] - rest[j]
             expected += 0.25 / len(others) * (missed[k] + wrong[j] + neither) ** 2
-    assert effective._added_moves(moved) == pytest.approx(expected)
+    assert effective_sample_size._added_moves(moved) == pytest.approx(expected)
 
 
 def test_many_labels_of_few_rows() -> None:

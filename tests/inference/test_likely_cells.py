@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import calipers as cal
+from calipers.estimation.counts import ClassCounts
 from calipers.inference.settings import Settings
-from calipers.readings.counts import ClassCounts
 
 DRAWS = 8_000
 

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calipers.data.classes import group_codes
+from calipers.data.class_labels import group_codes
+from calipers.estimation.counts import ClassCounts
 from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.readings.counts import ClassCounts
 from calipers.statistics import Moments, ScoreTable, calibration, moments
 from calipers.statistics.calibration import Levels
-from calipers.statistics.numbers import Sizes, ascending, midranks, quantile
+from calipers.statistics.regression import Sizes, ascending, midranks, quantile
 
 random = np.random.default_rng(3)
 

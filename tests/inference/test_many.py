@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from calipers import _core
-from calipers.inference import many, paired
+from calipers.inference import omnibus, paired_tests
 
 #: Demšar 2006, table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. In the last but
 #: one, the paper ranks 0.975 above 0.975.
@@ -25,7 +25,7 @@ DEMSAR = np.array([
 
 def test_demsars_worked_example() -> None:
     """Mean ranks, and the statistics, which he computes without regard to ties."""
-    found = many.friedman(DEMSAR)
+    found = omnibus.friedman(DEMSAR)
     np.testing.assert_allclose(found.mean_ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
     ties = [np.unique(row, return_counts=True)[1] for row in DEMSAR]
     share = 1 - sum((t**3 - t).sum() for t in ties) / (14 * 4 * 15)
@@ -34,7 +34,7 @@ def test_demsars_worked_example() -> None:
     assert 13 * plain / (14 * 3 - plain) == pytest.approx(3.69, abs=5e-3)
     assert found.p_f < 0.05  # the critical value of F(3, 39) is 2.85
     for level, critical in ((0.95, 1.25), (0.90, 1.12)):
-        assert many.critical_difference(4, 14, level) == pytest.approx(critical, abs=5e-3)
+        assert omnibus.critical_difference(4, 14, level) == pytest.approx(critical, abs=5e-3)
     # The worst and the best differ at 10%, not at 5%.
     assert 1.12 < np.ptp(found.mean_ranks) < 1.25
 
@@ -45,32 +45,32 @@ def test_critical_values_of_nemenyi() -> None:
     q10 = [1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920]
     for k, five, ten in zip(range(2, 11), q05, q10, strict=True):
         unit = math.sqrt(k * (k + 1) / (6 * 20))
-        assert many.critical_difference(k, 20) / unit == pytest.approx(five, abs=1e-3)
-        assert many.critical_difference(k, 20, 0.9) / unit == pytest.approx(ten, abs=1e-3)
+        assert omnibus.critical_difference(k, 20) / unit == pytest.approx(five, abs=1e-3)
+        assert omnibus.critical_difference(k, 20, 0.9) / unit == pytest.approx(ten, abs=1e-3)
 
 
 def test_ranks_are_scipys() -> None:
     generator = np.random.default_rng(0)
     for n, k in ((1, 2), (7, 3), (30, 6)):
         table = generator.integers(0, 5, (n, k)) / 10
-        np.testing.assert_array_equal(many.ranks(-table), stats.rankdata(table, axis=1))
+        np.testing.assert_array_equal(omnibus.ranks(-table), stats.rankdata(table, axis=1))
         np.testing.assert_array_equal(
-            many.ranks(table, higher_is_better=False), stats.rankdata(table, axis=1)
+            omnibus.ranks(table, higher_is_better=False), stats.rankdata(table, axis=1)
         )
     nearly = np.array([[0.1 + 0.2, 0.3, 0.4]])
-    assert many.ranks(nearly).tolist() == [[2.5, 2.5, 1.0]]
+    assert omnibus.ranks(nearly).tolist() == [[2.5, 2.5, 1.0]]
 
 
 def test_friedman_is_scipys() -> None:
     generator = np.random.default_rng(1)
     for decimals in (0, 1, 8):
         table = np.round(generator.normal(size=(12, 5)) + 0.3 * np.arange(5), decimals)
-        found, theirs = many.friedman(table), stats.friedmanchisquare(*table.T)
+        found, theirs = omnibus.friedman(table), stats.friedmanchisquare(*table.T)
         assert found.chi_square == pytest.approx(theirs.statistic, rel=1e-10)
         assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
         # Iman and Davenport's F is the F of the analysis of variance of the ranks.
         if decimals == 8:
-            of_ranks = many.anova(stats.rankdata(table, axis=1))
+            of_ranks = omnibus.anova(stats.rankdata(table, axis=1))
             assert found.f == pytest.approx(of_ranks.f, rel=1e-9)
             assert found.p_f == pytest.approx(stats.f.sf(found.f, 4, 44), rel=1e-9)
 
@@ -82,21 +82,21 @@ def test_what_is_critical_is_significant_to_scikit_posthocs() -> None:
     table = generator.normal(size=(15, 5)) + np.array([0, 0, 1, 2, 3])
     p = scikit_posthocs.posthoc_nemenyi_friedman(table).to_numpy()
     for better in (True, False):
-        means = many.friedman(table, higher_is_better=better).mean_ranks
-        apart = np.abs(means[:, None] - means) >= many.critical_difference(5, 15)
+        means = omnibus.friedman(table, higher_is_better=better).mean_ranks
+        apart = np.abs(means[:, None] - means) >= omnibus.critical_difference(5, 15)
         assert ((p <= 0.05) == apart).all()
         assert apart.any()
 
 
 def test_all_alike_and_all_tied() -> None:
-    alike = many.friedman(np.tile([1.0, 2.0, 3.0], (6, 1)))
+    alike = omnibus.friedman(np.tile([1.0, 2.0, 3.0], (6, 1)))
     assert (alike.f, alike.p_f) == (math.inf, 0.0)
     assert alike.chi_square == pytest.approx(12)
-    tied = many.friedman(np.ones((4, 3)))
+    tied = omnibus.friedman(np.ones((4, 3)))
     assert math.isnan(tied.p)
     assert math.isnan(tied.p_f)
     assert tied.mean_ranks.tolist() == [2, 2, 2]
-    alone = many.friedman(np.array([[1.0, 2.0]]))
+    alone = omnibus.friedman(np.array([[1.0, 2.0]]))
     assert alone.chi_square == pytest.approx(1)
     assert math.isnan(alone.p_f)
 
@@ -106,24 +106,24 @@ def test_units_with_a_missing_value_are_left_out() -> None:
     holes = table.copy()
     holes[[3, 8], [0, 2]] = np.nan
     kept = np.delete(table, [3, 8], axis=0)
-    a, b = many.friedman(holes), many.friedman(kept)
+    a, b = omnibus.friedman(holes), omnibus.friedman(kept)
     assert (a.chi_square, a.p_f) == (b.chi_square, b.p_f)
-    assert many.anova(holes).f == many.anova(kept).f
-    [c], [d] = many.randomised_tukey(holes, 4000), many.randomised_tukey(kept, 4000)
+    assert omnibus.anova(holes).f == omnibus.anova(kept).f
+    [c], [d] = omnibus.randomised_tukey(holes, 4000), omnibus.randomised_tukey(kept, 4000)
     np.testing.assert_allclose(c.p, d.p, atol=0.05)
 
 
 def test_no_units_and_no_systems() -> None:
     empty = np.empty((0, 3))
-    assert math.isnan(many.friedman(empty).p)
-    assert math.isnan(many.anova(empty).p)
-    assert np.isnan(many.randomised_tukey(empty)[0].p).all()
+    assert math.isnan(omnibus.friedman(empty).p)
+    assert math.isnan(omnibus.anova(empty).p)
+    assert np.isnan(omnibus.randomised_tukey(empty)[0].p).all()
     with pytest.raises(ValueError, match="one system"):
-        many.friedman(np.ones((5, 1)))
+        omnibus.friedman(np.ones((5, 1)))
     with pytest.raises(ValueError, match=r"shape \(5,\), expected \(units, systems\)"):
-        many.anova(np.ones(5))
+        omnibus.anova(np.ones(5))
     with pytest.raises(ValueError, match=r"at least 2 systems"):
-        many.randomised_tukey(np.ones((5, 1)))
+        omnibus.randomised_tukey(np.ones((5, 1)))
 
 
 # -------------------------------------------------------------------------------------------- groups
@@ -143,7 +143,7 @@ def test_groups_are_the_largest_that_hold_together() -> None:
             if at[order[j - 1]] - at[order[i]] < critical
         ]
         expected = [run for run in runs if not any(run < other for other in runs)]
-        assert [set(group) for group in many.groups(at, critical)] == expected
+        assert [set(group) for group in omnibus.groups(at, critical)] == expected
 
 
 # ----------------------------------------------------------------------------------------------- anova
@@ -161,7 +161,7 @@ def test_the_analysis_of_variance_is_that_of_statsmodels() -> None:
         + 2 * generator.normal(size=(n, 1))
         + np.array([0, 0.2, 0.4, 1])
     )
-    ours = many.anova(table)
+    ours = omnibus.anova(table)
     unit, system = np.indices((n, k))
     rows = pd.DataFrame({"unit": unit.ravel(), "system": system.ravel(), "y": table.ravel()})
     repeated = AnovaRM(rows, "y", "unit", within=["system"]).fit().anova_table
@@ -180,16 +180,16 @@ def test_of_two_systems_it_is_the_paired_t_test() -> None:
     generator = np.random.default_rng(6)
     table = generator.normal(size=(9, 2)) + np.array([0.0, 0.7])
     t = stats.ttest_rel(table[:, 1], table[:, 0])
-    assert many.anova(table).f == pytest.approx(t.statistic**2, rel=1e-9)
-    assert many.anova(table).p == pytest.approx(t.pvalue, rel=1e-9)
+    assert omnibus.anova(table).f == pytest.approx(t.statistic**2, rel=1e-9)
+    assert omnibus.anova(table).p == pytest.approx(t.pvalue, rel=1e-9)
 
 
 def test_without_a_residual_there_is_no_test() -> None:
     table = np.array([[0.1], [0.4], [0.3]]) + np.array([0.0, 0.1, 0.3])
-    found = many.anova(table)
+    found = omnibus.anova(table)
     assert (found.f, found.p) == (math.inf, 0.0)
-    assert math.isnan(many.anova(np.full((4, 3), 0.7)).p)
-    assert math.isnan(many.anova(table[:1]).f)
+    assert math.isnan(omnibus.anova(np.full((4, 3), 0.7)).p)
+    assert math.isnan(omnibus.anova(table[:1]).f)
 
 
 # ------------------------------------------------------------------------------------- randomised Tukey
@@ -201,7 +201,7 @@ def test_randomised_tukey_nears_all_deals() -> None:
     deals = product(permutations(range(3)), repeat=4)
     sums = np.array([sum(table[u, list(d)] for u, d in enumerate(deal)) for deal in deals])
     ranges = np.ptp(sums, axis=1)
-    [ours] = many.randomised_tukey(np.vstack([table, np.zeros((4, 3))]), 40_000)
+    [ours] = omnibus.randomised_tukey(np.vstack([table, np.zeros((4, 3))]), 40_000)
     observed = table.sum(axis=0)
     for a, b in product(range(3), repeat=2):
         expected = (ranges >= abs(observed[a] - observed[b]) - 1e-9).mean() if a != b else 1.0
@@ -217,17 +217,17 @@ def test_randomised_tukey_is_exact_where_it_can_be(values: str) -> None:
     deals = product(permutations(range(3)), repeat=4)
     sums = np.array([sum(table[u, list(d)] for u, d in enumerate(deal)) for deal in deals])
     ranges, observed = np.ptp(sums, axis=1), table.sum(axis=0)
-    [ours] = many.randomised_tukey(table, 1296)
+    [ours] = omnibus.randomised_tukey(table, 1296)
     assert ours.name == "randomised Tukey HSD, exact"
     for a, b in product(range(3), repeat=2):
         expected = (ranges >= abs(observed[a] - observed[b]) - 1e-9).mean() if a != b else 1.0
         assert ours.p[a, b] == pytest.approx(expected, abs=1e-12)
     for level in (0.8, 0.95):
-        [found] = many.randomised_tukey(table, 1296, level=level)
+        [found] = omnibus.randomised_tukey(table, 1296, level=level)
         least = min(r for r in ranges if (ranges > r + 1e-9).mean() <= 1 - level)
         assert found.critical == pytest.approx(least / 4, rel=1e-9)
-    assert many.randomised_tukey(table, 1295)[0].name == "randomised Tukey HSD"
-    again = many.randomised_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
+    assert omnibus.randomised_tukey(table, 1295)[0].name == "randomised Tukey HSD"
+    again = omnibus.randomised_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
     np.testing.assert_allclose(again[1].p, ours.p[::-1, ::-1], atol=1e-12)
 
 
@@ -236,7 +236,7 @@ def test_what_is_critical_has_the_smallest_p_value_that_is_not_small() -> None:
     table = np.random.default_rng(15).normal(size=(12, 3))
     for level in (0.9, 0.95):
         # Each of 400 pairs of systems at such a distance, by the deals of the same table.
-        [found] = many.randomised_tukey(table, 400, level=level)
+        [found] = omnibus.randomised_tukey(table, 400, level=level)
         sums = _core.randomised_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
         p = [((sums >= r - 1e-12).sum() + 1) / 401 for r in sums]
         most = max(float(r[0]) for r, of in zip(sums, p, strict=True) if of > 1 - level)
@@ -250,26 +250,26 @@ def test_infinite_values() -> None:
     endless[4, 1] = np.inf
     large = table.copy()
     large[4, 1] = 1e9
-    assert many.friedman(endless).p == many.friedman(large).p
-    assert math.isnan(many.anova(endless).p)
-    both = many.randomised_tukey(np.stack([table, endless], axis=2), 500)
+    assert omnibus.friedman(endless).p == omnibus.friedman(large).p
+    assert math.isnan(omnibus.anova(endless).p)
+    both = omnibus.randomised_tukey(np.stack([table, endless], axis=2), 500)
     assert [bool(np.isnan(found.p).any()) for found in both] == [False, True]
 
 
 def test_of_two_systems_it_is_fishers_randomisation() -> None:
     generator = np.random.default_rng(9)
     table = generator.normal(size=(14, 2, 3)) + np.array([[0.0], [0.6]])
-    fishers = paired.randomisation(table[:, 0] - table[:, 1], 2**14, 0)
-    for ours, exact in zip(many.randomised_tukey(table, 40_000), fishers, strict=True):
+    fishers = paired_tests.randomisation(table[:, 0] - table[:, 1], 2**14, 0)
+    for ours, exact in zip(omnibus.randomised_tukey(table, 40_000), fishers, strict=True):
         assert exact.name.endswith("exact")
         assert ours.p[0, 1] == pytest.approx(exact.p, abs=5 * 0.5 / math.sqrt(40_000))
 
 
 def test_many_measures_are_many_tables() -> None:
     values = np.random.default_rng(10).normal(size=(30, 4, 5))
-    together = many.randomised_tukey(values, 500, seed=3)
+    together = omnibus.randomised_tukey(values, 500, seed=3)
     for measure, found in enumerate(together):
-        [alone] = many.randomised_tukey(values[:, :, measure], 500, seed=3)
+        [alone] = omnibus.randomised_tukey(values[:, :, measure], 500, seed=3)
         np.testing.assert_array_equal(found.p, alone.p)
         np.testing.assert_allclose(found.p, found.p.T)
 
@@ -279,12 +279,12 @@ def test_the_chance_of_any_false_finding() -> None:
     generator = np.random.default_rng(12)
     tables = generator.standard_t(3, (20, 5, 400)) + 2 * generator.normal(size=(20, 1, 400))
     rates = {
-        "randomised": [f.p.min() <= 0.05 for f in many.randomised_tukey(tables, 999)],
-        "friedman": [many.friedman(table).p_f <= 0.05 for table in np.moveaxis(tables, 2, 0)],
-        "anova": [many.anova(table).p <= 0.05 for table in np.moveaxis(tables, 2, 0)],
+        "randomised": [f.p.min() <= 0.05 for f in omnibus.randomised_tukey(tables, 999)],
+        "friedman": [omnibus.friedman(table).p_f <= 0.05 for table in np.moveaxis(tables, 2, 0)],
+        "anova": [omnibus.anova(table).p <= 0.05 for table in np.moveaxis(tables, 2, 0)],
     }
-    critical = many.critical_difference(5, 20)
-    ranked = [many.ranks(table).mean(axis=0) for table in np.moveaxis(tables, 2, 0)]
+    critical = omnibus.critical_difference(5, 20)
+    ranked = [omnibus.ranks(table).mean(axis=0) for table in np.moveaxis(tables, 2, 0)]
     rates["nemenyi"] = [np.ptp(means) >= critical for means in ranked]
     for name, found in rates.items():
         assert 0.015 < np.mean(found) < 0.085, name

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calipers.inference import intervals, margins
-from calipers.inference.dirichlet import AboutMean
+from calipers.inference import hypotheses, intervals
+from calipers.inference.bayesian_bootstrap import AboutMean
 from calipers.inference.intervals import Interval
 from calipers.inference.procedures import (
     ByLimits,
@@ -21,7 +21,7 @@ from calipers.inference.procedures import (
     SignedRanks,
     Wald,
 )
-from calipers.inference.spaces import Error
+from calipers.inference.variance_estimators import Error
 from calipers.statistics import FloatArray
 
 
@@ -59,7 +59,7 @@ def test_equivalence_is_statsmodels() -> None:
     for seed, n, shift in ((0, 12, 0.1), (1, 40, -0.2), (2, 7, 0.9)):
         a, b = paired_values(seed, n, shift)
         theirs = ttost_paired(a, b, -0.5, 0.5)
-        ours = margins.equivalence(by_units(a - b).test, 0.5)
+        ours = hypotheses.equivalence_test(by_units(a - b).test, 0.5)
         assert ours.p == pytest.approx(theirs[0], rel=1e-9)
         assert ours.alternative == ("greater" if theirs[1][1] > theirs[2][1] else "less")
 
@@ -69,11 +69,11 @@ def test_non_inferiority_looks_at_the_worse_side(better: bool) -> None:
     a, b = paired_values(3, 25, 0.1)
     margin = 0.4 if better else -0.4
     t = stats.ttest_1samp(a - b, -margin, alternative="greater" if better else "less")
-    ours = margins.non_inferiority(by_units(a - b).test, 0.4, higher_is_better=better)
+    ours = hypotheses.non_inferiority_test(by_units(a - b).test, 0.4, higher_is_better=better)
     assert ours.p == pytest.approx(t.pvalue, rel=1e-9)
     assert ours.alternative == ("greater" if better else "less")
     # Errors are turned accuracies: the same question has the same answer.
-    turned = margins.non_inferiority(by_units(b - a).test, 0.4, higher_is_better=not better)
+    turned = hypotheses.non_inferiority_test(by_units(b - a).test, 0.4, higher_is_better=not better)
     assert turned.p == pytest.approx(ours.p)
 
 
@@ -88,7 +88,7 @@ def test_wilcoxon_is_scipys() -> None:
 def test_randomisation_tries_all_signs_of_the_shifted_differences() -> None:
     d = np.round(np.random.default_rng(5).normal(0.1, 0.4, 9), 1)
     signs = np.array(list(product([-1, 1], repeat=9)))
-    ours = margins.non_inferiority(by_units(d, "randomisation").test, 0.2)
+    ours = hypotheses.non_inferiority_test(by_units(d, "randomisation").test, 0.2)
     shifted = d + 0.2
     assert ours.p == pytest.approx((signs @ shifted >= shifted.sum() - 1e-9).mean())
     # What units count for is there beside every sign.
@@ -125,12 +125,12 @@ def test_the_interval_tells_the_same() -> None:
         made = intervals.student(value, se, 20, 0.9)
         test = by_error(value, se, "t", 19).test
         equivalent, no_worse = (
-            margins.equivalence(test, margin),
-            margins.non_inferiority(test, margin),
+            hypotheses.equivalence_test(test, margin),
+            hypotheses.non_inferiority_test(test, margin),
         )
         assert (equivalent.p <= 0.05) == (-margin < made.low and made.high < margin)
         assert (no_worse.p <= 0.05) == (made.low > -margin)
-        lower = margins.non_inferiority(test, margin, higher_is_better=False)
+        lower = hypotheses.non_inferiority_test(test, margin, higher_is_better=False)
         assert (lower.p <= 0.05) == (made.high < margin)
         seen.add((equivalent.p <= 0.05, no_worse.p <= 0.05))
     assert len(seen) == 3
@@ -139,28 +139,28 @@ def test_the_interval_tells_the_same() -> None:
 def test_replicates_are_counted_beyond_the_margin() -> None:
     replicates = np.r_[np.full(950, 0.01), np.full(40, -0.03), np.full(9, -0.2), np.nan]
     test = by_replicates(replicates).test
-    assert margins.non_inferiority(test, 0.05).p == pytest.approx(10 / 1000)
-    assert margins.non_inferiority(test, 0.02).p == pytest.approx(50 / 1000)
-    assert margins.equivalence(test, 0.05).p == pytest.approx(10 / 1000)
-    assert margins.equivalence(test, 0.005).p == pytest.approx(951 / 1000)
+    assert hypotheses.non_inferiority_test(test, 0.05).p == pytest.approx(10 / 1000)
+    assert hypotheses.non_inferiority_test(test, 0.02).p == pytest.approx(50 / 1000)
+    assert hypotheses.equivalence_test(test, 0.05).p == pytest.approx(10 / 1000)
+    assert hypotheses.equivalence_test(test, 0.005).p == pytest.approx(951 / 1000)
 
 
 def test_where_there_is_no_answer() -> None:
     nothing = by_replicates(np.full(9, np.nan))
-    assert math.isnan(margins.equivalence(nothing.test, 0.2).p)
+    assert math.isnan(hypotheses.equivalence_test(nothing.test, 0.2).p)
     none_discordant = Discordant(
         value=0.0, method="McNemar", name="McNemar", first=0, second=0, rows=9,
         reason="nothing_differs",
     )  # fmt: skip
     assert none_discordant.p() == 1
-    assert math.isnan(margins.equivalence(none_discordant.test, 0.2).p)
+    assert math.isnan(hypotheses.equivalence_test(none_discordant.test, 0.2).p)
     # Where an error is not known, any difference that there can be is possible.
     unknown = Wald(value=0.1, method="t", name="t", t=Error(math.nan, "t"), bounds=(-1.0, 1.0))
     assert unknown.p(-0.5, "greater") == 1
     assert (unknown.interval(0.95).low, unknown.interval(0.95).high) == (-1.0, 1.0)
     assert unknown.p(-1.1, "greater") == 0
     for margin in (0.0, -0.1, math.nan, math.inf):
-        for ask in (margins.equivalence, margins.non_inferiority):
+        for ask in (hypotheses.equivalence_test, hypotheses.non_inferiority_test):
             with pytest.raises(ValueError, match="expected a number above 0"):
                 ask(by_error(0.0, 1.0, "z").test, margin)
 
@@ -171,10 +171,13 @@ def test_at_the_margin_one_in_twenty_is_let_through(kind: str) -> None:
     generator = np.random.default_rng(7)
     d = generator.normal(-0.5, 1, (1000, 25))
     shown = [
-        margins.non_inferiority(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05 for x in d
+        hypotheses.non_inferiority_test(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05
+        for x in d
     ]
     assert 0.03 < np.mean(shown) < 0.071
-    both = [margins.equivalence(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05 for x in d]
+    both = [
+        hypotheses.equivalence_test(by_units(x, kind, resamples=999).test, 0.5).p <= 0.05 for x in d
+    ]
     assert np.mean(both) <= np.mean(shown)
 
 
@@ -192,7 +195,7 @@ def test_paired_shares_at_the_margin() -> None:
             value=d, method="", name="", t=Error(se, "t", 199.0),
             bayes=AboutMean.of(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip
-        shown.append(margins.non_inferiority(made.test, 0.05).p <= 0.05)
+        shown.append(hypotheses.non_inferiority_test(made.test, 0.05).p <= 0.05)
     assert 0.03 < np.mean(shown) < 0.06
 
 

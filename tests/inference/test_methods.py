@@ -17,12 +17,12 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers.cli import cli
 from calipers.data.errors import InputError
+from calipers.estimation.counts import ClassCounts
 from calipers.inference import intervals, proportions
 from calipers.inference.clusters import Clusters
 from calipers.inference.gradients import gradient
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import parse
-from calipers.readings.counts import ClassCounts
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray
 

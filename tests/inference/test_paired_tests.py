@@ -10,7 +10,7 @@ import pytest
 from scipy import special, stats
 
 import calipers as cal
-from calipers.inference import paired
+from calipers.inference import paired_tests
 from calipers.statistics import FloatArray
 
 
@@ -21,14 +21,14 @@ from calipers.statistics import FloatArray
 def test_mcnemar_counts_the_observed_value_in(first: int, second: int, one_sided: float) -> None:
     """P(X ≥ observed): leaving it out (0.019287 for 9 against 3) is anticonservative."""
     for a, b in ((first, second), (second, first)):
-        assert paired.mcnemar(a, b).p == pytest.approx(2 * one_sided, abs=1e-6)
+        assert paired_tests.mcnemar(a, b).p == pytest.approx(2 * one_sided, abs=1e-6)
 
 
 def test_mcnemar_is_the_binomial_test() -> None:
     """All pairs of counts up to 25."""
     for a, b in product(range(26), repeat=2):
         expected = stats.binomtest(a, a + b).pvalue if a + b else 1.0
-        assert paired.mcnemar(a, b).p == pytest.approx(expected, rel=1e-10)
+        assert paired_tests.mcnemar(a, b).p == pytest.approx(expected, rel=1e-10)
 
 
 def test_mcnemar_of_two_classifiers() -> None:
@@ -49,7 +49,7 @@ def test_students_t_is_scipys() -> None:
     for n in (2, 5, 50):
         a, b = generator.normal(size=(2, n))
         d = a - b
-        ours = paired.student(d.mean(), d.std(ddof=1) / math.sqrt(n), n)
+        ours = paired_tests.student(d.mean(), d.std(ddof=1) / math.sqrt(n), n)
         assert ours.p == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-10)
 
 
@@ -78,7 +78,7 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
     generator = np.random.default_rng(n)
     for _ in range(20):
         d = random_differences(generator, n)
-        (ours,) = paired.randomisation(d[:, None], 10_000, 0)
+        (ours,) = paired_tests.randomisation(d[:, None], 10_000, 0)
         assert ours.name == "paired randomisation, exact"
         signs = np.array(list(product([-1, 1], repeat=n)))
         extreme = np.abs(signs @ d) >= abs(d.sum()) - 1e-9
@@ -97,8 +97,8 @@ def test_exact_randomisation_is_scipys(n: int) -> None:
 def test_sampled_randomisation_comes_near_the_exact_one() -> None:
     generator = np.random.default_rng(8)
     table = generator.normal(0.4, 1.0, (15, 6))
-    exact = paired.randomisation(table, 2**15, 0)
-    drawn = paired.randomisation(table, 2**15 - 1, 0)
+    exact = paired_tests.randomisation(table, 2**15, 0)
+    drawn = paired_tests.randomisation(table, 2**15 - 1, 0)
     assert {t.name for t in exact} == {"paired randomisation, exact"}
     assert {t.name for t in drawn} == {"paired randomisation"}
     for a, b in zip(exact, drawn, strict=True):
@@ -106,26 +106,28 @@ def test_sampled_randomisation_comes_near_the_exact_one() -> None:
 
 
 def test_a_sampled_p_value_is_never_0() -> None:
-    (found,) = paired.randomisation(np.ones((40, 1)), 999, 0)
+    (found,) = paired_tests.randomisation(np.ones((40, 1)), 999, 0)
     assert found.p == 1 / 1000
 
 
 def test_the_randomisation_test_keeps_its_level() -> None:
     """4,000 samples of 12 without a difference: 5% and 10% are rejected, as the exact test does."""
     d = np.random.default_rng(9).standard_t(3, (12, 4000))
-    p = np.array([t.p for t in paired.randomisation(d, 10_000, 0)])
+    p = np.array([t.p for t in paired_tests.randomisation(d, 10_000, 0)])
     for level in (0.05, 0.1):
         assert (p <= level).mean() == pytest.approx(level, abs=0.015)
 
 
 def test_the_bootstrap_p_value() -> None:
     replicates = np.r_[np.full(970, 0.2), np.full(29, -0.1), np.nan]
-    assert paired.bootstrap(replicates).p == pytest.approx(2 * 30 / 1000)
-    assert paired.bootstrap(-replicates).p == pytest.approx(2 * 30 / 1000)
-    assert paired.bootstrap(np.zeros(100)).p == 1.0
+    assert paired_tests.bootstrap(replicates).p == pytest.approx(2 * 30 / 1000)
+    assert paired_tests.bootstrap(-replicates).p == pytest.approx(2 * 30 / 1000)
+    assert paired_tests.bootstrap(np.zeros(100)).p == 1.0
     on_zero = np.array([0.3, 0.0, 0.0, -0.1])  # three of four on either side, or on 0
-    assert [paired.bootstrap(on_zero, side).p for side in SIDES] == pytest.approx([1, 0.8, 0.8])
-    assert math.isnan(paired.bootstrap(np.full(10, np.nan)).p)
+    assert [paired_tests.bootstrap(on_zero, side).p for side in SIDES] == pytest.approx(
+        [1, 0.8, 0.8]
+    )
+    assert math.isnan(paired_tests.bootstrap(np.full(10, np.nan)).p)
 
 
 def test_delong_paired_is_near_the_paired_bootstrap() -> None:
@@ -150,7 +152,9 @@ def test_delong_paired_is_near_the_paired_bootstrap() -> None:
     assert d.p == pytest.approx(2 * stats.norm.sf(abs(d.value) / se), rel=1e-9)
 
 
-@pytest.mark.parametrize("test", [paired.normal, lambda v, s, n: paired.student(v, s, 5, n)])
+@pytest.mark.parametrize(
+    "test", [paired_tests.normal, lambda v, s, n: paired_tests.student(v, s, 5, n)]
+)
 def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     """Six rows, separated by one system and tied by the other: DeLong's variance is 0, and a p of
     0 would call that certain."""
@@ -172,14 +176,16 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
 
 def test_students_t_needs_two_units() -> None:
     """Effective ones, of which there may be one and a half."""
-    assert math.isnan(paired.student(1.0, 0.5, 1.5).p)
-    assert paired.student(1.0, 0.5, 2.0).p == pytest.approx(2 * stats.t.sf(2, 1))
+    assert math.isnan(paired_tests.student(1.0, 0.5, 1.5).p)
+    assert paired_tests.student(1.0, 0.5, 2.0).p == pytest.approx(2 * stats.t.sf(2, 1))
 
 
 def test_nothing_is_learnt_from_replicates_of_one_value() -> None:
-    assert math.isnan(paired.bootstrap(np.full(999, 0.4)).p)
-    assert paired.bootstrap(np.zeros(999)).p == 1
-    assert math.isnan(paired.bootstrap(np.append(np.linspace(1, 2, 900), np.full(99, np.nan))).p)
+    assert math.isnan(paired_tests.bootstrap(np.full(999, 0.4)).p)
+    assert paired_tests.bootstrap(np.zeros(999)).p == 1
+    assert math.isnan(
+        paired_tests.bootstrap(np.append(np.linspace(1, 2, 900), np.full(99, np.nan))).p
+    )
     ev = cal.classification([1], predicted={"a": [1], "b": [0]}, positive=1, measures="F1")
     assert ev.compare()["F1"].p > 0.2
 
@@ -214,41 +220,41 @@ def test_one_and_two_sides_are_scipys(side: str) -> None:
     for n in (3, 6, 9):
         a, b = np.round(generator.normal(0.2, 1, (2, n)), 1)
         d = a - b
-        assert paired.paired_t(d, side).p == pytest.approx(
+        assert paired_tests.paired_t(d, side).p == pytest.approx(
             stats.ttest_rel(a, b, alternative=side).pvalue, rel=1e-9
         )
-        (ours,) = paired.randomisation(d[:, None], 1000, 0, side)
+        (ours,) = paired_tests.randomisation(d[:, None], 1000, 0, side)
         signs = np.array(list(product([-1, 1], repeat=n))) @ d
         towards = {"two-sided": np.abs, "greater": np.array, "less": np.negative}[side]
         assert ours.p == pytest.approx((towards(signs) >= towards(d.sum()) - 1e-9).mean())
         assert ours.alternative == side
         above, below = int((d > 0.05).sum()), int((d < -0.05).sum())
         expected = stats.binomtest(above, above + below, alternative=side).pvalue
-        assert paired.sign(d, side).p == pytest.approx(expected, rel=1e-10)
-        assert paired.mcnemar(above, below, side).p == pytest.approx(expected, rel=1e-10)
+        assert paired_tests.sign(d, side).p == pytest.approx(expected, rel=1e-10)
+        assert paired_tests.mcnemar(above, below, side).p == pytest.approx(expected, rel=1e-10)
     z = stats.norm.sf(1.5)
     expected = {"two-sided": 2 * z, "greater": z, "less": 1 - z}[side]
-    assert paired.normal(0.3, 0.2, "z", side).p == pytest.approx(expected, rel=1e-12)
+    assert paired_tests.normal(0.3, 0.2, "z", side).p == pytest.approx(expected, rel=1e-12)
 
 
 def test_every_result_names_its_sides() -> None:
     d = np.random.default_rng(21).normal(size=12)
     for side in SIDES:
         tests = [
-            paired.paired_t(d, side),
-            paired.wilcoxon(d, side),
-            paired.sign(d, side),
-            paired.mcnemar(4, 2, side),
-            paired.normal(1, 1, "z", side),
-            paired.bootstrap(d, side),
-            *paired.randomisation(d[:, None], 99, 0, side),
-            paired.swapped_ratios(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
+            paired_tests.paired_t(d, side),
+            paired_tests.wilcoxon(d, side),
+            paired_tests.sign(d, side),
+            paired_tests.mcnemar(4, 2, side),
+            paired_tests.normal(1, 1, "z", side),
+            paired_tests.bootstrap(d, side),
+            *paired_tests.randomisation(d[:, None], 99, 0, side),
+            paired_tests.swapped_ratios(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
         ]
         assert {t.alternative for t in tests} == {side}
         assert all(t.sides in str(t) for t in tests)
-    assert paired.Test(0.5, "t", "less").sides == "one-sided (less)"
+    assert paired_tests.Test(0.5, "t", "less").sides == "one-sided (less)"
     with pytest.raises(ValueError, match="alternative is 'larger'"):
-        paired.sign(d, "larger")
+        paired_tests.sign(d, "larger")
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -256,8 +262,8 @@ def test_the_sides_of_a_randomisation_meet(drawn: bool) -> None:
     """What counts for both sides lies beyond the value or on it."""
     d = np.round(np.random.default_rng(22).normal(0.2, 1, (12, 5)), 1)
     tried = 4095 if drawn else 4096
-    p = {side: [t.p for t in paired.randomisation(d, tried, 3, side)] for side in SIDES}
-    turned = [t.p for t in paired.randomisation(-d, tried, 3, "less")]
+    p = {side: [t.p for t in paired_tests.randomisation(d, tried, 3, side)] for side in SIDES}
+    turned = [t.p for t in paired_tests.randomisation(-d, tried, 3, "less")]
     np.testing.assert_allclose(turned, p["greater"])
     smaller = np.minimum(p["greater"], p["less"])
     assert (np.abs(2 * smaller - p["two-sided"]) < 0.1).all()
@@ -269,14 +275,14 @@ def test_units_without_a_value_do_not_count() -> None:
     d = generator.normal(0.3, 1, (200, 3))
     d[::3, 1] = np.nan
     d[8:, 2] = np.nan
-    tests = paired.randomisation(d, 20_000, 1)
-    alone = [paired.randomisation(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
+    tests = paired_tests.randomisation(d, 20_000, 1)
+    alone = [paired_tests.randomisation(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
     assert tests[0] == alone[0]
     assert tests[1].p == pytest.approx(alone[1].p, abs=0.01)
     assert tests[2] == alone[2]
     assert tests[2].name == "paired randomisation, exact"
     column = d[:, 1]
-    for test in (paired.paired_t, paired.wilcoxon, paired.sign):
+    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign):
         assert test(column) == test(column[~np.isnan(column)])
 
 
@@ -285,10 +291,10 @@ def test_no_p_value_without_finite_values(n: int) -> None:
     table = np.full((n, 3), 0.5)
     table[:, 0] = np.nan
     table[0, 1] = np.inf
-    p = [t.p for t in paired.randomisation(table, 1000, 0)]
+    p = [t.p for t in paired_tests.randomisation(table, 1000, 0)]
     assert np.isnan(p).tolist() == [True, True, False]
     nothing = np.full(n, np.nan)
-    for test in (paired.paired_t, paired.wilcoxon, paired.sign):
+    for test in (paired_tests.paired_t, paired_tests.wilcoxon, paired_tests.sign):
         assert math.isnan(test(nothing).p)
 
 
@@ -308,33 +314,33 @@ def test_swapped_ratios_by_force(side: str) -> None:
         seen = towards(difference((0,) * n))
         drawn = [towards(difference(swap)) for swap in product([0, 1], repeat=n)]
         expected = np.mean([x >= seen - 1e-9 for x in drawn])
-        exact = paired.swapped_ratios(first, second, 256, 0, side)
+        exact = paired_tests.swapped_ratios(first, second, 256, 0, side)
         assert exact.p == pytest.approx(expected)
-        sampled = paired.swapped_ratios(first, second, 2**n - 1, 0, side)
+        sampled = paired_tests.swapped_ratios(first, second, 2**n - 1, 0, side)
         assert sampled.name == "paired randomisation"
-    assert math.isnan(paired.swapped_ratios(first * [1, 0], second, 99, 0).p)
+    assert math.isnan(paired_tests.swapped_ratios(first * [1, 0], second, 99, 0).p)
 
 
 def test_swaps_that_are_drawn() -> None:
     """They come near the share of all; p counts the swap that was seen in."""
     first, second = np.random.default_rng(26).integers(1, 6, (2, 12, 2)).astype(float)
-    exact = paired.swapped_ratios(first, second, 4096, 0).p
-    drawn = paired.swapped_ratios(first, second, 4095, 0).p
+    exact = paired_tests.swapped_ratios(first, second, 4096, 0).p
+    drawn = paired_tests.swapped_ratios(first, second, 4095, 0).p
     assert 0.05 < exact < 0.95
     assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4095))
     # None of 99 makes as much of 40 units that all say the same: one in 2³⁹ would.
     first, second = np.tile([4.0, 5.0], (40, 1)), np.tile([1.0, 5.0], (40, 1))
-    assert paired.swapped_ratios(first, second, 99, 0).p == 1 / 100
+    assert paired_tests.swapped_ratios(first, second, 99, 0).p == 1 / 100
     # Of many units the swaps are drawn in turns; with equal ones all make as much.
     first = np.ones((50_000, 2))
-    assert paired.swapped_ratios(first, first, 99, 0).p == 1
+    assert paired_tests.swapped_ratios(first, first, 99, 0).p == 1
 
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_mid_p_value(side: str) -> None:
     """Half the probability of what was seen, and all of what is more extreme (Fagerland 2013)."""
     for a, b in product(range(9), repeat=2):
-        ours = paired.mcnemar(a, b, side, mid_p=True)
+        ours = paired_tests.mcnemar(a, b, side, mid_p=True)
         n = a + b
         if n == 0:
             assert ours.p == 1
@@ -353,7 +359,7 @@ def test_mcnemar_is_statsmodels() -> None:
 
     for a, b in ((0, 4), (7, 2), (30, 41), (5, 5)):
         theirs = mcnemar([[10, a], [b, 3]], exact=True).pvalue
-        assert paired.mcnemar(a, b).p == pytest.approx(theirs, rel=1e-12)
+        assert paired_tests.mcnemar(a, b).p == pytest.approx(theirs, rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------- signed ranks
@@ -378,7 +384,7 @@ def test_signed_ranks_with_ties_and_zeros_are_exact(side: str) -> None:
             d = generator.integers(-3, 5, n).astype(float)
             if (d == 0).all():
                 continue
-            ours = paired.wilcoxon(d, side)
+            ours = paired_tests.wilcoxon(d, side)
             assert ours.p == pytest.approx(signed_ranks_by_force(d, side), abs=1e-12)
             assert "exact" in ours.name
 
@@ -390,11 +396,11 @@ def test_signed_ranks_are_scipys(side: str) -> None:
     for n in (4, 15, 50):
         d = generator.normal(0.2, 1, n)
         theirs = stats.wilcoxon(d, alternative=side, method="exact")
-        assert paired.wilcoxon(d, side).p == pytest.approx(theirs.pvalue, rel=1e-9)
+        assert paired_tests.wilcoxon(d, side).p == pytest.approx(theirs.pvalue, rel=1e-9)
     for n in (130, 400):
         d = np.round(generator.normal(0.1, 1, n), 1)
         theirs = stats.wilcoxon(d, alternative=side, method="approx", correction=True)
-        ours = paired.wilcoxon(d, side)
+        ours = paired_tests.wilcoxon(d, side)
         assert "normal" in ours.name
         assert ours.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
@@ -402,7 +408,7 @@ def test_signed_ranks_are_scipys(side: str) -> None:
 def test_exact_signed_ranks_near_the_normal_ones() -> None:
     """Of 100 units the exact test, of 101 the normal: there is no jump."""
     d = np.random.default_rng(32).normal(0.15, 1, 101)
-    exact, near = paired.wilcoxon(d[:100]), stats.wilcoxon(d[:100], method="approx")
+    exact, near = paired_tests.wilcoxon(d[:100]), stats.wilcoxon(d[:100], method="approx")
     assert "exact" in exact.name
     assert exact.p == pytest.approx(near.pvalue, rel=0.02)
 
@@ -410,15 +416,15 @@ def test_exact_signed_ranks_near_the_normal_ones() -> None:
 def test_differences_that_tie_but_for_rounding_tie() -> None:
     a, b = np.array([0.3, 0.2, 0.8, 0.1, 0.5]), np.array([0.2, 0.1, 0.7, 0.2, 0.1])
     rounded = np.array([1.0, 1, 1, -1, 4])
-    assert paired.wilcoxon(a - b) == paired.wilcoxon(rounded)
-    assert paired.wilcoxon(np.array([0.1 + 0.2 - 0.3, 1.0, 2.0])).statistic == 3
+    assert paired_tests.wilcoxon(a - b) == paired_tests.wilcoxon(rounded)
+    assert paired_tests.wilcoxon(np.array([0.1 + 0.2 - 0.3, 1.0, 2.0])).statistic == 3
 
 
 def test_signed_ranks_of_nothing_and_of_infinity() -> None:
-    assert paired.wilcoxon(np.zeros(5)).p == 1
-    assert math.isnan(paired.wilcoxon(np.empty(0)).p)
+    assert paired_tests.wilcoxon(np.zeros(5)).p == 1
+    assert math.isnan(paired_tests.wilcoxon(np.empty(0)).p)
     endless = np.array([np.inf, 1.0, -2.0, np.inf, 3.0])
-    assert paired.wilcoxon(endless) == paired.wilcoxon(np.array([9.0, 1, -2, 9, 3]))
+    assert paired_tests.wilcoxon(endless) == paired_tests.wilcoxon(np.array([9.0, 1, -2, 9, 3]))
 
 
 # ------------------------------------------------------------------------------------ levels are kept
@@ -435,10 +441,10 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
         "tails": generator.standard_t(2, (20, 1500)),
     }[law]
     p = {
-        "randomisation": [t.p for t in paired.randomisation(d, 2000, 0, side)],
-        "wilcoxon": [paired.wilcoxon(x, side).p for x in d.T],
-        "sign": [paired.sign(x, side).p for x in d.T],
-        "t": [paired.paired_t(x, side).p for x in d.T],
+        "randomisation": [t.p for t in paired_tests.randomisation(d, 2000, 0, side)],
+        "wilcoxon": [paired_tests.wilcoxon(x, side).p for x in d.T],
+        "sign": [paired_tests.sign(x, side).p for x in d.T],
+        "t": [paired_tests.paired_t(x, side).p for x in d.T],
     }
     share = {name: np.mean(np.array(values) <= 0.05) for name, values in p.items()}
     # Three standard errors of a share of 5% of 1,500 are 1.7 points.
@@ -452,16 +458,16 @@ def test_tests_keep_their_level(side: str, law: str) -> None:
 def test_the_effect_size_of_hedges() -> None:
     d = np.array([1.0, 2.0, 4.0, 5.0, 3.0])
     # mean 3, standard deviation √2.5, correction 1 − 3/(4·4 − 1)
-    assert paired.hedges_g(d) == pytest.approx(3 / math.sqrt(2.5) * 0.8)
+    assert paired_tests.hedges_g(d) == pytest.approx(3 / math.sqrt(2.5) * 0.8)
     generator = np.random.default_rng(13)
     for n in (5, 12, 60):
         d = generator.normal(0.5, 1, n)
         exact = special.gamma((n - 1) / 2) / (math.sqrt((n - 1) / 2) * special.gamma((n - 2) / 2))
         expected = d.mean() / d.std(ddof=1) * exact
-        assert paired.hedges_g(d) == pytest.approx(expected, rel=0.005)
-    assert math.isnan(paired.hedges_g(np.array([1.0, 2.0])))
-    assert paired.hedges_g(np.array([1.0, 2.0, 3.0])) == pytest.approx(2 * (1 - 3 / 7))
-    assert math.isnan(paired.hedges_g(np.ones(9)))
-    assert math.isnan(paired.hedges_g(np.zeros(9)))
-    assert math.isnan(paired.hedges_g(1e6 + 1e-8 * np.arange(5)))  # nothing but rounding
-    assert math.isnan(paired.hedges_g(np.array([1.0, np.inf, 2.0, 3.0])))
+        assert paired_tests.hedges_g(d) == pytest.approx(expected, rel=0.005)
+    assert math.isnan(paired_tests.hedges_g(np.array([1.0, 2.0])))
+    assert paired_tests.hedges_g(np.array([1.0, 2.0, 3.0])) == pytest.approx(2 * (1 - 3 / 7))
+    assert math.isnan(paired_tests.hedges_g(np.ones(9)))
+    assert math.isnan(paired_tests.hedges_g(np.zeros(9)))
+    assert math.isnan(paired_tests.hedges_g(1e6 + 1e-8 * np.arange(5)))  # nothing but rounding
+    assert math.isnan(paired_tests.hedges_g(np.array([1.0, np.inf, 2.0, 3.0])))

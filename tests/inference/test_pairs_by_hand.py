@@ -24,7 +24,7 @@ from rows_by_hand import (
 from scipy import special, stats
 
 import calipers as cal
-from calipers.inference.dirichlet import AboutMean
+from calipers.inference.bayesian_bootstrap import AboutMean
 
 near = partial(by_hand.near, rel=1e-6)
 

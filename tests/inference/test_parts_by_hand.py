@@ -13,19 +13,20 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import paired, policy, two_samples, unpaired
+from calipers.estimation.calibration import ProbableRows
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import Losses, of_moments
+from calipers.estimation.multilabel import LabelCounts
+from calipers.estimation.scores import ScoredRows
+from calipers.estimation.statistic_estimates import of_statistic
+from calipers.estimation.top_k import RankedClasses
+from calipers.estimation.topics import Topics, of_topics
+from calipers.inference import paired_tests, policy, two_samples
+from calipers.inference import two_samples as unpaired
 from calipers.inference.clusters import Clusters, two_parts_error
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_DEALT_OF_CELLS
+from calipers.inference.method_limits import FEW_DEALT_OF_CELLS
 from calipers.inference.settings import Settings
-from calipers.readings.calibration import ProbableRows
-from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import Losses, of_moments
-from calipers.readings.ranks import RankedClasses
-from calipers.readings.scores import ScoredRows
-from calipers.readings.sets import LabelCounts
-from calipers.readings.topics import Topics, of_topics
-from calipers.readings.whole import of_statistic
 from calipers.statistics import Moments
 
 
@@ -231,11 +232,13 @@ class Chance:
 
     made: Interval = field(default_factory=lambda: Interval(-9.0, 9.0, "dealt"))
 
-    def compared(self, level: float) -> tuple[Interval, paired.Test]:
-        return self.made, paired.Test(self.p, "dealt")
+    def compared(self, level: float) -> tuple[Interval, paired_tests.Test]:
+        return self.made, paired_tests.Test(self.p, "dealt")
 
 
-def beside(first: Any, second: Any, p: float, *made: Interval) -> tuple[Interval, paired.Test]:
+def beside(
+    first: Any, second: Any, p: float, *made: Interval
+) -> tuple[Interval, paired_tests.Test]:
     return two_samples.compared(
         first,
         second,

@@ -11,10 +11,10 @@ from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower, normal_power
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from calipers.inference import intervals, margins, paired, power, proportions, sizes
-from calipers.inference.designs import WILCOXON_UNITS, Area, Shares, Spread
+from calipers.inference import hypotheses, intervals, paired_tests, power, proportions, sample_size
 from calipers.inference.procedures import Wald
-from calipers.inference.spaces import Error
+from calipers.inference.sample_size_models import WILCOXON_UNITS, Area, Shares, Spread
+from calipers.inference.variance_estimators import Error
 from calipers.statistics import ScoreTable
 
 
@@ -43,7 +43,7 @@ def test_power_of_t_is_that_of_statsmodels(n: int, effect: float, level: float) 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_sizes_of_the_paired_t_that_are_in_print(effect: float, n: int) -> None:
     # G*Power's, for Cohen's small, medium and large effects.
-    assert sizes.needed(lambda n: power_of_t(effect, 1, n) >= 0.8) == n
+    assert sample_size.needed(lambda n: power_of_t(effect, 1, n) >= 0.8) == n
 
 
 @pytest.mark.parametrize(("variance", "r", "width", "n"), [(265, 0.8, 10, 19), (5, 0.5, 2, 22)])
@@ -51,8 +51,8 @@ def test_sizes_for_a_half_width_that_are_in_print(
     variance: float, r: float, width: float, n: int
 ) -> None:
     # The examples of size.ci.mean.ps in R's statpsych.
-    sd = sizes.paired_sd(math.sqrt(variance), r)
-    assert sizes.needed(lambda n: sizes.mean_half_width(sd, n) <= width / 2) == n
+    sd = sample_size.paired_sd(math.sqrt(variance), r)
+    assert sample_size.needed(lambda n: sample_size.mean_half_width(sd, n) <= width / 2) == n
 
 
 @pytest.mark.parametrize("n", [4, 12, 60])
@@ -60,14 +60,14 @@ def test_half_width_of_a_mean_is_what_intervals_have_on_average(n: int) -> None:
     drawn = np.random.default_rng(1).normal(0, 3, (40_000, n))
     halves = stats.t.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / math.sqrt(n)
     error = halves.std() / math.sqrt(len(halves))
-    assert sizes.mean_half_width(3, n) == pytest.approx(halves.mean(), abs=4 * error)
+    assert sample_size.mean_half_width(3, n) == pytest.approx(halves.mean(), abs=4 * error)
 
 
 def test_the_randomisation_test_needs_as_many_as_t() -> None:
-    n = sizes.needed(lambda n: power_of_t(0.5, 1, n) >= 0.8)
+    n = sample_size.needed(lambda n: power_of_t(0.5, 1, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(2).normal(0.5, 1, (n, 2000))
-    p = np.array([t.p for t in paired.randomisation(drawn, 999, 0)])
+    p = np.array([t.p for t in paired_tests.randomisation(drawn, 999, 0)])
     assert agrees((p < 0.05).mean(), power_of_t(0.5, 1, n), 2000)
 
 
@@ -130,9 +130,9 @@ def test_the_margin_tests_themselves_have_this_power() -> None:
     values = random.normal(0.05, 1, 4000)
     error = Error(1.0, "normal")
     normal = [Wald(value=v, t=error, method="normal", name="normal").test for v in values]
-    shown = [margins.non_inferiority(t, 2.5).p <= 0.05 for t in normal]
+    shown = [hypotheses.non_inferiority_test(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.margin_power(0.05, 2.5, 1.0), 4000)
-    shown = [margins.equivalence(t, 2.5).p <= 0.05 for t in normal]
+    shown = [hypotheses.equivalence_test(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.equivalence_power(0.05, 2.5, 1.0), 4000)
 
 
@@ -157,7 +157,7 @@ def test_power_of_a_share_by_enumeration(share: float, reference: float, n: int)
 
 
 def test_from_the_size_of_a_share_on_the_power_stays() -> None:
-    n = sizes.steadily_needed(lambda n: power.share_power(0.9, 0.8, n), 0.8)
+    n = sample_size.steadily_needed(lambda n: power.share_power(0.9, 0.8, n), 0.8)
     assert n is not None
     assert power.share_power(0.9, 0.8, n - 1) < 0.8
     assert min(power.share_power(0.9, 0.8, m) for m in range(n, 2000)) >= 0.8
@@ -177,10 +177,10 @@ def test_power_of_mcnemar_by_enumeration(first: float, second: float, n: int) ->
 
 
 def test_power_of_mcnemar_by_simulation_and_rising() -> None:
-    n = sizes.needed(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
+    n = sample_size.needed(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(7).multinomial(n, [0.06, 0.03, 0.91], 3000)
-    found = np.mean([paired.mcnemar(b, c).p <= 0.05 for b, c, _ in drawn])
+    found = np.mean([paired_tests.mcnemar(b, c).p <= 0.05 for b, c, _ in drawn])
     assert agrees(float(found), power.mcnemar_power(0.06, 0.03, n), 3000)
     around = [power.mcnemar_power(0.06, 0.03, m) for m in range(n - 60, n + 60)]
     assert (np.diff(around) > 0).all()
@@ -207,7 +207,7 @@ def test_power_of_two_independent_shares(first: float, second: float, n: int) ->
 
 def test_sizes_of_two_independent_shares_that_are_in_print() -> None:
     # 90% against 85% at 5% and 80%: 686 each (Fleiss, Levin and Paik, without correction).
-    assert sizes.needed(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
+    assert sample_size.needed(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
 
 
 # ------------------------------------------------------------------------------- areas
@@ -221,7 +221,7 @@ def test_the_error_gives_hanley_and_mcneils_table_of_sizes(
     first: float, second: float, z: float, n: int
 ) -> None:
     # Table III of 1982: as many positives as negatives, one-sided at 5%.
-    a, b = (sizes.auc_error(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
+    a, b = (sample_size.auc_error(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
     size = (1.645 * math.sqrt(2 * a) + z * math.sqrt(a + b)) ** 2 / (second - first) ** 2
     assert math.floor(size) == n
 
@@ -235,7 +235,7 @@ def exponential(random: np.random.Generator, area: float, n: int, prevalence: fl
 
 def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
     random, area, n, prevalence = np.random.default_rng(10), 0.8, 1200, 0.15
-    se = sizes.auc_error(area, prevalence, n)
+    se = sample_size.auc_error(area, prevalence, n)
     halves, left_out, areas = [], [], []
     for _ in range(1500):
         table = exponential(random, area, n, prevalence)
@@ -274,8 +274,8 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
     tries = 1500
     seen = np.array([[area(t) for t in pair(n)] for _ in range(tries)])
     r = np.corrcoef(seen.T)[0, 1]
-    errors = [sizes.auc_error(a, prevalence, n) for a in areas]
-    se = sizes.paired_error(*errors, r)
+    errors = [sample_size.auc_error(a, prevalence, n) for a in areas]
+    se = sample_size.paired_error(*errors, r)
     assert se == pytest.approx(np.std(seen[:, 0] - seen[:, 1]), rel=4 / math.sqrt(2 * tries))
     found = np.abs(seen[:, 0] - seen[:, 1]) > 1.96 * np.std(seen[:, 0] - seen[:, 1])
     assert agrees(found.mean(), power.shift_power(0.05 / se), tries)
@@ -283,7 +283,7 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
 
 def test_the_half_width_of_pr_auc_is_that_in_print() -> None:
     # Boyd, Eng and Page: 0.75 with 100 positives, (0.656104, 0.825094).
-    half = Area(0.75, sizes.pr_auc_error, "").half_width(100, 0.95)
+    half = Area(0.75, sample_size.pr_auc_error, "").half_width(100, 0.95)
     assert half == pytest.approx((0.825094 - 0.656104) / 2, abs=1e-6)
 
 
@@ -306,7 +306,7 @@ def test_two_systems_are_the_paired_t() -> None:
         assert power.anova_power(0.3, residual, 2, n) == pytest.approx(known, abs=exact)
         assert power.tukey_power(0.3, residual, 2, n) == pytest.approx(known, abs=1e-6)
         reach = stats.t.ppf(0.975, n - 1) / math.sqrt(n)
-        assert sizes.tukey_half_width(residual, 2, n) == pytest.approx(reach, abs=1e-6)
+        assert sample_size.tukey_half_width(residual, 2, n) == pytest.approx(reach, abs=1e-6)
 
 
 def test_several_systems_by_simulation() -> None:
@@ -325,7 +325,7 @@ def test_several_systems_by_simulation() -> None:
     reach = stats.studentized_range.ppf(0.95, m, (m - 1) * (n - 1)) * np.sqrt(residual / n)
     found = np.abs(of_system[:, 0] - of_system[:, -1]) > reach
     assert agrees(found.mean(), power.tukey_power(d, sd, m, n), tries)
-    assert reach.mean() == pytest.approx(sizes.tukey_half_width(sd, m, n), rel=0.01)
+    assert reach.mean() == pytest.approx(sample_size.tukey_half_width(sd, m, n), rel=0.01)
 
 
 # ------------------------------------------------------------------------------- the rest
@@ -336,25 +336,27 @@ def test_rows_in_clusters_count_for_less() -> None:
     common = random.normal(0, math.sqrt(rho), (20_000, 30, 1))
     rows = common + random.normal(0, math.sqrt(1 - rho), (20_000, 30, size))
     variance = rows.mean(axis=(1, 2)).var() * 30 * size
-    assert variance == pytest.approx(sizes.design_effect(size, rho), rel=4 / math.sqrt(10_000))
+    assert variance == pytest.approx(
+        sample_size.design_effect(size, rho), rel=4 / math.sqrt(10_000)
+    )
 
 
 def test_bonferroni() -> None:
-    assert sizes.bonferroni(0.95, 10) == pytest.approx(1 - 0.05 / 10)
-    assert sizes.bonferroni(0.95, 1) == 0.95
+    assert sample_size.bonferroni(0.95, 10) == pytest.approx(1 - 0.05 / 10)
+    assert sample_size.bonferroni(0.95, 1) == 0.95
 
 
 def test_the_upper_limit_of_a_spread_holds_as_often_as_it_says() -> None:
     drawn = np.random.default_rng(15).normal(0, 1, (20_000, 12)).std(axis=1, ddof=1)
-    holds = np.array([sizes.upper_sd(s, 12) >= 1 for s in drawn[:5000]])
+    holds = np.array([sample_size.upper_sd(s, 12) >= 1 for s in drawn[:5000]])
     assert agrees(holds.mean(), 0.8, 5000)
 
 
 def test_the_search_ends() -> None:
-    assert sizes.needed(lambda n: n >= 7) == 7
-    assert sizes.needed(lambda n: True) == 2
-    assert sizes.needed(lambda n: False) is None
-    assert sizes.steadily_needed(lambda n: 0.0, 0.8) is None
+    assert sample_size.needed(lambda n: n >= 7) == 7
+    assert sample_size.needed(lambda n: True) == 2
+    assert sample_size.needed(lambda n: False) is None
+    assert sample_size.steadily_needed(lambda n: 0.0, 0.8) is None
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 49, 1e3, 1e5, 1e7, 1e9])

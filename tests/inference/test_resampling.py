@@ -15,7 +15,7 @@ import pytest
 import calipers
 import calipers as cal
 from calipers import _core
-from calipers.inference.scores import AREAS
+from calipers.inference.score_bootstrap import AREAS
 from calipers.measures import parse
 from calipers.results import NO_INTERVAL
 from calipers.statistics import FloatArray, ScoreTable

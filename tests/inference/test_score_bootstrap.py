@@ -12,8 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import scores
-from calipers.inference.scores import AREAS, Drawn
+from calipers.inference import score_bootstrap
+from calipers.inference.score_bootstrap import AREAS, Drawn
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable
@@ -64,7 +64,7 @@ BY_THE_CORE = [
 def test_parts_of_a_curve_are_enough(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Areas, and values at one threshold sought where a coarse curve says, are those of the whole
     table: tied scores, useless, good and perfect ones, few of a class, weights of 0, clusters."""
-    monkeypatch.setattr(scores, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(score_bootstrap, "FEWEST_ROWS", 8)
     random = np.random.default_rng(seed)
     n = int(random.integers(2, 3000))
     truth = random.random(n) < random.choice([0.02, 0.4, 0.9])
@@ -139,10 +139,10 @@ def test_what_is_left_out_is_drawn_not_once() -> None:
 def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [drawn(weighted=True).of(measure) for measure in MEASURES]
     # Three at a time, and one at last.
-    monkeypatch.setattr(scores, "AT_A_TIME", 3 * len(drawn(weighted=True).table.scores))
-    monkeypatch.setattr(scores, "COARSE_AT_A_TIME", 10)
+    monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(drawn(weighted=True).table.scores))
+    monkeypatch.setattr(score_bootstrap, "COARSE_AT_A_TIME", 10)
     for threads in (1, 3):
-        monkeypatch.setattr(scores, "MOST_THREADS", threads)
+        monkeypatch.setattr(score_bootstrap, "MOST_THREADS", threads)
         again = drawn(weighted=True)
         for measure, before in zip(MEASURES, whole, strict=True):
             assert_array_equal(again.of(measure), before)
@@ -151,8 +151,8 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, score, _ = rows()
     table = ScoreTable.from_rows(truth, score)
-    monkeypatch.setattr(scores, "AT_A_TIME", 3 * len(table.scores))
-    parts = list(scores.drawn_by_class(table, SETTINGS))
+    monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(table.scores))
+    parts = list(score_bootstrap.drawn_by_class(table, SETTINGS))
     assert [len(part.positive) for part in parts] == [3] * 13 + [1]
     for part in parts:
         assert set(part.positive.sum(axis=1)) == {truth.sum()}

@@ -10,10 +10,10 @@ import pytest
 from scipy import special, stats
 
 import calipers as cal
+from calipers.estimation.topics import pooled_t
 from calipers.inference import intervals
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
-from calipers.readings.summed import pooled_t
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

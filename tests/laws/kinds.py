@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from calipers.data.groups import judge_groups, read_groups
-from calipers.data.sampled import read_sampled
+from calipers.data.grouped_judgments import judge_groups, read_groups
+from calipers.data.sampled_judgments import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.data.classes import Classes
-from calipers.data.two_classes import Labels
+from calipers.data.binary_labels import Labels
+from calipers.data.class_labels import Classes
 from calipers.inference.clusters import Clusters
 from calipers.inference.settings import Settings
 from calipers.measures import parse

@@ -16,15 +16,17 @@ from test_public_verbs import BATCHES, UNWEIGHTED, evaluation
 
 import calipers as cal
 from calipers.evaluate.compare import WAYS
-from calipers.inference import methods, policy
+from calipers.inference import available_methods, policy
+from calipers.inference.hypotheses import TESTS
+from calipers.inference.point_estimate import Reading
 from calipers.inference.procedures import Procedure
-from calipers.inference.questions import TESTS
-from calipers.inference.reading import Reading
 from calipers.inference.settings import METHODS
 from calipers.report.verdict import Outcome, most, outcome
 
 LEVELS = (0.7, 0.95)
-NAMES = sorted({*methods.OF_TESTS.values(), *METHODS, "units", "by error", "Jeffreys of the cells"})
+NAMES = sorted(
+    {*available_methods.OF_TESTS.values(), *METHODS, "units", "by error", "Jeffreys of the cells"}
+)
 
 
 def procedures(reading: Reading) -> Iterator[Procedure]:
@@ -33,7 +35,7 @@ def procedures(reading: Reading) -> Iterator[Procedure]:
         settings = replace(reading.settings, interval=how)
         yield policy.procedure(replace(reading, settings=settings))
     for name in NAMES:
-        made = methods.procedure_by_name(reading, name)
+        made = available_methods.procedure_by_name(reading, name)
         if made is not None:
             yield made
 

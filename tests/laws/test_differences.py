@@ -12,7 +12,7 @@ import pytest
 from test_public_verbs import BATCHES, UNWEIGHTED, definitions_of, evaluation
 
 import calipers as cal
-from calipers.inference.questions import TESTS
+from calipers.inference.hypotheses import TESTS
 from calipers.measures import definitions, registry
 from calipers.measures.registration import measure
 from calipers.results import NO_INTERVAL

@@ -27,13 +27,13 @@ from kinds_of_readings import (
 )
 from scipy import stats
 
+from calipers.estimation.topics import Topics, of_topics
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
 from calipers.inference import two_samples
-from calipers.inference.reading import Reading, function, weighted
-from calipers.inference.spaces import Error
+from calipers.inference.point_estimate import Reading, function, weighted
+from calipers.inference.variance_estimators import Error
 from calipers.measures import Measure, parse
-from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray
 
 kinds = pytest.mark.parametrize(

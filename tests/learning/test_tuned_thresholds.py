@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 import calipers as cal
-from calipers.inference.splits import corrected_t
+from calipers.inference.resampled_tests import corrected_t
 
 X, Y = make_classification(300, 6, weights=[0.75], flip_y=0.15, random_state=3)
 NAMES = np.array(["well", "ill"])[Y]

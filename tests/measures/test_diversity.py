@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.data.groups import judge_groups, read_groups
+from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.measures import definitions, parse
 from calipers.statistics import GroupedRankings, JudgedRankings
 

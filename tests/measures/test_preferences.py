@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.data.groups import judge_groups, read_groups
+from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.measures import definitions, parse
-from calipers.statistics import GroupedRankings, preferences
+from calipers.statistics import GroupedRankings, grouped_rankings
 
 EXAMPLE = Path(__file__).parents[3] / "shared" / "conformance" / "trec_eval"
 needs_example = pytest.mark.skipif(
@@ -173,7 +173,7 @@ def test_loops_over_pairs_count_the_same(
     seed: int, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the tables of pairs are cut into blocks of few cells."""
-    monkeypatch.setattr(preferences, "_CELLS", cells)
+    monkeypatch.setattr(grouped_rankings, "_CELLS", cells)
     generator = np.random.default_rng(seed)
     topics = [random_topic(generator) for _ in range(60)]
     values = ours(GroupedRankings.from_rankings(*zip(*topics, strict=True)))

@@ -13,8 +13,8 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.data.groups import judge_groups
-from calipers.data.sampled import read_sampled
+from calipers.data.grouped_judgments import judge_groups
+from calipers.data.sampled_judgments import read_sampled
 from calipers.statistics import SampledRankings
 
 #: A ranking of which x1 and x2 are not in the pool; of the second stratum half is judged. What the

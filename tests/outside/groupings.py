@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from calipers import tasks
-from calipers.data.classes import classes
+from calipers.data.class_labels import classes
+from calipers.estimation.counts import ClassCounts
 from calipers.once import cached_property
-from calipers.readings.counts import ClassCounts
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
 tasks.register_task("groupings", tasks.Family(name="groupings", reads="groupings"))

@@ -178,7 +178,7 @@ def test_spark(task: ModuleType) -> None:
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    from calipers.engines.spark_session import session_of
+    from calipers.engines.spark import session_of
 
     running = sql.SparkSession.getActiveSession() is not None
     session = session_of(None if running else "local[1]")

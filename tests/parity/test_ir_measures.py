@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.data.groups import judge_groups, read_groups
+from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Measure, parse
 from calipers.statistics import GroupedRankings, JudgedRankings

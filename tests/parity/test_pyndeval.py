@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calipers.data.groups import judge_groups, read_groups
+from calipers.data.grouped_judgments import judge_groups, read_groups
 from calipers.measures import parse
 from calipers.statistics import GroupedRankings
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calipers.statistics.numbers import Sizes, midranks, quantile
+from calipers.statistics.regression import Sizes, midranks, quantile
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 10, 101, 1000])

@@ -19,9 +19,9 @@ from calipers.statistics import (
     ScoreTable,
     Statistic,
 )
-from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.logits import SummedLogits
-from calipers.statistics.serialised import CorruptError, narrow, packed, unpacked
+from calipers.statistics.scores import GatheredScores
+from calipers.statistics.serialization import CorruptError, narrow, packed, unpacked
 
 
 @dataclass(frozen=True)

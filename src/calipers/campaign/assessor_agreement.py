@@ -20,9 +20,9 @@ from calipers.campaign.runs import Judgments, Rankings, checked
 from calipers.campaign.system_scores import MEASURES, Change, Scores, changes, correlations, scores
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.raters import agreement as agreement_of_raters
-from calipers.inference import dirichlet
+from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import as_student, z_of
-from calipers.inference.scales import SCALES
+from calipers.inference.transformations import SCALES
 from calipers.measures import parse
 from calipers.measures.rater_agreement import counted_items, moved_by_items
 from calipers.results import Evaluation
@@ -166,8 +166,8 @@ def _over_topics(
 ) -> tuple[float, float]:
     """The limits for the mean of what topics have, each as far as the farther of two methods."""
     lowest, most = ends
-    reached = most - dirichlet.reach(most - topics, most - lowest)
-    made = dirichlet.bayesian(topics, (max(lowest, reached), most), level)
+    reached = most - bayesian_bootstrap.reach(most - topics, most - lowest)
+    made = bayesian_bootstrap.bayesian(topics, (max(lowest, reached), most), level)
     if not value < 1:
         return made.low, made.high
     number = len(topics)

@@ -20,8 +20,8 @@ from xml.sax.saxutils import escape
 from calipers.campaign.records import Document
 from calipers.campaign.store import Campaign
 from calipers.campaign.xml_tree import Element, parsed, unicode_of
+from calipers.data.byte_sources import Source
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.sources import Source
 from calipers.data.tables import BINARIES, TEXTS, check_file, extension, read_errors
 from calipers.data.trec_tables import DOCUMENT
 

@@ -15,7 +15,7 @@ from calipers.campaign import events
 from calipers.campaign.records import Assessor, Event
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, listed, shown
-from calipers.data.groups import Rows, rows_of_file
+from calipers.data.grouped_judgments import Rows, rows_of_file
 from calipers.data.tables import (
     BINARIES,
     TEXTS,
@@ -294,7 +294,7 @@ def rows_of(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[Ro
 
 
 def _kind_of(path: str) -> Kind:
-    from calipers.data.plain import first_line
+    from calipers.data.plain_text import first_line
 
     fields = len(first_line(path))
     if fields == 5:

@@ -26,8 +26,8 @@ import numpy as np
 from calipers.campaign.pooling import Pool
 from calipers.campaign.runs import Judgments, Rankings, checked, topics_of
 from calipers.data.errors import InputError
-from calipers.data.groups import judge_groups
-from calipers.data.sampled import read_sampled
+from calipers.data.grouped_judgments import judge_groups
+from calipers.data.sampled_judgments import read_sampled
 from calipers.evaluate.shared import choose_measures
 from calipers.statistics import FloatArray, SampledRankings
 

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.campaign.runs import Judgments, Rankings
 from calipers.data.errors import InputError
 from calipers.evaluate.retrieval import retrieval
-from calipers.inference import many
+from calipers.inference import omnibus
 from calipers.measures import parse
 from calipers.measures.rank_correlation import CORRELATIONS
 from calipers.once import cached_property
@@ -54,14 +54,14 @@ class Scores:
         """The rank of each system, 1 the best; equal ones share the mean of theirs."""
         if np.isnan(self.merit).any():
             return np.full(len(self.systems), np.nan)
-        return np.asarray(many.ranks(self.merit[None, :])[0])
+        return np.asarray(omnibus.ranks(self.merit[None, :])[0])
 
     @cached_property
     def p(self) -> FloatArray:
         """Of each pair, adjusted for their number: the randomised Tukey HSD."""
         if len(self.systems) < 2 or not (~np.isnan(self.values)).all(axis=1).any():
             return np.ones((len(self.systems), len(self.systems)))
-        [found] = many.randomised_tukey(self.values, DEALS, 0, self.level)
+        [found] = omnibus.randomised_tukey(self.values, DEALS, 0, self.level)
         return found.p
 
     @cached_property

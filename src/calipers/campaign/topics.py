@@ -16,8 +16,8 @@ from calipers.campaign.events import check_name
 from calipers.campaign.records import Topic
 from calipers.campaign.store import Campaign
 from calipers.campaign.xml_tree import Element, paragraphs, parsed, text_of
+from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError, listed, shown
-from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, TEXTS, extension, read_table
 from calipers.data.trec_tables import TOPIC
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
+from calipers.data.byte_sources import Source
 from calipers.data.errors import InputError, shown
-from calipers.data.sources import Source
 from calipers.data.tables import check_file, read_errors
 
 #: Deeper elements are neither topics nor documents that somebody reads.

@@ -349,7 +349,7 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
     """The matrix of each system by name, a column of counts for each class, and with them the
     column of the table that names the classes of rows unless these are named otherwise."""
     from calipers.data.columns import by_name
-    from calipers.data.orientation import of_header
+    from calipers.data.confusion_matrices import of_header
     from calipers.results.estimate import UNNAMED
 
     label = [] if labelled else [n for n in rows.column_names[:1] if of_header(n) is not None]
@@ -428,7 +428,7 @@ def _says_so(table: str) -> bool:
     with suppress(OSError):
         if table != DASH and Path(table).stat().st_size > _LARGEST:
             return False
-    from calipers.data.confusions import is_matrix_table
+    from calipers.data.confusion_matrices import is_matrix_table
 
     return is_matrix_table(read(table).rows)
 
@@ -440,7 +440,7 @@ def _opened(path: str) -> Any:
 
 
 def _origin(path: str) -> Origin:
-    from calipers.data.sources import Source
+    from calipers.data.byte_sources import Source
     from calipers.data.trec import Origin
 
     if not _is_json(path):

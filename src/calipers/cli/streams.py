@@ -133,7 +133,7 @@ def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[s
 def connect(options: dict[str, Any]) -> None:
     """Have the engine there that reads files from now on; --master is taken out of the options."""
     from calipers.engines import dask
-    from calipers.engines.spark_session import session_of
+    from calipers.engines.spark import session_of
 
     master = options.pop("master")
     with_pandas()
@@ -161,7 +161,7 @@ def _there(table: str, specs: Sequence[str]) -> list[str]:
 def rows_of(table: str, options: dict[str, Any]) -> Engine:
     """The engine that has the rows of a table; what the options say of it is taken out of them."""
     from calipers.engines import dask, spark
-    from calipers.engines.spark_session import session_of
+    from calipers.engines.spark import session_of
     from calipers.evaluate.stream_columns import engine_of
 
     engine, master = options.pop("engine"), options.pop("master")

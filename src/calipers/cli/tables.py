@@ -13,7 +13,7 @@ from calipers.cli.files import DASH
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.sources import Source
+    from calipers.data.byte_sources import Source
     from calipers.data.trec import Origin
 
 _KEY = "calipers.tables"
@@ -42,7 +42,7 @@ class Table(NamedTuple):
 def read(path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None) -> Table:
     """The table at a path, or, where it can be read again, the columns that ``choose`` picks by the
     names of all. What was read is kept while the command runs."""
-    from calipers.data.sources import Source
+    from calipers.data.byte_sources import Source
     from calipers.data.tables import read_table
     from calipers.data.trec import Origin
 

@@ -269,7 +269,7 @@ class TaskCommand(Command):
         table = read(path, choose)
         if separator is None or not table.is_csv:
             return table.rows
-        from calipers.data.label_columns import no_labels
+        from calipers.data.multilabel import no_labels
 
         specs = [spec for c in self.task.columns if c.lists for spec in columns.specs[c.role]]
         named = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.curves.scored import GRID, Scored, curve_of
+from calipers.curves.score_data import GRID, Scored, curve_of
 from calipers.inference import proportions
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.settings import Settings

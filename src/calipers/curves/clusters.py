@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.drawn import of_system
+from calipers.curves.construction import of_system
 from calipers.report import numbers
 from calipers.report.class_tables import cells_of
 from calipers.report.figures import confusions, vega

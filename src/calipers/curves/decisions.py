@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calipers.curves.scored import GRID, ODDS_GRID, Scored, band_of, curve_of
+from calipers.curves.score_data import GRID, ODDS_GRID, Scored, band_of, curve_of
 from calipers.measures.counts import (
     false_negative_rate,
     false_positive_rate,

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from calipers.curves.ranks import MEANS
-from calipers.curves.topics import OF_TOPICS
+from calipers.curves.ranking_curves import MEANS, OF_TOPICS
 from calipers.report.figures.curves import CurveChart, leading
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart

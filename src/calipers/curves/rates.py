@@ -1,7 +1,4 @@
-"""ROC and precision-recall curves.
-
-Every point is a measure of counts, applied to the confusion matrices of all thresholds at once.
-"""
+"""ROC, precision-recall and detection-error-tradeoff curves."""
 
 from __future__ import annotations
 
@@ -12,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.curves.drawn import no_band, of_system
-from calipers.curves.scored import GRID, Scored, band_of, curve_of, series_of
+from calipers.curves.construction import no_band, of_system
+from calipers.curves.score_data import GRID, Scored, band_of, curve_of, series_of
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
 from calipers.measures import parse
-from calipers.measures.counts import false_positive_rate, precision, recall
+from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 
 if TYPE_CHECKING:
     from calipers.systems.base import System
+
 
 #: The axes of the ROC plane, and the line of chance there.
 _PLANE = ("False positive rate", "True positive rate")
@@ -98,4 +96,37 @@ register_chart(
         curve=precision_recall_curve,
         by_class=True,
     ),
+)
+
+
+def det_curve(scored: Scored) -> Curve:
+    """FNR against FPR, to be drawn in normal deviates (Martin and others 1997).
+
+    Its bands are those of the ROC curve, turned over.
+    """
+    band = dict(scored.roc_band)
+    for low, high in (("low", "high"), ("wide_low", "wide_high")):
+        if low in band:
+            band[low], band[high] = 1 - band[high], 1 - band[low]
+    return curve_of(
+        scored,
+        "DET",
+        ("False positive rate", "False negative rate"),
+        x=scored.along(false_positive_rate),
+        y=scored.along(false_negative_rate),
+        scale="deviate",
+        chance=((0.0, 1.0), (1.0, 0.0)),
+        **band,
+    )
+
+
+register_chart(
+    CurveChart(
+        name="DET",
+        title="Detection error tradeoff",
+        explanation="Both axes in normal deviates, in which normal scores give a straight line.",
+        of="scores",
+        curve=det_curve,
+        more=True,
+    )
 )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.drawn import of_system
-from calipers.curves.planned import Planned
+from calipers.curves.construction import of_system
+from calipers.curves.lazy_curves import Planned
 from calipers.inference import intervals
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calipers.curves.scored import Scored, curve_of
+from calipers.curves.score_data import Scored, curve_of
 from calipers.measures import parse
 from calipers.report import numbers
 from calipers.report.figures import vega

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calipers.data.arrays import column_names, is_frame, missing_rows, of_arrow, taken
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, several
-from calipers.data.label_columns import missing_lists
+from calipers.data.multilabel import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
 
 if TYPE_CHECKING:

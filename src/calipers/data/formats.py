@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data import tables
+from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.irds import PREFIX
-from calipers.data.plain import first_line, names_columns
-from calipers.data.sources import STDIN
+from calipers.data.ir_datasets import PREFIX
+from calipers.data.plain_text import first_line, names_columns
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 

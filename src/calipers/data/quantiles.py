@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import Floats, as_quantities, column_names, is_frame, same_length
-from calipers.data.class_columns import is_table
+from calipers.data.class_probabilities import is_table
 from calipers.data.errors import InputError, shown
 
 

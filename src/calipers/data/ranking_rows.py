@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.data.arrays import as_array, as_numbers, missing_rows, same_length, taken
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, shown
-from calipers.data.unit_weights import UnitColumns
+from calipers.data.topic_tables import UnitColumns
 from calipers.once import cached_property
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calipers.data import tables
 from calipers.data.arrays import is_missing
-from calipers.data.classes import name_of
+from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.trec import Origin
 

@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
+from calipers.data.byte_sources import Objects, Source
 from calipers.data.errors import FileError, InputError, did_you_mean, shown
-from calipers.data.sources import Objects, Source
 from calipers.plugins import Registry
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.data.arrays import of_arrow
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.irds import ROWS
+from calipers.data.ir_datasets import ROWS
 from calipers.data.tables import as_arrow, joined
 
 if TYPE_CHECKING:

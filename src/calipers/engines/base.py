@@ -26,7 +26,7 @@ def itself(given: Any) -> Any:
 
 class Partial:
     """What is known of some rows, and added to what is known of others: a frozen dataclass of what
-    :func:`~calipers.statistics.serialised.packed` takes."""
+    :func:`~calipers.statistics.serialization.packed` takes."""
 
     def __add__(self, other: Self) -> Self:
         """What is known of the rows of both."""
@@ -39,7 +39,7 @@ _HOME = "calipers."
 
 def sent(part: Partial) -> bytes:
     """As it travels from one process to another: where it is defined, and what it holds."""
-    from calipers.statistics.serialised import packed
+    from calipers.statistics.serialization import packed
 
     return ",".join(sorted(set(_homes(part)))).encode() + b"\n" + packed(part)
 
@@ -57,7 +57,7 @@ def _homes(value: Any) -> Iterator[str]:
 
 def received(data: bytes) -> Any:
     """What was sent."""
-    from calipers.statistics.serialised import CorruptError, unpacked
+    from calipers.statistics.serialization import CorruptError, unpacked
 
     told, _, packed = data.partition(b"\n")
     homes = told.decode().split(",")

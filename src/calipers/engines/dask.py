@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import calipers
 from calipers.data import tables
+from calipers.data.distributed_frames import is_dask
 from calipers.data.errors import InputError
-from calipers.data.frames import is_dask
-from calipers.engines import workers
+from calipers.engines import remote
 from calipers.engines.base import P, itself
-from calipers.engines.partitions import (
+from calipers.engines.remote import (
     Found,
     Lines,
     Merge,
@@ -207,12 +207,12 @@ def check_workers() -> None:
     found = client.get_versions()["workers"]
     pythons = {at: found[at]["host"]["python"].split()[0] for at in new if at in found}
     # A function that another Python has pickled may take a worker down.
-    asked = [at for at, python in pythons.items() if workers.same_python(python)]
-    answers = client.run(workers.question(), workers=asked) if asked else {}
-    workers.check("Dask", (workers.Worker(*answer) for answer in answers.values()))
+    asked = [at for at, python in pythons.items() if remote.same_python(python)]
+    answers = client.run(remote.question(), workers=asked) if asked else {}
+    remote.check("Dask", (remote.Worker(*answer) for answer in answers.values()))
     others = pythons.keys() - set(asked)
     own = calipers.__version__
-    workers.check("Dask", (workers.Worker(at, "python", pythons[at], own, "") for at in others))
+    remote.check("Dask", (remote.Worker(at, "python", pythons[at], own, "") for at in others))
     _ABLE.update((scheduler, at) for at in asked)
 
 

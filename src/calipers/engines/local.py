@@ -15,7 +15,7 @@ import numpy as np
 
 from calipers.data.arrays import of_arrow
 from calipers.data.errors import InputError, shown
-from calipers.engines.adding import Sum, ordered
+from calipers.engines.accumulators import Sum, ordered
 from calipers.engines.base import Engine, P, itself
 from calipers.progress import over_rows
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.engines.base import Engine, itself
-from calipers.engines.pairs import Met, Pair, Pairs, tables
-from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
-from calipers.engines.work import (
+from calipers.engines.gram_matrix import Asked, Reduced, as_combination, of_clusters
+from calipers.engines.paired_differences import Met, Pair, Pairs, tables
+from calipers.engines.pass_tasks import (
     Bounded,
     Built,
     First,
@@ -32,25 +32,24 @@ from calipers.engines.work import (
     Passed,
     Second,
 )
+from calipers.estimation import effective_sample_size
+from calipers.estimation.averages import Seen
+from calipers.estimation.counts import BothCounts, ClassCounts
+from calipers.estimation.effective_sample_size import with_interval
+from calipers.estimation.losses import is_mean, of_moments, slope
+from calipers.estimation.multilabel import RowValues, held_by, of_those_there
+from calipers.estimation.poisson_bootstrap import with_replicates
+from calipers.estimation.rater_agreement import of_either
+from calipers.estimation.regression import of_gathered
+from calipers.estimation.statistic_estimates import applied, of_statistic
 from calipers.inference import intervals
-from calipers.inference.cells import MAX_DRAWN_ROWS, Cells
 from calipers.inference.clusters import Clusters
 from calipers.inference.influence import error, influence
-from calipers.inference.limits import FEW_DECIDE
-from calipers.inference.reading import SummedUnits
-from calipers.inference.spaces import Influence
+from calipers.inference.method_limits import FEW_DECIDE
+from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.point_estimate import SummedUnits
+from calipers.inference.variance_estimators import Influence
 from calipers.once import cached_property, kept
-from calipers.readings import costs, effective
-from calipers.readings.averages import Seen
-from calipers.readings.counts import BothCounts, ClassCounts
-from calipers.readings.effective import with_interval
-from calipers.readings.losses import is_mean, of_moments, slope
-from calipers.readings.numbers import of_gathered
-from calipers.readings.outputs import OutputsAdded
-from calipers.readings.raters import of_either
-from calipers.readings.redrawn import with_replicates
-from calipers.readings.sets import RowValues, held_by, of_those_there
-from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import (
     ClassTables,
     ConfusionMatrix,
@@ -63,10 +62,12 @@ from calipers.statistics import (
     UnitDifferences,
 )
 from calipers.statistics.base import kish
+from calipers.systems import costs
+from calipers.systems.multioutput import OutputsAdded
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
@@ -187,7 +188,7 @@ class Passes:
             clusters = None if by_cluster is None else by_cluster.space.clusters
             methods = methods if clusters is not None and isinstance(statistic, Moments) else {}
             several = isinstance(statistic, ConfusionMatrix) and statistic.classes > 2
-            if clusters is not None and several and effective.of_several(own):
+            if clusters is not None and several and effective_sample_size.of_several(own):
                 methods = {"effective rows": partial(self._by_cells, asked, own)}
         if (error is None or value is not None) and not self.engine.again:
             error = _of_one_pass if self._moves(asked) else None
@@ -219,7 +220,7 @@ class Passes:
         weight, k = held[cluster, place] / self.unit, statistic.classes
         clusters = Clusters(cluster.astype(np.uint32), len(held), weight)
         cells = Cells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
-        return effective.of_classes(own, statistic, cells, level)
+        return effective_sample_size.of_classes(own, statistic, cells, level)
 
     def _skewness(self, asked: Asked) -> float:
         """The skewness over √n of how much rows move a number, where it was added up."""

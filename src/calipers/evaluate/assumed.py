@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from calipers.data.errors import InputError
-from calipers.inference import sizes
-from calipers.inference.designs import NAN, Area, Design, Known, Several, Shares, Spread
+from calipers.inference import sample_size
+from calipers.inference.sample_size_models import NAN, Area, Design, Known, Several, Shares, Spread
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 
 #: What is said where nothing is known of how two systems go together.
@@ -106,7 +106,7 @@ def _of_mean(
     """A mean of units with a standard deviation."""
     sd = given["sd"]
     if "correlation" in given:
-        sd, compared = sizes.paired_sd(sd, given["correlation"]), True
+        sd, compared = sample_size.paired_sd(sd, given["correlation"]), True
     if test in ("anova", "tukey"):
         if test == "tukey" and not paired:
             raise InputError("test='tukey' is for systems on the same units")
@@ -138,16 +138,16 @@ def _of_area(
     pair = compared or not paired or "correlation" in given
     r = given.get("correlation", 0.0)
     if kind == "pr_logit":
-        return Area(value, sizes.pr_auc_error, "Boyd-Eng-Page", pair, r)
+        return Area(value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, r)
     _check(name, given, ("positives_share",))
     share = given["positives_share"]
     return Area(
         value,
-        lambda a, n: sizes.auc_error(a, share, n),
+        lambda a, n: sample_size.auc_error(a, share, n),
         "Hanley-McNeil",
         pair,
         r,
-        normal_at=lambda a, n: sizes.normal_auc_error(a, share, n),
+        normal_at=lambda a, n: sample_size.normal_auc_error(a, share, n),
     )
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from calipers.data.arrays import as_weights
 from calipers.data.columns import Gathered
 from calipers.data.costs import NO_COSTS
-from calipers.data.counts import NOTHING, About, Repeats
+from calipers.data.frequency_weights import NOTHING, About, Repeats
 from calipers.evaluate.shared import as_clusters, as_order
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
-    from calipers.data.confusions import Systems
+    from calipers.data.confusion_matrices import Systems
     from calipers.evaluate.stream_columns import Columns
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings

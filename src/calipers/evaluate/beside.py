@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from calipers.data.counts import About
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import About
 from calipers.evaluate.evaluator import evaluate_systems
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.sample import Problem

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.class_columns import is_distribution, is_per_class
-from calipers.data.classes import Coded, check_classes, coded
-from calipers.data.confusions import of_cells
+from calipers.data.binary_labels import names_two
+from calipers.data.class_labels import Coded, check_classes, coded
+from calipers.data.class_probabilities import is_distribution, is_per_class
+from calipers.data.confusion_matrices import check_rows, of_cells
 from calipers.data.errors import InputError
-from calipers.data.orientation import check_rows
-from calipers.data.two_classes import names_two
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.batch import Table
 from calipers.evaluate.confusions import opened

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import same_length
-from calipers.data.classes import Coded, coded
-from calipers.data.counts import Repeats
+from calipers.data.class_labels import Coded, coded
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import Repeats
 from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.clusters import notes_of, sampled, without_noise

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.estimates import estimate
 from calipers.findings.clusters import ENOUGH, Halves, cut_in_two
-from calipers.inference.limits import MOST_POINTS, SAMPLED_POINTS
+from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
 from calipers.report.names import joined
 from calipers.report.numbers import count
 from calipers.results import LabelTable, PerUnit
 
 if TYPE_CHECKING:
-    from calipers.data.classes import Coded
+    from calipers.data.class_labels import Coded
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
     from calipers.systems.clustering import Clustering

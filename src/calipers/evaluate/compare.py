@@ -16,12 +16,12 @@ from calipers.evaluate.families import JOINT, TUKEY, Family, Found, families
 from calipers.evaluate.folds import Folds
 from calipers.evaluate.shared import Source
 from calipers.evaluation.options import MOST_RESAMPLES, inference_of, make_settings
-from calipers.inference import many, questions
+from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
+from calipers.inference.hypotheses import ALTERNATIVES, TESTS, USUAL, Question
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.point_estimate import Reading, Units
 from calipers.inference.procedures import Procedure
-from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
-from calipers.inference.reading import Reading, Units
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, in_each_task
 from calipers.measures.precision_recall import TASK
@@ -272,7 +272,7 @@ class Asked:
         differences = self.source.differences(pairs, self.settings)
         for pair, measure, reading in over(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
-            applies = applies or questions.applies(reading, asked.test, asked.horizon)
+            applies = applies or hypotheses.applies(reading, asked.test, asked.horizon)
             apart = apart or reading.apart is not None
             weighted = weighted or (isinstance(reading.units, Units) and not reading.units.plain)
             gone = gone or reading.reduced
@@ -320,12 +320,12 @@ def _fields(
 ) -> tuple[dict[str, Any], Procedure]:
     """What a difference is by itself, but for what is computed of all at once from its error; and
     the procedure that its interval and its tests are."""
-    procedure = questions.procedure(reading, question)
-    made = questions.interval(reading, question)
-    test = questions.test(reading, question)
+    procedure = hypotheses.procedure(reading, question)
+    made = hypotheses.interval(reading, question)
+    test = hypotheses.test(reading, question)
     better = reading.higher_is_better
-    inferior = questions.non_inferiority(procedure, question.margin, higher_is_better=better)
-    equivalent = questions.equivalence(procedure, question.margin)
+    inferior = hypotheses.non_inferiority(procedure, question.margin, higher_is_better=better)
+    equivalent = hypotheses.equivalence(procedure, question.margin)
     fields = {
         "measure": measure,
         "system": system,
@@ -338,7 +338,7 @@ def _fields(
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect": questions.effect(reading),
+        "effect": hypotheses.effect(reading),
         "n": reading.n,
         "unit": reading.unit,
         "undefined": reading.undefined,
@@ -350,7 +350,7 @@ def _fields(
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
         "margin_test": None if inferior is None else inferior.name,
-        **questions.outcomes(reading),
+        **hypotheses.outcomes(reading),
     }
     return fields, procedure
 
@@ -391,10 +391,10 @@ def _overall(
         table = None if values is None else values[~np.isnan(values).any(axis=1)]
         if table is None or len(table) < 2:
             continue
-        ranked = many.friedman(table, higher_is_better=better)
-        critical = many.critical_difference(len(systems), len(table), settings.level)
-        groups = many.groups(ranked.mean_ranks, critical)
-        variance = many.anova(table)
+        ranked = omnibus.friedman(table, higher_is_better=better)
+        critical = omnibus.critical_difference(len(systems), len(table), settings.level)
+        groups = omnibus.groups(ranked.mean_ranks, critical)
+        variance = omnibus.anova(table)
         out.append(
             Overall(
                 measure=str(measure),

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from calipers.data.confusion_matrices import TRUTH, Axis, Square
 from calipers.data.errors import FileError, InputError
-from calipers.data.orientation import TRUTH, Axis, Square
 from calipers.evaluate.matrices import COUNTS, is_of_matrices
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings

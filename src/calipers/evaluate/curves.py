@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calipers.curves.access import OF_SCORES, ScoreCurves, only
-from calipers.curves.planned import PlannedCurves, QuantileCurves, ResidualCurves
-from calipers.curves.ranks import RankCurves
-from calipers.curves.thinning import thinned
-from calipers.curves.topics import OF_TOPICS
+from calipers.curves.downsampling import thinned
+from calipers.curves.lazy_curves import PlannedCurves, QuantileCurves, ResidualCurves
+from calipers.curves.ranking_curves import OF_TOPICS, RankCurves
+from calipers.curves.score_curves import OF_SCORES, ScoreCurves, only
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.measures.parameters import PARAMETERS

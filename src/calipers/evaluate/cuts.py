@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
-from calipers.data.classes import Coded, coded
+from calipers.data.class_labels import Coded, coded
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.once import cached_property
 

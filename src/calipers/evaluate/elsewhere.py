@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.frames import is_dask, is_spark
 from calipers.engines.base import Engine
 
 #: The engines that hold what is in one group, or of one topic, together.

@@ -10,7 +10,7 @@ from calipers.inference import policy
 from calipers.results import Estimate
 
 if TYPE_CHECKING:
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.measures import Measure
     from calipers.systems.base import System
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data.arrays import table_of
-from calipers.data.classes import Coded, coded, in_order, name_of, place_of, positions
+from calipers.data.binary_labels import self_explaining
+from calipers.data.class_labels import Coded, coded, in_order, name_of, place_of, positions
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.two_classes import self_explaining
 
 _METHODS = ("predict", "predict_proba", "decision_function")
 

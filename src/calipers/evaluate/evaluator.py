@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calipers.data.counts import NOTHING, About
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import NOTHING, About
 from calipers.evaluate.cuts import Cut, cuts
 from calipers.evaluate.kept import at_thresholds, earlier, with_baseline
 from calipers.evaluate.matrices import Matrices, split, with_matrix

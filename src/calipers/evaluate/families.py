@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import joint, many, questions
+from calipers.inference import hypotheses, max_statistic, omnibus
 from calipers.inference.intervals import ROUNDING, Interval, missing
-from calipers.inference.joint import Maxima, Together
-from calipers.inference.limits import (
+from calipers.inference.max_statistic import Maxima, Together
+from calipers.inference.method_limits import (
     MOST_DEALS,
     MOST_DEALT,
     MOST_DEALT_UNITS,
@@ -29,7 +29,7 @@ from calipers.results import Difference
 
 if TYPE_CHECKING:
     from calipers.evaluate.shared import Source
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
@@ -65,7 +65,7 @@ class Found:
     ) -> Found:
         """That of a reading, with its vector where it is one of so many tests, and not of none."""
         influence = reading.influence() if tests and reading.influence is not None else None
-        vector = None if influence is None else joint.moved(influence, tests)
+        vector = None if influence is None else max_statistic.moved(influence, tests)
         return cls(fields, procedure, vector)
 
     @property
@@ -142,8 +142,8 @@ class Family:
     def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
         """A difference whose adjusted p-values and interval are those of a procedure."""
         better = row.higher_is_better
-        inferior = questions.non_inferiority(of, _margin(row), higher_is_better=better)
-        equivalent = questions.equivalence(of, _margin(row))
+        inferior = hypotheses.non_inferiority(of, _margin(row), higher_is_better=better)
+        equivalent = hypotheses.equivalence(of, _margin(row))
         row = replace(
             row,
             p_adjusted=of.p(0.0, row.alternative),
@@ -175,7 +175,7 @@ class Family:
             # What rounding leaves of a spread that is none says nothing.
             errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
             for at in self._places:
-                errors[at] = joint.floored(values[at], errors[at], units[at])
+                errors[at] = max_statistic.floored(values[at], errors[at], units[at])
         return [
             Together(
                 value=own.value,
@@ -220,10 +220,10 @@ class Family:
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
                 at = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(there, axis=2), self._importance(units)
-                return joint.dealt(table, at, replicates, settings.seed, weight)
+                return max_statistic.dealt(table, at, replicates, settings.seed, weight)
             weights = [source.importance_of(measure) for measure in self.found]
             vectors = [
-                joint.kept(
+                max_statistic.kept(
                     np.nan_to_num(of[:, first] - of[:, second] - one.value)
                     * (1.0 if weight is None else weight),
                     len(self.all),
@@ -233,7 +233,7 @@ class Family:
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
         parts = [of.part for of in self.all]
-        return joint.by_influence(vectors, settings.seed, parts, signs.tolist())
+        return max_statistic.by_influence(vectors, settings.seed, parts, signs.tolist())
 
     def _importance(self, units: int) -> FloatArray | None:
         """What units count for by measure, where not all count once."""
@@ -309,7 +309,7 @@ class Family:
                 )
                 made += part._by_name("holm") if len(found) > 1 else part.plain
                 continue
-            [dealt] = many.randomised_tukey(
+            [dealt] = omnibus.randomised_tukey(
                 table, randomisations(self.settings), self.settings.seed, self.settings.level
             )
             rows = [
@@ -400,11 +400,11 @@ def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float
     for error, width, tail in zip(errors, widths, tails, strict=True):
         counts = error.se > 0 and math.isfinite(width)
         t = width / error.se if counts else math.nan
-        level = float(1 - 2 * joint.beyond(t, error.degrees))
+        level = float(1 - 2 * max_statistic.beyond(t, error.degrees))
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair that hardly differs is held to what others differ by; that is all that counts.
     usual = [min(level, _CERTAIN) for level in levels]
-    sizes = questions.detectable(errors, usual).tolist()
+    sizes = hypotheses.detectable(errors, usual).tolist()
     return [
         width if level > _CERTAIN else size
         for width, level, size in zip(widths, levels, sizes, strict=True)

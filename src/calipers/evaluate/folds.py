@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.values import Values
+from calipers.data.external_values import Values
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.results import Comparison

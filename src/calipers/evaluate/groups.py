@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.curves.ranks import CutoffCurves
+from calipers.curves.ranking_curves import CutoffCurves
 from calipers.evaluate.kept import Common
 from calipers.evaluate.shared import Statistics
 from calipers.evaluate.topics import TopicScores

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranks import at_ranks
+from calipers.curves.ranking_curves import at_ranks
 from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import MISSING, incomplete, left_out
 from calipers.data.costs import Costs, as_costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, known_of_groups
 from calipers.data.trec import Origin
-from calipers.engines.adding import Rows
+from calipers.engines.accumulators import Rows
 from calipers.engines.base import Partial
 from calipers.evaluate.cuts import cuts
 from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of

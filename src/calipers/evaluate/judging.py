@@ -26,14 +26,14 @@ def judged_runs(
     wanted = {measure.definition.on for measure in measures}
     where = elsewhere(engine, qrels, *runs.values())
     if where is not None:
-        from calipers.engines.rankings import judged
+        from calipers.engines.judged_runs import judged
 
         return judged(where, qrels, runs, wanted, float32=float32, paths=engine is not None)
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
     for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
-        from calipers.data.groups import judge_groups, read_groups
-        from calipers.data.sampled import read_sampled
+        from calipers.data.grouped_judgments import judge_groups, read_groups
+        from calipers.data.sampled_judgments import read_sampled
         from calipers.statistics import SampledRankings
 
         if kind is SampledRankings:

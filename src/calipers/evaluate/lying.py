@@ -11,20 +11,26 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.points import as_points
 from calipers.engines.base import Engine, Partial
-from calipers.engines.reduced import Asked, Reduced, as_combination, inner_products, kept_columns
-from calipers.engines.work import Norm
-from calipers.inference.spaces import Influence
+from calipers.engines.gram_matrix import (
+    Asked,
+    Reduced,
+    as_combination,
+    inner_products,
+    kept_columns,
+)
+from calipers.engines.pass_tasks import Norm
+from calipers.estimation.cluster_geometry import Dispersion, reading_of
+from calipers.estimation.partitions import Partition
+from calipers.estimation.silhouettes import MeanSilhouette, Simplified
+from calipers.inference.variance_estimators import Influence
 from calipers.once import cached_property
-from calipers.readings.geometry import Dispersion, reading_of
-from calipers.readings.partitions import Partition
-from calipers.readings.silhouettes import MeanSilhouette, Simplified
 from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
     from calipers.evaluate.stream_rows import Read
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from calipers.data.counts import Repeats
 from calipers.data.errors import FileError
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.kept import MATRICES, Recalled
 from calipers.evaluate.rows import Rows
 from calipers.inference.two_samples import INDEPENDENT, independent
 from calipers.results import Kept
 
 if TYPE_CHECKING:
-    from calipers.data.confusions import Systems
+    from calipers.data.confusion_matrices import Systems
     from calipers.evaluate.kept import Baseline
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.systems.binary import System as Binary
@@ -144,8 +144,8 @@ def of_kept(
 ) -> dict[str, Any]:
     """The systems of which matrices were kept, by the names they are to have; of two classes where
     one is ``positive``."""
-    from calipers.data.classes import Classes
-    from calipers.data.two_classes import Labels
+    from calipers.data.binary_labels import Labels
+    from calipers.data.class_labels import Classes
     from calipers.systems.binary import System as Binary
     from calipers.systems.multiclass import ClassSystem, Problem
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.data.errors import InputError, shown
 from calipers.data.streams import budget
-from calipers.engines.work import Bounded
+from calipers.engines.pass_tasks import Bounded
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.evaluator import evaluate_stream
 from calipers.evaluate.problems.classes import SeveralClasses

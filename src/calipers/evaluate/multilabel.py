@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.data.label_columns import as_column, as_table, names_in, no_labels
+from calipers.data.multilabel import as_column, as_table, names_in, no_labels
 from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from calipers.data.arrays import is_missing
-from calipers.data.classes import name_of
+from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.run_names import named_runs

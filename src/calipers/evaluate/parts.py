@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from calipers.estimation import permutation as decks
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.statistic_estimates import of_statistic
 from calipers.evaluate.estimates import estimate
-from calipers.inference.limits import enough_for
+from calipers.inference.method_limits import enough_for
 from calipers.inference.others import Others
-from calipers.inference.reading import Reading
-from calipers.inference.spaces import Error
+from calipers.inference.point_estimate import Reading
+from calipers.inference.variance_estimators import Error
 from calipers.once import cached_property, kept
-from calipers.readings import dealt as decks
-from calipers.readings.counts import ClassCounts
-from calipers.readings.whole import of_statistic
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -38,10 +38,10 @@ from calipers.statistics.calibration import Levels
 from calipers.statistics.logits import Line, LogitSums
 
 if TYPE_CHECKING:
+    from calipers.estimation.permutation import Dealt, Deck
     from calipers.evaluate.cuts import Cut
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.readings.dealt import Dealt, Deck
     from calipers.results import Estimate
     from calipers.systems.base import System
     from calipers.systems.binary import System as Binary

@@ -11,8 +11,8 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumed import parsed
 from calipers.evaluate.topics import known_of_topics
-from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread, half
 from calipers.inference.proportions import wilson
+from calipers.inference.sample_size_models import NAN, Area, Known, Several, Shares, Spread, half
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.statistics import FloatArray

@@ -12,7 +12,7 @@ from calipers.evaluate.assumed import of_numbers, parsed
 from calipers.evaluate.pilots import of_pilot
 from calipers.evaluate.planning import Ask
 from calipers.evaluation.options import make_settings
-from calipers.inference import sizes
+from calipers.inference import sample_size
 from calipers.measures import Measure
 from calipers.results import Evaluation, Plan
 
@@ -160,7 +160,10 @@ def plan(
         known = of_pilot(measure, pilot, system, baseline, goal, test, systems)
     task = pilot.task if pilot is not None else "retrieval" if "sd" in given else "classification"
     _check_reach(parsed(measure, task), targets)
-    each, effect = sizes.bonferroni(level, comparisons), sizes.design_effect(cluster_size, icc)
+    each, effect = (
+        sample_size.bonferroni(level, comparisons),
+        sample_size.design_effect(cluster_size, icc),
+    )
     ask = Ask(known, goal, targets, power, each, effect, equivalence, assurance)
     return ask.planned(n, level=level, resamples=resamples, seed=seed)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.inference import sizes
-from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread
+from calipers.inference import sample_size
 from calipers.inference.power import equivalence_power, margin_power
+from calipers.inference.sample_size_models import NAN, Area, Known, Several, Shares, Spread
 from calipers.results import Plan, PlanRow
 
 #: What the table beside a plan shows, as multiples of its size.
@@ -120,13 +120,13 @@ class Ask:
     def search(self) -> int:
         """The number of units that gives what is asked."""
         if self.goal == "half_width":
-            found = sizes.needed(lambda n: self.half_width(n) <= self.targets["half_width"])
+            found = sample_size.needed(lambda n: self.half_width(n) <= self.targets["half_width"])
         elif self.goal == "reference" and isinstance(self.known.design, Shares):
-            found = sizes.steadily_needed(self.power, self.wanted_power)
+            found = sample_size.steadily_needed(self.power, self.wanted_power)
         else:
-            found = sizes.needed(lambda n: self.power(n) >= self.wanted_power)
+            found = sample_size.needed(lambda n: self.power(n) >= self.wanted_power)
         if found is None:
-            raise InputError(f"more than {sizes.MOST:.0e} {self.known.unit} would be needed")
+            raise InputError(f"more than {sample_size.MOST:.0e} {self.known.unit} would be needed")
         return found
 
     def assured(self) -> int | None:
@@ -140,8 +140,8 @@ class Ask:
         if isinstance(design, Several) and not design.paired:
             return None
         if isinstance(design, Shares) and not design.pair:
-            return sizes.steadily_needed(short, self.assurance)
-        return sizes.needed(lambda n: short(n) >= self.assurance)
+            return sample_size.steadily_needed(short, self.assurance)
+        return sample_size.needed(lambda n: short(n) >= self.assurance)
 
     def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
         """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
@@ -196,7 +196,7 @@ class Ask:
         known = self.known
         if not isinstance(known.design, Spread) or known.values is None:
             return None
-        wide = replace(known.design, sd=sizes.upper_sd(known.design.sd, len(known.values)))
+        wide = replace(known.design, sd=sample_size.upper_sd(known.design.sd, len(known.values)))
         return replace(self, known=replace(known, design=wide)).search()
 
     def _notes(self, n: int) -> Iterator[str]:

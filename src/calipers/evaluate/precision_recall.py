@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb

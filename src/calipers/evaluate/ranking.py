@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranks import at_ranks
+from calipers.curves.ranking_curves import at_ranks
 from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called

@@ -13,7 +13,9 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
 from calipers.data.streams import Stream
-from calipers.engines.adding import Distinct
+from calipers.engines.accumulators import Distinct
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.rater_agreement import MANY
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
@@ -26,12 +28,10 @@ from calipers.evaluate.streamed_slices import Each
 from calipers.evaluate.subjects import of_raters
 from calipers.evaluation.availability import ROW_REASONS
 from calipers.evaluation.options import MeasureNames, Options
-from calipers.inference.reading import Reading
+from calipers.inference.point_estimate import Reading
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.rater_agreement import counted_items
-from calipers.readings.counts import ClassCounts
-from calipers.readings.raters import MANY
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS

@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
-from calipers.data.outputs import as_outputs, by_output, named_outputs, only_column, width
+from calipers.data.multioutput import as_outputs, by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers

@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranks import RankCurves
-from calipers.curves.topics import drawn_topics
-from calipers.data.alike import alike, documents_alike
+from calipers.curves.ranking_curves import RankCurves, drawn_topics
 from calipers.data.errors import InputError
+from calipers.data.id_matching import alike, documents_alike
 from calipers.data.run_names import named_runs
-from calipers.data.topic_costs import costs_of_topics
-from calipers.data.topic_table import TopicTable, read_topic_table
+from calipers.data.topic_tables import TopicTable, UnitColumns, costs_of_topics, read_topic_table
 from calipers.data.trec import (
     Run,
     TrecSource,
     check_stdin,
     judgments_digest,
 )
-from calipers.data.unit_weights import UnitColumns
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.judging import judged_runs

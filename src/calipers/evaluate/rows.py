@@ -13,11 +13,11 @@ from calipers.evaluate.cuts import Cut
 from calipers.evaluate.kept import of_rows
 from calipers.evaluate.sample import Problem, Sample
 from calipers.evaluate.slices import sliced
-from calipers.inference.limits import FEW_DEGREES
+from calipers.inference.method_limits import FEW_DEGREES
 from calipers.progress import over
 
 if TYPE_CHECKING:
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.measures import Measure

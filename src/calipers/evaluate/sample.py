@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.states import State
     from calipers.evaluate.stream_columns import Columns
     from calipers.evaluation.options import Options
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Kept, Slices

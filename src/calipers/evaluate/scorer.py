@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.classes import coded, place_of, positions
+from calipers.data.class_labels import coded, place_of, positions
 from calipers.data.errors import InputError, listed
 from calipers.evaluate.estimators import class_names, of_positive
 from calipers.evaluate.shared import is_order_assumed

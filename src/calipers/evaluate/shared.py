@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers import __version__
 from calipers.data.arrays import same_length
-from calipers.data.classes import group_codes
+from calipers.data.class_labels import group_codes
 from calipers.data.errors import InputError, listed, shown
 from calipers.evaluate.arguments import finite
 from calipers.evaluation.options import MeasureNames, inference_of
@@ -21,9 +21,9 @@ from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
-    from calipers.data.counts import Repeats
+    from calipers.data.frequency_weights import Repeats
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Statistic

@@ -11,17 +11,18 @@ import numpy as np
 
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
-from calipers.inference import intervals, two_samples, unpaired
-from calipers.inference.limits import MOST_PAIRS_WITHIN
+from calipers.inference import intervals, two_samples
+from calipers.inference import two_samples as unpaired
+from calipers.inference.method_limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.paired import Test
+from calipers.inference.paired_tests import Test
 from calipers.measures import Measure
 from calipers.progress import over
 from calipers.report.verdict import most
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.results import Comparison
     from calipers.systems.base import System

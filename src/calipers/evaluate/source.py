@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import as_array
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.columns import Gathered, gather
 from calipers.evaluate.batch import Table
 from calipers.evaluate.cuts import slice_columns

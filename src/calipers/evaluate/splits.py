@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import as_array, same_length
-from calipers.data.classes import coded
-from calipers.data.counts import Repeats
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
-from calipers.data.values import REPETITION, Values, read_values
+from calipers.data.external_values import REPETITION, Values, read_values
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import check_option, system_pairs
 from calipers.evaluate.families import adjusted_p
 from calipers.evaluate.folds import Folds
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.values import directions
-from calipers.inference import splits
+from calipers.inference import resampled_tests
+from calipers.inference.hypotheses import ALTERNATIVES, Question
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.questions import ALTERNATIVES, Question
 from calipers.measures import Measure
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 from calipers.statistics import FloatArray
@@ -197,7 +197,7 @@ def over_splits(
 
 
 def _notes(
-    found: splits.SplitTest,
+    found: resampled_tests.SplitTest,
     names: tuple[str, str, str],
     pooled: Mapping[tuple[str, str], float],
     *,
@@ -216,7 +216,7 @@ def _notes(
 
 
 def _difference(
-    found: splits.SplitTest,
+    found: resampled_tests.SplitTest,
     names: tuple[str, str, str],
     level: float,
     together: int,
@@ -276,7 +276,7 @@ class _Design:
 
     def tested(
         self, read: Values, names: tuple[str, str, str], towards: str, level: float
-    ) -> splits.SplitTest:
+    ) -> resampled_tests.SplitTest:
         """The test of (system, baseline, measure)."""
         system, baseline, measure = names
         for name in (system, baseline):
@@ -288,15 +288,15 @@ class _Design:
                 )
         apart = (read.values[system][measure] - read.values[baseline][measure])[self.order]
         if self.name == "independent":
-            return splits.k_fold_t(apart, towards, level)
+            return resampled_tests.k_fold_t(apart, towards, level)
         if self.name == "5x2-t":
-            return splits.five_by_two_t(apart.reshape(5, 2), towards)
+            return resampled_tests.five_by_two_t(apart.reshape(5, 2), towards)
         if self.name == "5x2-f":
             if towards != "two-sided":
                 raise InputError("the combined F test knows no sides; leave out alternative=")
-            return splits.five_by_two_f(apart.reshape(5, 2))
+            return resampled_tests.five_by_two_f(apart.reshape(5, 2))
         assert self.sizes is not None
-        return splits.corrected_t(apart, *self.sizes, towards, level)
+        return resampled_tests.corrected_t(apart, *self.sizes, towards, level)
 
 
 def _by_repetition(design: str, read: Values) -> tuple[npt.NDArray[np.intp], int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import same_length
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.clusters import NOISE
 from calipers.findings.clusters import STABLE, UNSTABLE, Stability

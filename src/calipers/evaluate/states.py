@@ -11,10 +11,10 @@ from uuid import uuid4
 from calipers import __version__
 from calipers.data.errors import FileError, InputError
 from calipers.data.trec import Origin
-from calipers.engines.adding import Sum, Weighed
+from calipers.engines.accumulators import Sum, Weighed
 from calipers.engines.base import Engine, itself
-from calipers.engines.work import First, Passed
-from calipers.statistics import serialised
+from calipers.engines.pass_tasks import First, Passed
+from calipers.statistics import serialization
 
 #: What a file says that it is, and what that holds. (States of version 1 have no third moments.)
 KIND, VERSION, READ = "a state of an evaluation", 2, (1, 2)
@@ -71,7 +71,7 @@ class State:
             "parts": list(self.parts),
         }
         with replacing(path) as stream:
-            serialised.write(stream, tree)
+            serialization.write(stream, tree)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> State:
@@ -80,10 +80,10 @@ class State:
         what = "was written by --save-state or save_state"
         try:
             with open(where, "rb") as stream:  # noqa: PTH123
-                tree = serialised.read(stream, also=(Passed, Weighed))
+                tree = serialization.read(stream, also=(Passed, Weighed))
         except OSError as error:
             raise FileError(f"{where}: {error.strerror}") from None
-        except serialised.CorruptError as error:
+        except serialization.CorruptError as error:
             raise FileError(f"{where}: {error}; expected a file that {what}") from None
         if not isinstance(tree, dict) or tree.get("kind") != KIND:
             raise FileError(f"{where}: holds other statistics; expected a file that {what}")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.data.columns import beginning, named_columns
 from calipers.data.costs import Costs, called
+from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
-from calipers.engines.adding import Distinct
+from calipers.engines.accumulators import Distinct
 from calipers.engines.base import Engine
 from calipers.engines.local import Streams
-from calipers.engines.partitions import Remote
+from calipers.engines.remote import Remote
 from calipers.evaluate.stream_counts import Counted
 from calipers.results.estimate import UNNAMED
 

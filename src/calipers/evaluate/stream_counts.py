@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import missing_rows
-from calipers.data.counts import whole_numbers
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import whole_numbers
 from calipers.engines.base import Engine, P, Partial, itself
 
 if TYPE_CHECKING:

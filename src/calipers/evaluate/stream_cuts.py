@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import missing_rows, of_arrow
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, did_you_mean
-from calipers.engines.adding import Distinct
+from calipers.engines.accumulators import Distinct
 from calipers.engines.base import Engine, Partial
 from calipers.evaluate.cuts import (
     MOST_SLICES,
@@ -25,7 +25,7 @@ from calipers.evaluate.cuts import (
 )
 from calipers.evaluate.stream_memory import Within
 from calipers.statistics import ScoreTable
-from calipers.statistics.gathered import GatheredScores
+from calipers.statistics.scores import GatheredScores
 
 if TYPE_CHECKING:
     import numpy.typing as npt

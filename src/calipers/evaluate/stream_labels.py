@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.classes import name_of
+from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError
-from calipers.data.label_columns import is_list
-from calipers.data.labels import LabelRows, Wide, labels_of, of_no_rows
+from calipers.data.multilabel import LabelRows, Wide, is_list, labels_of, of_no_rows
 from calipers.data.tables import extension
-from calipers.engines.adding import Distinct
+from calipers.engines.accumulators import Distinct
 from calipers.engines.base import Engine, Partial
 from calipers.engines.local import Streams
 from calipers.evaluate.shared import column_name

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.statistics import ClassTables, NumberRows, ScoreTable, Several
-from calipers.statistics.gathered import GatheredScores
+from calipers.statistics.scores import GatheredScores
 
 #: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
 #: them, and the one that they make, are there at once.

@@ -10,10 +10,10 @@ import numpy as np
 
 from calipers.data import streams
 from calipers.data.arrays import as_numbers, as_weights, missing_rows, of_arrow, same_length
-from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
-from calipers.data.label_columns import missing_lists
-from calipers.engines.work import Built
+from calipers.data.frequency_weights import Repeats
+from calipers.data.multilabel import missing_lists
+from calipers.engines.pass_tasks import Built
 from calipers.evaluate.batch import Batch, alone
 from calipers.evaluate.stream_columns import Columns
 from calipers.inference.clusters import Clusters

@@ -18,8 +18,8 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.engines.base import Engine, Partial, itself
+from calipers.engines.pass_tasks import Bounded, Built, First, Passed, Second
 from calipers.engines.passes import Passes
-from calipers.engines.work import Bounded, Built, First, Passed, Second
 from calipers.evaluate.cuts import MOST_SLICES, too_many
 from calipers.evaluate.stream_memory import Within
 from calipers.once import cached_property
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calipers.data.streams import Batch
     from calipers.evaluate.stream_cuts import Slicing
     from calipers.evaluate.stream_rows import BuildSystems
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.two_samples import Anew
     from calipers.measures import Measure

@@ -32,7 +32,7 @@ from calipers.findings.raters import Panel
 from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
-from calipers.measures.cluster_index_bias import favours
+from calipers.measures.cluster_indices import favours
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from calipers.data.trec import Run
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.topics import TopicScores
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.measures import Measure
     from calipers.results import Estimate, Finding
 

@@ -14,6 +14,8 @@ from calipers.data.errors import InputError
 from calipers.data.trec import Origin
 from calipers.engines.base import Engine
 from calipers.engines.passes import Passes
+from calipers.estimation.averages import weights_of
+from calipers.estimation.statistic_estimates import of_statistic
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.sample import Sample
 from calipers.evaluate.slices import slices_of
@@ -26,15 +28,13 @@ from calipers.evaluate.streamed_slices import Group, Outside, once_made
 from calipers.inference.policy import DRAWN
 from calipers.once import cached_property
 from calipers.progress import over
-from calipers.readings.averages import weights_of
-from calipers.readings.whole import of_statistic
 from calipers.statistics import ClassTables, ScoreTable, Several
-from calipers.statistics.looked import level_of
+from calipers.statistics.row_sample import level_of
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     from calipers.evaluate.sample import Problem
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Slices

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.errors import InputError, shown
+from calipers.estimation import permutation as decks
+from calipers.estimation.losses import Losses
+from calipers.estimation.topics import Topics, of_topics
 from calipers.evaluate.cuts import Bins, Cut, cuts, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.slices import slices_of
-from calipers.inference.limits import enough_for
+from calipers.inference.method_limits import enough_for
 from calipers.once import cached_property
-from calipers.readings import dealt as decks
-from calipers.readings.losses import Losses
-from calipers.readings.topics import Topics, of_topics
 
 if TYPE_CHECKING:
-    from calipers.data.topic_table import TopicTable
+    from calipers.data.topic_tables import TopicTable
+    from calipers.estimation.permutation import Dealt
     from calipers.evaluate.topics import TopicScores
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.readings.dealt import Dealt
     from calipers.results import Estimate, Slices
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.counts import Repeats
+from calipers.data.frequency_weights import Repeats
+from calipers.estimation.topics import Topics, differences, of_topics
 from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import (
@@ -20,22 +21,21 @@ from calipers.evaluate.shared import (
     notes_on_names,
     provenance,
 )
-from calipers.inference.limits import FEW_DEGREES
+from calipers.inference.method_limits import FEW_DEGREES
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.progress import over
-from calipers.readings.topics import Topics, differences, of_topics
 from calipers.report.numbers import count
 from calipers.results import Estimate, Evaluation, Kept, PerUnit
 from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
-    from calipers.data.unit_weights import UnitColumns
+    from calipers.data.topic_tables import UnitColumns
     from calipers.evaluate.cuts import Cut
     from calipers.evaluate.kept import Common
     from calipers.evaluate.shared import Statistics
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder

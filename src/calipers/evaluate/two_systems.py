@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_columns import is_per_class
-from calipers.data.counts import Repeats
+from calipers.data.binary_labels import Labels, positive_probability, predictions
+from calipers.data.class_probabilities import is_per_class
 from calipers.data.errors import InputError, listed
-from calipers.data.two_classes import Labels, positive_probability, predictions
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.arguments import finite
 from calipers.evaluate.shared import column_name, named_systems
 from calipers.results.estimate import UNNAMED

@@ -14,24 +14,24 @@ from calipers.data.arrays import (
     column_names,
     same_length,
 )
-from calipers.data.class_columns import class_table, is_distribution, is_table
-from calipers.data.classes import Classes, coded, in_order
-from calipers.data.classes import classes as found_classes
-from calipers.data.counts import Repeats
-from calipers.data.errors import InputError, listed
-from calipers.data.groups import judge_groups, read_groups
-from calipers.data.outputs import width
-from calipers.data.quantiles import as_quantiles
-from calipers.data.ratings import read_ratings
-from calipers.data.sampled import read_sampled
-from calipers.data.trec import read_qrels, read_run
-from calipers.data.two_classes import (
+from calipers.data.binary_labels import (
     Labels,
     other_of_pair,
     positive_probability,
     predictions,
     two_classes,
 )
+from calipers.data.class_labels import Classes, coded, in_order
+from calipers.data.class_labels import classes as found_classes
+from calipers.data.class_probabilities import class_table, is_distribution, is_table
+from calipers.data.errors import InputError, listed
+from calipers.data.frequency_weights import Repeats
+from calipers.data.grouped_judgments import judge_groups, read_groups
+from calipers.data.multioutput import width
+from calipers.data.quantiles import as_quantiles
+from calipers.data.ratings import read_ratings
+from calipers.data.sampled_judgments import read_sampled
+from calipers.data.trec import read_qrels, read_run
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.problems.soft import class_names, distributions
 from calipers.evaluate.raters import agreement

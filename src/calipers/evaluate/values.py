@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.topic_costs import costs_of_topics
-from calipers.data.unit_weights import UnitColumns, unit_weights
-from calipers.data.values import read_values
+from calipers.data.external_values import read_values
+from calipers.data.topic_tables import UnitColumns, costs_of_topics, unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from calipers.evaluate.compare import Asked
 from calipers.evaluate.families import JOINT, Family, Found, families
-from calipers.inference.limits import MOST_PAIRS_WITHIN
-from calipers.inference.methods import BY_REPLICATES
+from calipers.inference.available_methods import BY_REPLICATES
+from calipers.inference.hypotheses import USUAL
+from calipers.inference.method_limits import MOST_PAIRS_WITHIN
 from calipers.inference.procedures import without
-from calipers.inference.questions import USUAL
 from calipers.results import Comparison, Difference, SliceDifference
 
 if TYPE_CHECKING:

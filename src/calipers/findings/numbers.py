@@ -12,10 +12,10 @@ import numpy as np
 from calipers.findings.lines import Line, line
 from calipers.findings.words import Valued
 from calipers.inference import intervals
-from calipers.inference.spaces import OfMeans
+from calipers.inference.variance_estimators import OfMeans
 from calipers.once import cached_property
 from calipers.statistics import FloatArray, Moments
-from calipers.statistics.numbers import Sizes, midranks, quantile
+from calipers.statistics.regression import Sizes, midranks, quantile
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,7 +14,7 @@ from calipers.findings.cells import Cells
 from calipers.findings.labels import LabelAnswers
 from calipers.findings.rankings import Runs
 from calipers.findings.rules import Claim, Said, Subject, rule
-from calipers.inference import paired, proportions
+from calipers.inference import paired_tests, proportions
 from calipers.report.names import joined, short
 from calipers.statistics import IntArray, ScoreTable, kish, kish_of
 
@@ -180,7 +180,7 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Claim]:
     if repeats < REPEATED * n or same[once].sum() <= like[once].sum():
         yield Claim(1.0)
         return
-    test = paired.sign(same[once].astype(np.float64) - like[once], "greater")
+    test = paired_tests.sign(same[once].astype(np.float64) - like[once], "greater")
     yield Claim(test.p, partial(_duplicated, s, repeats, n))
 
 

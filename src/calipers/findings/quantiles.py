@@ -18,8 +18,8 @@ from calipers.findings.words import Valued
 from calipers.measures.quantiles import inside
 from calipers.report.numbers import count, percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
-from calipers.statistics.numbers import Sizes
 from calipers.statistics.quantiles import coverages
+from calipers.statistics.regression import Sizes
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters

@@ -13,7 +13,7 @@ from calipers.inference.intervals import MOST_DEGENERATE
 from calipers.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from calipers.inference.scores import RankedRows
+    from calipers.inference.score_bootstrap import RankedRows
     from calipers.inference.settings import Settings
     from calipers.statistics import ScoreTable
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.reading import Reading, Units
-from calipers.inference.spaces import NAN, Error
+from calipers.inference.point_estimate import Reading, Units
+from calipers.inference.variance_estimators import NAN, Error
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray

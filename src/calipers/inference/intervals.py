@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.scales import SCALES, Scale, expit
+from calipers.inference.transformations import SCALES, Scale, expit
 from calipers.statistics import kish
 
 if TYPE_CHECKING:

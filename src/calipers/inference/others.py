@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.cells import NEAR, Cells, margins
+from calipers.inference.multinomial_cells import NEAR, Cells, margins
 from calipers.inference.settings import Settings
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix, all_but_one
-from calipers.statistics.occupied import RedrawnMatrix
+from calipers.statistics.sparse_confusion import RedrawnMatrix
 
 #: So many numbers the margins of all parts may have at a time.
 _AT_ONCE = 4_000_000

@@ -4,7 +4,7 @@
 which they are tried, with the reason where it was measured; :data:`ANALYTIC` what is used where no
 bootstrap is wanted, :data:`BOOTSTRAP` where one is. The interval of a difference and its tests, of
 no difference and of margins, are one object: :func:`procedure` chooses it once. How few is few
-stands in :mod:`calipers.inference.limits`, and no method is chosen anywhere else.
+stands in :mod:`calipers.inference.method_limits`, and no method is chosen anywhere else.
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ import numpy as np
 
 from calipers import plugins
 from calipers.inference import intervals
+from calipers.inference.available_methods import (
+    OF_TESTS,
+    nothing_differs,
+    offers,
+    procedure_by_name,
+)
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.limits import (
+from calipers.inference.method_limits import (
     FEW_CLUSTERS,
     FEW_DECIDE,
     FEW_DEGREES,
@@ -30,15 +36,9 @@ from calipers.inference.limits import (
     HEAVY_KURTOSIS,
     HEAVY_TAIL,
 )
-from calipers.inference.methods import (
-    OF_TESTS,
-    nothing_differs,
-    offers,
-    procedure_by_name,
-)
+from calipers.inference.point_estimate import Reading, SummedUnits
 from calipers.inference.procedures import ByLimits, Procedure, without
-from calipers.inference.reading import Reading, SummedUnits
-from calipers.inference.spaces import Error
+from calipers.inference.variance_estimators import Error
 from calipers.once import kept
 from calipers.plugins import NameTakenError
 
@@ -58,7 +58,7 @@ class Row:
     """A method, when it is the one, and what speaks against what it makes. One that does not apply
     leaves it to the next, as one that ``tries`` does where it finds none that has a length.
 
-    ``make`` is a method that is not among those of :mod:`calipers.inference.methods`: of a number
+    ``make`` is a method that is not among those of :mod:`calipers.inference.available_methods`: of a number
     it takes the reading and the level, and gives an :class:`Interval`; of a difference it takes the
     reading, and gives a :class:`Procedure`; None where it does not apply.
     """

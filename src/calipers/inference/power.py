@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calipers.inference.intervals import z_of
-from calipers.inference.sizes import studentised_range
+from calipers.inference.sample_size import studentised_range
 from calipers.statistics import FloatArray
 
 NAN = float("nan")
@@ -119,7 +119,7 @@ def margin_power(
     difference: float, margin: float, se: float, level: float = 0.95, degrees: float | None = None
 ) -> float:
     """Power to show that a difference is not below −``margin`` by a one-sided test at 1 − level,
-    as in :mod:`calipers.inference.margins`. ``difference`` is the true one, positive where the
+    as in :mod:`calipers.inference.hypotheses`. ``difference`` is the true one, positive where the
     first system is better.
 
     >>> round(margin_power(0.0, 0.025, 0.01), 3)
@@ -256,7 +256,7 @@ def area_power(area: float, reference: float, se: float, level: float = 0.95) ->
     """Power to tell an area from a known one: that its interval, normal on the logit scale, leaves
     ``reference`` out. ``se`` is the standard error at ``area``.
 
-    >>> from calipers.inference.sizes import auc_error
+    >>> from calipers.inference.sample_size import auc_error
     >>> round(area_power(0.7, 0.5, auc_error(0.7, 0.5, 60)), 3)
     0.748
     """

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calipers.inference import intervals, paired
-from calipers.inference.dirichlet import AboutMean
+from calipers.inference import intervals, paired_tests
+from calipers.inference.bayesian_bootstrap import AboutMean
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.paired import Test
-from calipers.inference.spaces import NAN, Error
+from calipers.inference.paired_tests import Test
+from calipers.inference.variance_estimators import NAN, Error
 from calipers.once import cached_property
 from calipers.statistics import FloatArray
 
@@ -381,7 +381,7 @@ class Randomization(Procedure):
         apart[np.abs(apart) <= ROUNDING * size] = 0.0
         if self.weight is not None:
             apart *= self.weight[:, None]
-        return paired.randomisation(apart, self.resamples, self.seed, alternative)
+        return paired_tests.randomisation(apart, self.resamples, self.seed, alternative)
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """Two-sided by the size of the difference; one-sided half of that on the side it is on."""
@@ -418,7 +418,7 @@ class Randomization(Procedure):
 
 def _in_order(units: FloatArray) -> FloatArray:
     """The units that differ by more than rounding, in ascending order."""
-    settled = paired.settled(units)
+    settled = paired_tests.settled(units)
     return np.sort(settled[settled != 0])
 
 
@@ -480,11 +480,11 @@ class SignedRanks(Procedure):
 
     @cached_property
     def _ranks(self) -> FloatArray:
-        return np.abs(paired.signed_ranks(self._differing))
+        return np.abs(paired_tests.signed_ranks(self._differing))
 
     @cached_property
     def _tails(self) -> FloatArray:
-        return paired.signed_rank_tails(self._ranks)
+        return paired_tests.signed_rank_tails(self._ranks)
 
     def _above(self, at: float, side: int) -> float:
         """How many means of two units are above (1) or below (−1) a value by more than a hair."""
@@ -500,7 +500,7 @@ class SignedRanks(Procedure):
         return self._tail(reached)
 
     def _tail(self, reached: float) -> float:
-        if len(self._differing) <= paired.EXACT_RANKS:
+        if len(self._differing) <= paired_tests.EXACT_RANKS:
             return float(self._tails[round(2 * reached)])
         ranks = self._ranks
         apart = reached - float(ranks.sum()) / 2 - 0.5

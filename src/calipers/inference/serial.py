@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import paired, proportions
+from calipers.inference import paired_tests, proportions
 from calipers.inference.intervals import Interval, t_of, z_of
-from calipers.inference.limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
+from calipers.inference.method_limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
 from calipers.inference.procedures import Procedure, Wald, Wider
-from calipers.inference.scales import SCALES
-from calipers.inference.spaces import Error
 from calipers.inference.time_order import TimeOrder
+from calipers.inference.transformations import SCALES
+from calipers.inference.variance_estimators import Error
 from calipers.once import kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calipers.inference.paired import Test
-    from calipers.inference.reading import Reading
+    from calipers.inference.paired_tests import Test
+    from calipers.inference.point_estimate import Reading
     from calipers.statistics import FloatArray
 
 #: What intervals and tests are called that allow for serial dependence.
@@ -266,7 +266,7 @@ def _larger(own: Test, serial: Dependence, value: float) -> Test:
     error = serial.error
     if math.isnan(own.p) or error.degrees is None:
         return own
-    other = paired.student(value, error.se, error.degrees + 1, "HAC, paired", own.alternative)
+    other = paired_tests.student(value, error.se, error.degrees + 1, "HAC, paired", own.alternative)
     return other if other.p > own.p else own
 
 

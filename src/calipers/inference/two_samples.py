@@ -1,5 +1,4 @@
-"""The difference of two parts of the data, such as a slice and the rest: readings of units that
-neither shares with the other, but for clusters that may have rows in both."""
+"""Two independent samples, such as a slice and all other rows: how they differ."""
 
 from __future__ import annotations
 
@@ -11,17 +10,153 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from calipers.inference import intervals, paired, policy, proportions, unpaired
+from calipers.inference import intervals, paired_tests, policy, proportions
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_DEALT, FEW_DEGREES, FEW_POSITIVES_OF_PARTS, most_dealt
-from calipers.inference.paired import Test
+from calipers.inference.method_limits import (
+    FEW_DEALT,
+    FEW_DEGREES,
+    FEW_POSITIVES_OF_PARTS,
+    most_dealt,
+)
+from calipers.inference.paired_tests import Test
+from calipers.inference.point_estimate import Reading, difference_of
 from calipers.inference.procedures import ByLimits, Procedure, Wald
-from calipers.inference.reading import Reading, difference_of
-from calipers.inference.spaces import NAN, Error, Influence, Space
+from calipers.inference.variance_estimators import NAN, Error, Influence, Space
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
+
+
+def shares(first: float, n: float, second: float, m: float) -> Test:
+    """Score test that two proportions of ``n`` and ``m`` (effective) trials are equal: normal, with
+    the variance of the pooled proportion, p(1 − p)(1/n + 1/m).
+
+    >>> round(shares(56 / 70, 70, 48 / 80, 80).p, 5)
+    0.00805
+    """
+    name = "score, two proportions"
+    if not (n > 0 and m > 0):
+        return Test(NAN, name)
+    pooled = min(1.0, (first * n + second * m) / (n + m))  # of weights, whose sums are rounded
+    se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+    if se == 0:  # both are 0, or both 1
+        return Test(1.0, name)
+    return Test(math.erfc(abs(first - second) / se / math.sqrt(2)), name)
+
+
+def fisher(first: float, n: float, second: float, m: float) -> Test | None:
+    """Fisher's exact test that two proportions of ``n`` and ``m`` trials are equal: how probable it
+    is, of all that can be where as many succeed together, what is no more probable than what was
+    seen. None where trials or successes are no whole numbers, as those of weighted rows are not.
+
+    >>> fisher(3 / 4, 4, 1 / 4, 4).p.__round__(4)  # Fisher's lady tasting tea
+    0.4857
+    """
+    from scipy.special import gammaln
+
+    name = "Fisher, exact"
+    sizes = np.array([n, m], np.float64)
+    hits = np.array([first * n, second * m], np.float64)
+    if not (sizes.min() > 0 and _are_whole(sizes) and _are_whole(hits)):
+        return None
+    (n, m), (own, other) = np.rint(sizes), np.rint(hits)
+    together = own + other
+    k = np.arange(max(0.0, together - m), min(n, together) + 1)
+    ways = -(
+        gammaln(k + 1) + gammaln(n - k + 1) + gammaln(together - k + 1)
+        + gammaln(m - together + k + 1)
+    )  # fmt: skip
+    chance = np.exp(ways - ways.max())
+    # Equally probable ones differ by rounding.
+    seen = chance[k == own][0] * (1 + 1e-7)
+    return Test(min(1.0, float(chance[chance <= seen].sum() / chance.sum())), name)
+
+
+def _are_whole(x: FloatArray) -> bool:
+    return bool(np.allclose(x, np.rint(x), rtol=1e-9, atol=1e-6))
+
+
+def agreed(made: Interval, test: Test, value: float, level: float) -> tuple[Interval, Test]:
+    """An interval and a two-sided test that say the same of 0: the interval reaches as far as 0
+    where the test does not exclude it, and the p-value is that of the interval, as if it were
+    normal, where the interval does not. So both err no more often than either."""
+    most = round(1 - level, 12)
+    if made.reason is not None or math.isnan(test.p) or math.isnan(made.low):
+        return made, test
+    inside, small = made.low <= 0 <= made.high, test.p <= most
+    if small and inside:
+        half = value - made.low if value > 0 else made.high - value
+        z = intervals.z_of(level) * abs(value) / half if half > 0 else 0.0
+        return made, replace(test, p=max(math.erfc(z / math.sqrt(2)), most * (1 + 1e-9)))
+    if not small and not inside:
+        low, high, method = as_far_as_zero(made.low, made.high, made.method, "the test")
+        return replace(made, low=low, high=high, method=method), test
+    return made, test
+
+
+def as_far_as_zero(low: float, high: float, method: str, by: str) -> tuple[float, float, str]:
+    """Limits that reach 0, and the method, which says what does not exclude it.
+
+    >>> as_far_as_zero(0.1, 0.3, "Welch, but few clusters", "Holm")
+    (0.0, 0.3, 'Welch, to 0 by Holm, but few clusters')
+    """
+    name, but, cautions = method.partition(", but ")
+    return min(low, 0.0), max(high, 0.0), f"{name}, to 0 by {by}{but}{cautions}"
+
+
+def welch(
+    value: float, errors: tuple[float, float], sizes: tuple[float, float], level: float
+) -> tuple[Interval, Test]:
+    """Interval and test of a difference of two means (Welch 1947): Student's t with
+    (s₁² + s₂²)²/(s₁⁴/(n₁ − 1) + s₂⁴/(n₂ − 1)) degrees of freedom, s being the standard errors."""
+    a, b = (error**2 for error in errors)
+    if not (math.isfinite(a + b) and min(sizes) > 1):
+        return intervals.missing("Welch", "too_few_rows"), Test(NAN, "Welch t")
+    if a + b == 0:
+        p = 1.0 if value == 0 else NAN
+        return intervals.missing("Welch", "no_spread"), Test(p, "Welch t")
+    share = a / (a + b)
+    degrees = 1 / (share**2 / (sizes[0] - 1) + (1 - share) ** 2 / (sizes[1] - 1))
+    made, test = by_error(value, math.sqrt(a + b), degrees, level, "Welch")
+    return made, replace(test, name="Welch t")
+
+
+def by_error(
+    value: float, se: float, degrees: float, level: float, name: str
+) -> tuple[Interval, Test]:
+    """Student's interval and test of a difference from its standard error."""
+    from scipy.special import stdtr, stdtrit
+
+    if not math.isfinite(se):
+        return intervals.missing(name, "too_few_clusters"), Test(NAN, name)
+    if se == 0:
+        return intervals.missing(name, "no_spread"), Test(1.0 if value == 0 else NAN, name)
+    half = float(stdtrit(degrees, (1 + level) / 2)) * se
+    p = 2 * float(stdtr(degrees, -abs(value) / se))
+    return Interval(value - half, value + half, name, se=se), Test(p, name)
+
+
+def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) -> Test:
+    """The test whose p-value is 1 − level of the interval that just reaches 0, or ``at``;
+    ``interval`` makes that of a difference from its level."""
+    from scipy.optimize import brentq
+
+    def distance(log_alpha: float) -> float:
+        """How far ``at`` lies outside the interval; below 0 inside, as where there is none."""
+        made = interval(1 - math.exp(log_alpha))
+        outside = max(made.low - at, at - made.high)
+        return outside if outside == outside else -1.0
+
+    # On the logarithm of p, down to where 1 − p is still told from 1. Brent's method takes some ten
+    # intervals where halving took fifty.
+    least, most = math.log(1e-12), -1e-12
+    if distance(least) > 0:
+        return Test(math.exp(least), name)
+    if distance(most) <= 0:
+        return Test(1.0, name)
+    return Test(math.exp(brentq(distance, least, most, xtol=1e-13)), name)
+
 
 #: Of which what chance makes of a small part is all that is asked.
 _MEANS = ("mean of a value per row", "mean over topics", "topics pooled")
@@ -56,7 +191,7 @@ def compared(
     if first.kind in policy.WITHOUT:
         return policy.WITHOUT[first.kind], _NO_TEST
     made, test = _of_two(first, second, of_second, dealt)
-    return unpaired.agreed(made, test, first.value - second.value, first.settings.level)
+    return agreed(made, test, first.value - second.value, first.settings.level)
 
 
 def _of_two(
@@ -97,7 +232,7 @@ def _exact_shares(first: Reading, second: Reading) -> tuple[Interval, Test] | No
     if first.settings.prefers_bootstrap:
         return None
     (n,), (m,) = first.sizes(), second.sizes()
-    test = unpaired.fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
+    test = fisher(first.value, n, second.value, m) if min(n, m) <= FEW_DEALT else None
     found = None if test is None else _analytic(first, second)
     return None if found is None or test is None else (found[0], test)
 
@@ -127,7 +262,7 @@ def _compared(
                 apart = 2 * value - apart
             drawn = intervals.percentile(apart, settings.level, f"{name} of both")
             if drawn.reason is None:
-                return drawn, replace(paired.bootstrap(apart), name=name.removesuffix(" [B]"))
+                return drawn, replace(paired_tests.bootstrap(apart), name=name.removesuffix(" [B]"))
     if drawn is not None and settings.prefers_bootstrap:
         return drawn, _NO_TEST
     limits, test = _by_limits(first, second, of_second())
@@ -153,7 +288,7 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             made = intervals.difference(first.value, next(limits), second.value, next(limits))
-            test = unpaired.shares(first.value, n, second.value, m)
+            test = shares(first.value, n, second.value, m)
             return replace(made, method="Newcombe"), test
         case "recalibration":
             errors = _errors(first, second)
@@ -173,7 +308,7 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
             errors = _errors(first, second) or (math.nan, math.nan)
-            return unpaired.welch(value, errors, (n, m), level)
+            return welch(value, errors, (n, m), level)
     return _areas(first, second, level)
 
 
@@ -185,7 +320,7 @@ def _by_limits(first: Reading, second: Reading, alone: Reading) -> tuple[Interva
         return _from_limits(first, second, alone, level)
 
     made = at(first.settings.level)
-    return made, _NO_TEST if made.reason else unpaired.inverted(at, made.method)
+    return made, _NO_TEST if made.reason else inverted(at, made.method)
 
 
 def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:
@@ -199,7 +334,7 @@ def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:
 def _normal(value: float, se: float, name: str, level: float) -> tuple[Interval, Test]:
     """Of a difference that is normal with this standard error."""
     made = replace(intervals.normal_mean(value, se, level), method=name)
-    return made, paired.normal(value, se, name)
+    return made, paired_tests.normal(value, se, name)
 
 
 def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
@@ -221,7 +356,7 @@ def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     parts = (of.space.parts(of.column) for of in (ours, theirs))
     se, degrees = two_parts_error(*parts)
     value, level, name = first.value - second.value, first.settings.level, "clustered, two samples"
-    made, test = unpaired.by_error(value, se, degrees, level, name)
+    made, test = by_error(value, se, degrees, level, name)
     return (made.but("few clusters") if degrees < FEW_DEGREES else made), test
 
 
@@ -242,7 +377,7 @@ def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Tes
         ends = limits[0](confidence), limits[1](confidence)
         return intervals.difference(first.value, ends[0], second.value, ends[1])
 
-    return at(level), unpaired.inverted(at, "MOVER")
+    return at(level), inverted(at, "MOVER")
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from calipers import findings
-from calipers.curves.planned import BareCurves, PlannedCurves
+from calipers.curves.lazy_curves import BareCurves, PlannedCurves
 from calipers.data.arrays import as_array, same_length, taken
-from calipers.data.classes import coded, name_of
+from calipers.data.class_labels import coded, name_of
 from calipers.data.columns import gather
-from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
-from calipers.data.values import Values
+from calipers.data.external_values import Values
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.classification import classification
 from calipers.evaluate.compare import check_option
@@ -32,7 +32,7 @@ from calipers.evaluate.regression import regression
 from calipers.evaluate.splits import over_splits
 from calipers.evaluation.options import MeasureNames, inference_of, make_settings
 from calipers.findings.compared import Compared
-from calipers.inference import intervals, splits
+from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
 from calipers.learning import nested_cv, predictions
@@ -736,7 +736,7 @@ class Averages:
             made = intervals.missing(CORRECTED, "too_few_folds")
         else:
             train, test = self.design.sizes
-            made = splits.corrected_t(column, train, test, level=level).interval
+            made = resampled_tests.corrected_t(column, train, test, level=level).interval
         made = made.within(*map(float, bounds))
         why = self.reasons[pooled.system][pooled.measure]
         return Estimate(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.classes import name_of
+from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError
 from calipers.evaluate.estimators import named_estimators
 from calipers.learning.fitting import Places

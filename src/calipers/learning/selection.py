@@ -13,7 +13,7 @@ from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.inference.splits import corrected_t
+from calipers.inference.resampled_tests import corrected_t
 from calipers.learning.fitting import Job
 from calipers.learning.predictions import are_classifiers, named
 from calipers.learning.split_designs import Part, designed

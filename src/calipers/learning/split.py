@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import as_array, same_length, taken
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb

@@ -23,7 +23,7 @@ from calipers.data.arrays import (
     same_length,
     values_missing,
 )
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.findings.words import Valued

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data.arrays import same_length
-from calipers.data.classes import coded
+from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, shown
 from calipers.learning.feature_columns import moments
 from calipers.learning.fitting import Places, why

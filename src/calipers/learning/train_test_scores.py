@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import as_array, as_numbers, same_length
-from calipers.data.classes import coded, name_of
-from calipers.data.counts import Repeats
+from calipers.data.binary_labels import self_explaining
+from calipers.data.class_labels import coded, name_of
 from calipers.data.errors import InputError, shown
-from calipers.data.two_classes import self_explaining
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.arguments import finite
 from calipers.evaluate.assumed import parsed
 from calipers.evaluate.classification import classification
@@ -23,7 +23,7 @@ from calipers.evaluate.estimators import rows_of
 from calipers.evaluate.regression import regression
 from calipers.evaluate.scorer import Scorer, covers, scorer_of
 from calipers.evaluate.splits import compare_splits
-from calipers.inference.splits import SplitTest, corrected_t
+from calipers.inference.resampled_tests import SplitTest, corrected_t
 from calipers.learning.fitting import Fit, Fits, Job, Material, Places, check_there, fit_all
 from calipers.learning.predictions import Answers, are_classifiers, named, of_classifier
 from calipers.learning.split import parts_of

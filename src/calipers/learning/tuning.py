@@ -13,20 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.classes import coded, name_of
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.two_classes import (
+from calipers.data.binary_labels import (
     Labels,
     positive_probability,
     predictions,
     self_explaining,
     two_classes,
 )
+from calipers.data.class_labels import coded, name_of
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import finite
 from calipers.evaluate.classification import classification
 from calipers.evaluate.estimators import of_positive
 from calipers.evaluate.shared import column_name, named_systems
-from calipers.inference.splits import corrected_t
+from calipers.inference.resampled_tests import corrected_t
 from calipers.learning.fitting import Job, Places
 from calipers.learning.predictions import Answers
 from calipers.learning.split_designs import Design, Known, Part, designed

@@ -1,13 +1,4 @@
-"""Measures of clusters by their points alone, without a truth.
-
-Silhouettes say how much nearer points are to their own cluster than to any other, a value for each
-point: with a the mean distance of a point to the others of its cluster and b the smallest mean
-distance to the points of another one, that is (b − a)/max(a, b); 0 for a point that is alone.
-
-Dispersion says how compact clusters are, and how far apart, by the moments of each: W is the sum of
-squared distances of points to the centre of their cluster, B that of the centres to the centre of
-all, each centre as often as its cluster has points.
-"""
+"""Measures of clusters by distances between their points, and what each of them favours."""
 
 from __future__ import annotations
 
@@ -15,8 +6,23 @@ from functools import partial
 from math import inf
 
 from calipers.lazily import numpy as np
+from calipers.measures.definition import Measure
 from calipers.measures.registration import measure
 from calipers.statistics import ClusterMoments, FloatArray, Moments, Separations
+
+#: By families and names.
+_FAVOURS = {
+    "silhouettes": "few clusters far from the next",
+    "Calinski-Harabasz": "round clusters of like size",
+    "Davies-Bouldin": "clusters without one near neighbour, however small",
+    "Dunn": "no two points of different clusters near each other",
+}
+
+
+def favours(measure: Measure) -> str:
+    """In a few words; empty where nothing is known."""
+    d = measure.definition
+    return _FAVOURS.get(d.name, _FAVOURS.get(d.family, ""))
 
 
 def silhouettes(own: FloatArray, other: FloatArray, **_: object) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
-from calipers.statistics.numbers import quantile
+from calipers.statistics.regression import quantile
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 

@@ -170,7 +170,7 @@ class Curves(tuple[Curve, ...]):
 
 
 def _charted(curves: Sequence[Curve]) -> Chart:
-    from calipers.curves.thinning import thinned
+    from calipers.curves.downsampling import thinned
     from calipers.report.charts import curves_chart
 
     return curves_chart([curve if curve.tolerance else thinned(curve) for curve in curves])

@@ -15,50 +15,46 @@ if TYPE_CHECKING:
         kish_of,
     )
     from calipers.statistics.class_losses import ClassLosses
+    from calipers.statistics.class_scores import ClassRanks, ClassRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
-    from calipers.statistics.classes import ClassRows
-    from calipers.statistics.clusters import ClusterMoments
+    from calipers.statistics.clusters import ClusterMoments, Separations
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.differences import Commonest, UnitDifferences
-    from calipers.statistics.groups import GroupedRankings
+    from calipers.statistics.grouped_rankings import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
-    from calipers.statistics.looked import LookedAt
     from calipers.statistics.moments import Moments, SkewMoments
-    from calipers.statistics.numbers import FitMoments, NumberMoments, NumberRows
-    from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
-    from calipers.statistics.ranks import ClassRanks, rank_cells
     from calipers.statistics.ratings import RatingRows, Ratings
-    from calipers.statistics.sampled import SampledRankings
+    from calipers.statistics.regression import FitMoments, NumberMoments, NumberRows
+    from calipers.statistics.row_sample import LookedAt
+    from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
-    from calipers.statistics.separations import Separations
     from calipers.statistics.several import Several
+    from calipers.statistics.sparse_confusion import OccupiedMatrix, confusion_matrix
 
 _HOMES = {
-    "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
+    "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, all_but_one, kish, kish_of",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
-    "classes": "ClassRows",
-    "clusters": "ClusterMoments",
+    "class_scores": "ClassRanks, ClassRows, rank_cells",
+    "clusters": "ClusterMoments, Separations",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "differences": "Commonest, UnitDifferences",
-    "groups": "GroupedRankings",
+    "grouped_rankings": "GroupedRankings",
     "histogram": "Histogram",
     "label_sets": "LabelSets",
-    "looked": "LookedAt",
+    "row_sample": "LookedAt",
     "moments": "Moments, SkewMoments",
-    "numbers": "FitMoments, NumberMoments, NumberRows",
-    "occupied": "OccupiedMatrix, confusion_matrix",
+    "regression": "FitMoments, NumberMoments, NumberRows",
+    "sparse_confusion": "OccupiedMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
     "ratings": "RatingRows, Ratings",
-    "ranks": "ClassRanks, rank_cells",
-    "sampled": "SampledRankings",
-    "separations": "Separations",
+    "sampled_rankings": "SampledRankings",
     "several": "Several",
     "scores": "ScoreOrder, ScoreParts, ScoreTable",
 }

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
-    from calipers.inference.spaces import Influence
     from calipers.inference.time_order import TimeOrder
+    from calipers.inference.variance_estimators import Influence
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
 

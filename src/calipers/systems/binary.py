@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
+from calipers.estimation.calibration import ProbableRows
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import Losses
+from calipers.estimation.scores import ScoredRows
 from calipers.once import cached_property
-from calipers.readings.calibration import ProbableRows
-from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import Losses
-from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.logits import SummedLogits
+from calipers.statistics.scores import GatheredScores
 from calipers.systems import base
 from calipers.systems.base import NAN, Sample, best
 from calipers.systems.regression import constant_loss
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.data.two_classes import Labels
+    from calipers.data.binary_labels import Labels
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure

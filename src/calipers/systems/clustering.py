@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.readings.distances import Matrix, Points
-from calipers.readings.geometry import Dispersion, Extremes
-from calipers.readings.partitions import Partition
-from calipers.readings.silhouettes import MeanSilhouette, Silhouettes, Simplified
+from calipers.estimation.cluster_geometry import Dispersion, Extremes
+from calipers.estimation.distances import Matrix, Points
+from calipers.estimation.partitions import Partition
+from calipers.estimation.silhouettes import MeanSilhouette, Silhouettes, Simplified
 from calipers.systems.base import NAN, System, best
 
 if TYPE_CHECKING:

@@ -1,24 +1,125 @@
-"""What systems cost."""
+"""What systems cost: the costs of rows, and numbers of which a system has one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.readings.costs import CostRows, Known
-from calipers.readings.losses import Losses
-from calipers.statistics import FloatArray, Moments
+from calipers.estimation.losses import Losses
+from calipers.estimation.regression import Ordered
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Limits, Reading
+from calipers.statistics import FloatArray, Moments, NumberRows
 from calipers.systems.base import System, named_classes
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
-    from calipers.inference.settings import Settings
+    from calipers.inference.settings import MeasureLike, Settings
     from calipers.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class CostRows(Ordered):
+    """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a quantile; without replicates where too few rows lie beyond it, of which
+        the same few would be drawn again and again."""
+        made = super().reading(measure)
+        if not self._enough(_share(measure)):
+            made = replace(made, replicates=None)
+        return replace(made, law=self)
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """By rows drawn for both, where there are enough."""
+        made = replace(first, law=None) - replace(second, law=None)
+        if first.replicates is not None:
+            return made
+        return replace(made, methods={"percentile": _too_few})
+
+    def _enough(self, share: float) -> bool:
+        """Whether limits lie within the data."""
+        level = self.settings.level
+        return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        share = _share(measure)
+        if not self._enough(share):
+            return {"woodruff": _too_few, "order statistics": _too_few}
+        out: dict[str, Limits] = {"woodruff": partial(self._woodruff, made.value, share=share)}
+        if self.weight is None and self.clusters is None:
+            out["order statistics"] = partial(self._between_ranks, share)
+        return out
+
+    def _between_ranks(self, share: float, level: float) -> Interval:
+        """Between two of the costs in order."""
+        ranks = proportions.ranks_of_quantile(share, len(self.truth), level)
+        if ranks is None:
+            return _too_few(level)
+        low, high = np.sort(np.abs(self.predicted - self.truth))[np.subtract(ranks, 1)].tolist()
+        return Interval(low, high, "order statistics, binomial")
+
+
+def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows) -> Reading:
+    """A quantile of independent rows in batches that have been gathered, with its limits."""
+    weight = rows.weight if np.ptp(rows.weight) > 0 else None
+    of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
+    return replace(made, methods={**made.methods, **of._methods(measure, made)})
+
+
+def _share(measure: MeasureLike) -> float:
+    """How much lies below the quantile."""
+    return float(measure.parameters.get("percentile", 50)) / 100
+
+
+def _too_few(level: float) -> Interval:
+    return intervals.missing("none", "too_few_for_quantile")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What nothing is estimated of: the sum over the rows, or the number of a system."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    kind: str = "count"
+
+    @property
+    def statistic(self) -> Moments:
+        """The sum, as a mean and how often it counts."""
+        return Moments.from_rows(self.values, self.weight)
+
+    def added(self, measure: MeasureLike) -> Moments | None:
+        """What batches add up to: nothing of a number of a system."""
+        return self.statistic if self.kind == "count" else None
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """It is no mean."""
+
+    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
+        """Other rows would have another sum."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The value, which has no interval."""
+        statistic, rows = self.statistic, len(self.values)
+        return Reading(
+            value=float(measure.apply(statistic)),
+            kind=self.kind,
+            settings=self.settings,
+            n=rows,
+            bounds=measure.definition.range,
+            undefined=reasons(measure, statistic, rows),
+            higher_is_better=measure.definition.higher_is_better,
+        )
 
 
 @dataclass(frozen=True, eq=False)

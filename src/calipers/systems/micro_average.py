@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.two_classes import Labels
+from calipers.data.binary_labels import Labels
+from calipers.estimation import effective_sample_size
+from calipers.estimation.averages import of_scores
 from calipers.inference.clusters import Clusters
-from calipers.inference.spaces import Influence, Space
-from calipers.readings import effective
-from calipers.readings.averages import of_scores
+from calipers.inference.variance_estimators import Influence, Space
 from calipers.systems import base, binary
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.measures import Measure
 
 
@@ -62,4 +62,4 @@ def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
         transform=found.transform if system.clusters is None else None,
         influence=influence,
     )
-    return effective.with_interval(measure, by_rows, [(1.0, found)])
+    return effective_sample_size.with_interval(measure, by_rows, [(1.0, found)])

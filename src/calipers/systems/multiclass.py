@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.classes import Classes
+from calipers.data.binary_labels import Labels
+from calipers.data.class_labels import Classes
 from calipers.data.errors import InputError
-from calipers.data.two_classes import Labels
-from calipers.inference.spaces import Space
+from calipers.estimation.averages import as_of_all, of_scores, weights_of
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import Losses
+from calipers.estimation.skill import ConstantAnswer, SavedRows, of_skill
+from calipers.estimation.top_k import RankedClasses
+from calipers.inference.variance_estimators import Space
 from calipers.measures import parse
 from calipers.measures.averages import PAIRWISE
 from calipers.once import cached_property
-from calipers.readings.averages import as_of_all, of_scores, weights_of
-from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import Losses
-from calipers.readings.ranks import RankedClasses
-from calipers.readings.skill import ConstantAnswer, SavedRows, of_skill
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
-    from calipers.inference.spaces import Influence
     from calipers.inference.time_order import TimeOrder
+    from calipers.inference.variance_estimators import Influence
     from calipers.measures import Measure
     from calipers.statistics import Statistic
 

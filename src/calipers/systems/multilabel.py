@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.two_classes import Labels
+from calipers.data.binary_labels import Labels
+from calipers.estimation.averages import of_scores, weights_of
+from calipers.estimation.multilabel import LabelCounts, RowValues
 from calipers.once import cached_property
-from calipers.readings.averages import of_scores, weights_of
-from calipers.readings.sets import LabelCounts, RowValues
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -26,9 +26,9 @@ from calipers.systems.terms import AveragedScores
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.data.labels import Sets
+    from calipers.data.multilabel import Sets
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure

@@ -1,27 +1,176 @@
-"""Systems that predict several numbers of each row."""
+"""Systems that predict several numbers of each row, and averages over these."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.estimation.averages import Seen
+from calipers.estimation.losses import Losses, influence, of_losses, slope
+from calipers.estimation.regression import Fitted
+from calipers.inference import intervals
+from calipers.inference.point_estimate import Reading, weighted
+from calipers.inference.resampling import row_means
+from calipers.inference.variance_estimators import Influence
 from calipers.measures.averages import WEIGHTS, Among, mean_of, weights_of
-from calipers.readings.losses import Losses
-from calipers.readings.numbers import Fitted
-from calipers.readings.outputs import EachAdded, OutputLosses, OutputsAdded, of_each
-from calipers.statistics import FloatArray, Moments, NumberMoments
+from calipers.statistics import FloatArray, Moments, NumberMoments, Several, SkewMoments
 from calipers.systems.base import System
 from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class OutputLosses:
+    """A loss for each row and output, shape (rows, outputs); a number is the mean over outputs of a
+    function of the mean loss of each, as RMSE is.
+
+    With slopes s of the outputs and S of one output at the average, a row moves the average as a
+    loss of Σsx/(kS) moves one, or Σusx/S where outputs count for u. The mean of these is what one
+    output would lose that has the average: of RMSE a the mean of a·x/a_j over outputs j is a². So
+    its intervals and tests are those of one output.
+    """
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    def reading(self, measure: Any) -> Reading:
+        """The reading of an average."""
+        moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
+        value, share = _as_one(measure, moments)
+        rest = self.weight, self.clusters, self.settings
+        made = of_losses(measure.plain, self.values @ share, *rest)
+        if value is None:
+            return made
+        return replace(made, value=value, replicates=lambda: self._replicates(measure, moments[0]))
+
+    def _replicates(self, measure: Any, near: Moments) -> FloatArray:
+        means = row_means(self.values, self.weight, self.settings, self.clusters)
+        drawn: FloatArray = measure.plain.apply(replace(near, mean=means))  # type: ignore[arg-type]
+        return mean_of(measure.among, drawn)
+
+
+def _as_one(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, FloatArray]:
+    """The average over outputs of which these are the moments, and what the loss of each counts for
+    in that of one; None of an average that has no value."""
+    plain, u = measure.plain, weights_of(measure.among)
+    u = np.full(len(moments), 1 / len(moments)) if u is None else u
+    each = [float(plain.apply(of)) for of in moments]
+    value = float(mean_of(measure.among, np.array(each)))
+    if not np.isfinite(value):
+        return None, np.ones(len(moments))
+    # Where an output has no loss at all, there is no slope, and no row moves it.
+    slopes = np.array([slope(plain, *of) for of in zip(each, moments, strict=True)])
+    slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+    one = slope(plain, value, moments[0])
+    return value, u * slopes / one if np.isfinite(one) else u
+
+
+@dataclass(frozen=True, eq=False)
+class OutputsAdded:
+    """The same of rows that are added up: the moments of each output in the first look at them, in
+    the second those of the one loss."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    def added(self, measure: Any) -> Several:
+        """The moments of each output."""
+        return Several(tuple(Moments.from_rows(column, self.weight) for column in self.values.T))
+
+    def influence(self, measure: Any, whole: Several) -> Influence | None:
+        """By how much each row moves the average."""
+        rest = self.values @ _as_one(measure, whole.parts)[1], self.weight, self.clusters
+        return influence(measure.plain, *rest, self.as_one(measure, whole)[1])
+
+    def second(self, measure: Any, whole: Several) -> Moments:
+        """The moments of the one loss."""
+        share = _as_one(measure, whole.parts)[1]
+        rest = self.weight, self.clusters, self.settings
+        return Losses(self.values @ share, *rest).added(measure.plain)
+
+    @staticmethod
+    def as_one(
+        measure: Any, whole: Several, found: Moments | None = None
+    ) -> tuple[float | None, Moments]:
+        """The value, and the moments of the one loss as they were ``found``, or as far as those of
+        each output tell them."""
+        value, share = _as_one(measure, whole.parts)
+        first, means = whole.parts[0], np.array([of.mean for of in whole.parts])
+        infinite = max(of.infinite for of in whole.parts)
+        none = float("nan")
+        known = replace(
+            first, mean=float(means @ share), m2=none, v2=none, cross=none, infinite=infinite
+        )
+        return value, known if found is None else found
+
+
+@dataclass(frozen=True, eq=False)
+class EachAdded:
+    """Averages over outputs whose rows are added up, of measures that take the rows of each."""
+
+    each: Sequence[Any]
+    weight: FloatArray | None
+
+    def added(self, measure: Any) -> Several:
+        """The rows of each output."""
+        return Several(tuple(one.statistic for one in self.each))
+
+    def influence(self, measure: Any, whole: Several) -> Influence | None:
+        """By how much each row moves the average."""
+        weights, total = weights_of(measure.among), None
+        shares = np.full(len(self.each), 1 / len(self.each)) if weights is None else weights
+        for share, one, of in zip(shares, self.each, whole.parts, strict=True):
+            found = one.influence(measure.plain, of)
+            if found is None:
+                return None
+            total = share * found if total is None else total + share * found
+        return total
+
+    def second(self, measure: Any, whole: Several) -> Moments | None:
+        """What tells how skewed that is."""
+        found = self.influence(measure, whole)
+        return None if found is None else SkewMoments.from_rows(found.plain.column)
+
+    def reading(self, measure: Any, each: Sequence[Reading], whole: Several, seen: Seen) -> Reading:
+        """The reading of an average, of the readings of each."""
+        return replace(of_each(measure, each), skew=lambda: seen.skewness)
+
+
+def of_each(measure: Any, terms: Sequence[Reading]) -> Reading:
+    """The mean of the readings of the outputs; undefined for the reasons of all that have none."""
+    weights = weights_of(measure.among)
+    shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
+    first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
+    made = weighted(
+        list(zip(shares, terms, strict=True)),
+        kind="largest" if first.kind == "largest" else "average over outputs",
+        bounds=first.bounds,
+        higher_is_better=first.higher_is_better,
+        transform=first.transform,
+        undefined=undefined,
+    )
+    if first.influence is None or undefined:
+        return replace(made, influence=None)
+    influence = made.influence
+
+    def skewness() -> float:
+        found = influence() if influence is not None else None
+        return 0.0 if found is None else abs(intervals.skewness(found.moved))
+
+    return replace(made, skew=skewness)
 
 
 @dataclass(frozen=True, eq=False)

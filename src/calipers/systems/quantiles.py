@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.readings.sets import RowValues
+from calipers.estimation.multilabel import RowValues
 from calipers.statistics import FloatArray, Moments, QuantileRows
-from calipers.statistics.numbers import Sizes
 from calipers.statistics.quantiles import NoLevelError
+from calipers.statistics.regression import Sizes
 from calipers.systems.base import NAN, System
 from calipers.systems.regression import Predictions
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError, shown
-from calipers.readings.raters import Rated
+from calipers.estimation.rater_agreement import Rated
 from calipers.statistics import FloatArray, IntArray, Ratings
 from calipers.systems.base import System
 

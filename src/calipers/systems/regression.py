@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.readings.losses import Losses
-from calipers.readings.numbers import Fitted, NumberedRows, Ordered
+from calipers.estimation.losses import Losses
+from calipers.estimation.regression import Fitted, NumberedRows, Ordered
 from calipers.statistics import FloatArray, Moments, NumberMoments
 from calipers.systems.base import NAN, System
 

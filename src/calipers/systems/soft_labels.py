@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from calipers.data.errors import InputError
-from calipers.readings.losses import Losses
+from calipers.estimation.losses import Losses
 from calipers.systems.base import NAN, System
 
 if TYPE_CHECKING:

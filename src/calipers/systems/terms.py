@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.spaces import Influence, Space
-from calipers.readings import effective
-from calipers.readings.averages import Seen, of_scores, weights_of
+from calipers.estimation import effective_sample_size
+from calipers.estimation.averages import Seen, of_scores, weights_of
+from calipers.inference.variance_estimators import Influence, Space
 from calipers.statistics import ScoreTable, Several, SkewMoments
 
 if TYPE_CHECKING:
-    from calipers.inference.reading import Reading
+    from calipers.inference.point_estimate import Reading
     from calipers.measures import Measure
     from calipers.systems import base, binary
 
@@ -87,7 +87,9 @@ class AveragedScores:
             made = replace(made, undefined=undefined, transform=scale, methods={})
         if seen.clustered:
             return made
-        return effective.with_interval(measure, made, terms, lambda: seen.skewness / 6, seen.size)
+        return effective_sample_size.with_interval(
+            measure, made, terms, lambda: seen.skewness / 6, seen.size
+        )
 
     def ends(self, measure: Measure, whole: Several) -> tuple[float, float]:
         """Between which values it lies, where scores are taken together."""

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError
 from calipers.inference.intervals import percentile
-from calipers.inference.reading import Reading
-from calipers.inference.scores import Drawn, Opened
+from calipers.inference.point_estimate import Reading
+from calipers.inference.score_bootstrap import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.scores import ROUNDING, highest, may_exceed
 from calipers.once import cached_property

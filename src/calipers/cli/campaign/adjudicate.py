@@ -97,7 +97,7 @@ def _table(found: list[Disputed], decided: bool) -> Table:
 
 def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
     """The rows of a table of decisions."""
-    from calipers.data.classes import name_of
+    from calipers.data.class_labels import name_of
     from calipers.data.errors import InputError
     from calipers.data.tables import located, read_table
 

@@ -15,8 +15,8 @@ from calipers.cli.trec_eval.ideal_rankings import LooselySorted
 from calipers.cli.trec_eval.inputs import Judged
 from calipers.cli.trec_eval.measure_table import TABLE, Row
 from calipers.cli.trec_eval.options import Options
+from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.sources import STDIN
 from calipers.data.trec import read_zscores
 from calipers.measures.errors import UnknownMeasureError
 from calipers.once import cached_property

@@ -8,9 +8,9 @@ from typing import Any
 
 from calipers.cli.trec_eval.c_parsing import Stop
 from calipers.cli.trec_eval.options import Options
+from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
-from calipers.data.groups import Lines, judge_groups, read_groups
-from calipers.data.sources import STDIN
+from calipers.data.grouped_judgments import Lines, judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.statistics import GroupedRankings, JudgedRankings
 

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.access import ScoreCurves
 from calipers.curves.rates import roc_points
-from calipers.curves.scored import Scored, scored, series_of
-from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
-from calipers.data.classes import Classes, check_predicted, classes, coded
-from calipers.data.counts import Repeats
+from calipers.curves.score_curves import ScoreCurves
+from calipers.curves.score_data import Scored, scored, series_of
+from calipers.data.class_labels import Classes, check_predicted, classes, coded
+from calipers.data.class_probabilities import (
+    check_columns,
+    class_table,
+    columns_of_classes,
+    is_per_class,
+)
 from calipers.data.errors import InputError
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.problems.classification import ClassificationProblem
 from calipers.evaluate.shared import agreed, class_order_notes, column_name, named_systems
 from calipers.evaluate.subjects import of_classes
@@ -25,7 +30,7 @@ from calipers.systems.multiclass import ClassSystem
 from calipers.systems.multiclass import Problem as ClassProblem
 
 if TYPE_CHECKING:
-    from calipers.data.classes import Coded
+    from calipers.data.class_labels import Coded
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.planned import ClusterCurves
+from calipers.curves.lazy_curves import ClusterCurves
 from calipers.data.arrays import missing_rows, values_missing
-from calipers.data.classes import Coded, coded
-from calipers.data.counts import NOTHING, Repeats
+from calipers.data.class_labels import Coded, coded
 from calipers.data.errors import InputError
-from calipers.engines.adding import Rows
+from calipers.data.frequency_weights import NOTHING, Repeats
+from calipers.engines.accumulators import Rows
 from calipers.engines.base import Engine, Partial
 from calipers.evaluate.clusters import by_cluster, by_point, without_noise
 from calipers.evaluate.cuts import MOST_SLICES, Cut, too_many

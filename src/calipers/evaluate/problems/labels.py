@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.access import ScoreCurves
 from calipers.curves.rates import roc_points
-from calipers.curves.scored import Scored, scored, series_of
+from calipers.curves.score_curves import ScoreCurves
+from calipers.curves.score_data import Scored, scored, series_of
 from calipers.data.arrays import same_length
-from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.label_columns import is_columns_of_labels
-from calipers.data.labels import (
+from calipers.data.frequency_weights import Repeats
+from calipers.data.multilabel import (
     LabelRows,
     Wide,
     as_scores,
     as_sets,
     check_forms,
+    is_columns_of_labels,
     label_names,
     read_rows,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.planned import ResidualCurves
+from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
@@ -23,7 +23,7 @@ from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
 if TYPE_CHECKING:
-    from calipers.engines.work import Built
+    from calipers.engines.pass_tasks import Built
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluation.options import Options

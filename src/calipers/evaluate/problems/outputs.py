@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.planned import ResidualCurves
-from calipers.data.class_columns import columns_of_classes, is_table
+from calipers.curves.lazy_curves import ResidualCurves
+from calipers.data.class_probabilities import columns_of_classes, is_table
 from calipers.data.errors import InputError
-from calipers.data.outputs import as_outputs, output_names
+from calipers.data.multioutput import as_outputs, output_names
 from calipers.evaluate.constants import Constant, lost
 from calipers.evaluate.sample import Problem
 from calipers.evaluate.shared import column_name, named_systems, names_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from calipers.curves.planned import QuantileCurves
+from calipers.curves.lazy_curves import QuantileCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.arrays import as_array, column_names, table_of
-from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
-from calipers.data.classes import Classes, name_of
+from calipers.data.class_labels import Classes, name_of
+from calipers.data.class_probabilities import class_table, columns_of_classes, is_per_class
 from calipers.data.errors import InputError
 from calipers.evaluate.batch import blank
 from calipers.evaluate.constants import Constant, lost

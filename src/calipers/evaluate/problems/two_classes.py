@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.access import ScoreCurves
-from calipers.data.classes import coded, place_of, positions
-from calipers.data.counts import Repeats
+from calipers.curves.score_curves import ScoreCurves
+from calipers.data.binary_labels import Labels, two_classes
+from calipers.data.class_labels import coded, place_of, positions
 from calipers.data.errors import InputError, shown
-from calipers.data.two_classes import Labels, two_classes
+from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.problems.classification import ClassificationProblem
 from calipers.evaluate.shared import agreed, by_default, column_name, named_systems
@@ -32,8 +32,8 @@ from calipers.systems.binary import System
 from calipers.systems.thresholds import Rule
 
 if TYPE_CHECKING:
-    from calipers.curves.scored import Scored
-    from calipers.data.classes import Coded
+    from calipers.curves.score_data import Scored
+    from calipers.data.class_labels import Coded
     from calipers.evaluate.batch import Batch
     from calipers.evaluate.sample import Sample, Told
     from calipers.evaluate.stream_columns import Columns
@@ -191,7 +191,7 @@ class TwoClasses(ClassificationProblem):
 
     def _drawn(self, sample: Sample, tables: Mapping[str, ScoreTable | None]) -> list[Scored]:
         """What curves of a stream are drawn from: tables, or so many of their thresholds."""
-        from calipers.curves.scored import Scored
+        from calipers.curves.score_data import Scored
 
         weighted = sample.weighted or sample.clusters is not None
         # Rows that weigh differently or come in clusters cannot be drawn from a table.
@@ -298,6 +298,6 @@ def _point(system: System) -> Curve:
 
 
 def _scored(systems: Sequence[System]) -> list[Scored]:
-    from calipers.curves.scored import scored
+    from calipers.curves.score_data import scored
 
     return [scored(s) for s in systems if s.score is not None]

@@ -91,7 +91,7 @@ CHARTS: Registry[ChartDefinition] = Registry(
         "calipers.report.figures.raters",
         "calipers.curves.rates",
         "calipers.curves.thresholds",
-        "calipers.curves.tradeoff",
+        "calipers.curves.rates",
         "calipers.curves.decisions",
         "calipers.curves.calibration",
         "calipers.curves.rankings",

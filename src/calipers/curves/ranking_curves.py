@@ -1,0 +1,404 @@
+"""Curves of rankings, of one topic and averaged over topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.curves.construction import no_band
+from calipers.data.errors import InputError, did_you_mean
+from calipers.estimation.topics import Topics, of_topics
+from calipers.inference import policy
+from calipers.inference.settings import Settings
+from calipers.inference.summaries import Summary
+from calipers.measures import Measure
+from calipers.measures.registry import found
+from calipers.measures.retrieval.binary_relevance import interpolated_precision
+from calipers.once import Made, cached_property
+from calipers.results import Curve
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.time_order import TimeOrder
+
+
+#: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
+RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+#: A measure with a cutoff is shown at the ranks down to it, and to this one.
+DEEPEST = 10
+RECALLS = tuple(tenth / 10 for tenth in range(11))
+
+MEANS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanCurves(Made["Curve"]):
+    """Curves whose points are means over topics, computed when they are first looked at.
+
+    Their bands cost about as much as the whole evaluation of a run with many topics.
+    """
+
+    zero: bool
+    settings: Settings
+    #: The places of the topics that count, if not all do; and what they count for, if not once.
+    kept: IntArray | None = None
+    importance: FloatArray | None = None
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
+    unit: str = "topics"
+
+    def _band(
+        self, x: FloatArray, measures: Sequence[Measure], columns: Sequence[FloatArray]
+    ) -> dict[str, Any]:
+        if self.settings.interval == "none":
+            return no_band()
+        table = np.column_stack([self._filled(column) for column in columns])
+        of = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
+        readings = of_topics(
+            [
+                Topics(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
+                for m, values in zip(measures, table.T, strict=True)
+            ]
+        )
+        made = [policy.interval(reading) for reading in readings]
+        low, high = np.array([(i.low, i.high) for i in made]).T
+        method = next((i.method for i in made if i.reason is None), "none")
+        return {"band_x": x, "low": low, "high": high, "method": method}
+
+    def _filled(self, column: FloatArray) -> FloatArray:
+        return np.where(np.isnan(column), 0.0, column) if self.zero else column
+
+    def _means(self, columns: Sequence[FloatArray]) -> FloatArray:
+        """The mean of each column over the topics where it is defined."""
+        filled = [self._filled(column) for column in columns]
+        mean = Summary("mean").value
+        return np.array([mean(column, None, self.importance) for column in filled])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CutoffCurves(MeanCurves):
+    """A measure with a cutoff at each of the first ranks, of each system; and what equal scores for
+    all documents get, which are the same for all systems. ``values`` gives those of each topic at
+    each rank, of a system by its name, or of equal scores for None."""
+
+    measure: Measure
+    systems: tuple[str, ...]
+    values: Callable[[str | None], FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each, known before they are computed."""
+        return [f"{self._named} at ranks"] * len(self)
+
+    @property
+    def _named(self) -> str:
+        return str(self.measure).rpartition("@")[0]
+
+    @cached_property
+    def _made(self) -> tuple[Curve, ...]:
+        from calipers.results import Curve
+
+        measures = at_ranks(self.measure)
+        x, made = np.arange(1.0, len(measures) + 1), []
+        name = self._named
+        constant = self._means(self._columns(None))
+        for system in self.systems:
+            columns = self._columns(system)
+            made.append(
+                Curve(
+                    system=system,
+                    kind=f"{name} at ranks",
+                    x_label="Rank k",
+                    y_label=f"Mean {name}@k",
+                    x=x,
+                    y=self._means(columns),
+                    threshold=x,
+                    level=self.settings.level,
+                    at="",
+                    references={"equal scores": np.column_stack([x, constant]).tolist()},
+                    **self._band(x, measures, columns),
+                )
+            )
+        return tuple(made)
+
+    def _columns(self, system: str | None) -> Sequence[FloatArray]:
+        """The values at each rank of the topics that count."""
+        table = self.values(system)
+        return list((table if self.kept is None else table[self.kept]).T)
+
+
+def at_ranks(measure: Measure) -> list[Measure]:
+    """A measure with a cutoff at each of the first ranks."""
+    own, deepest = measure.parameters, max(DEEPEST, measure.parameters["cutoff"])
+    return [measure.definition.bind({**own, "cutoff": k}) for k in range(1, deepest + 1)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankCurves(MeanCurves):
+    """The averaged precision-recall curves of runs."""
+
+    whole: Mapping[str, JudgedRankings]
+    rel: int
+    judged_only: bool
+    #: The topics that have curves of their own, and the size of the collection, if it is known.
+    topics: tuple[str, ...] = ()
+    collection: int | None = None
+
+    def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
+        """The topics that count."""
+        return ranking if self.kept is None else ranking.take(self.kept)
+
+    @cached_property
+    def rankings(self) -> dict[str, JudgedRankings]:
+        """The rankings that the curves are of."""
+        return {n: r.condensed() if self.judged_only else r for n, r in self.whole.items()}
+
+    @cached_property
+    def _made(self) -> tuple[Curve, ...]:
+        return (
+            *self.averaged("recalls", interpolated=True),
+            *self.averaged("ranks", interpolated=False),
+            *topic_curves(
+                self.rankings,
+                self.topics,
+                rel=self.rel,
+                collection=self.collection,
+                level=self.settings.level,
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each, known before they are computed."""
+        of_topics = [OF_TOPICS[kind] for kind in kinds_of(self.collection) for _ in self.topics]
+        return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
+
+    def averaged(
+        self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
+    ) -> tuple[Curve, ...]:
+        """The curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
+        if points is None:
+            points = RECALLS if at == "recalls" else self._ranks()
+        return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
+
+    def of_topic(self, topic: str, kind: str, collection: int | None) -> tuple[Curve, ...]:
+        """The curve of each run on one topic."""
+        return tuple(
+            topic_curve(
+                system,
+                ranking,
+                topic,
+                kind,
+                rel=self.rel,
+                collection=collection,
+                level=self.settings.level,
+            )
+            for system, ranking in self.rankings.items()
+        )
+
+    def _ranks(self) -> list[int]:
+        """The usual ranks, down to the first that no ranking exceeds."""
+        deepest = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
+        return [
+            k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
+        ]
+
+    def _averaged(self, system: str, at: str, interpolated: bool, points: Sequence[float]) -> Curve:
+        from calipers.results import Curve
+
+        ranking, places = self._counting(self.rankings[system]), np.asarray(points, np.float64)
+        along: dict[str, Any]
+        if at == "recalls":
+            name = "IPrec" if interpolated else "P@recall"
+            measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
+            x, along = places, {"x_label": "Recall", "threshold": places * np.nan, "at": ""}
+        else:
+            measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
+            recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
+            x = self._means(recalls)
+            along = {"x_label": "Mean recall", "threshold": places, "at": "rank"}
+        if at == "ranks" and interpolated:
+            precisions = [_interpolated(ranking, recall, self.rel) for recall in recalls]
+        else:
+            precisions = [_precision(measure, ranking) for measure in measures]
+        return Curve(
+            system=system,
+            kind=MEANS[at],
+            x=x,
+            y_label="Mean interpolated precision" if interpolated else "Mean precision",
+            y=self._means(precisions),
+            level=self.settings.level,
+            **along,
+            **self._band(x, measures, precisions),
+        )
+
+
+def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
+    """The values of topics; 0 at a recall that a ranking does not reach. Left out, those would make
+    the mean rise towards the end."""
+    ends = measure.reasons(ranking).get("recall_not_reached", False)
+    return np.where(ends, 0.0, measure.apply(ranking))
+
+
+def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
+    """The formula of IPrec at a recall that differs from topic to topic."""
+    precision = interpolated_precision(ranking, recall=recall, rel=rel)  # type: ignore[arg-type]
+    return np.where(np.isnan(recall), np.nan, precision)
+
+
+def _measure(name: str, **parameters: Any) -> Measure:
+    return found("retrieval", name).bind(parameters)
+
+
+#: The kinds by how they are asked for; the last takes the size of the collection.
+OF_TOPICS = {
+    "PR": "PR of a topic",
+    "interpolated PR": "interpolated PR of a topic",
+    "ROC": "ROC of a topic",
+}
+
+
+def drawn_topics(
+    asked: str | Sequence[str],
+    rankings: Mapping[str, JudgedRankings],
+    rel: int,
+    collection: int | None,
+) -> tuple[str, ...]:
+    """The topics that get curves of their own: those named, or "all" that can have some."""
+    if asked == "all":
+        first = next(iter(rankings.values()))
+        has = first.relevant(rel)
+        topics = tuple(t for t, number in zip(first.topics, has, strict=True) if number)
+    else:
+        named = (asked,) if isinstance(asked, str) else map(str, asked)
+        known = set(next(iter(rankings.values())).topics)
+        topics = tuple(dict.fromkeys(topic for name in named for topic in _several(name, known)))
+    _check(topics, rankings, rel, collection)
+    return topics
+
+
+def _several(name: str, known: Collection[str]) -> list[str]:
+    """The topics between commas, unless a topic has that name."""
+    return [name] if name in known else name.split(",")
+
+
+def _check(
+    topics: Sequence[str], rankings: Mapping[str, JudgedRankings], rel: int, collection: int | None
+) -> None:
+    """That each of these topics has curves."""
+    for name, ranking in rankings.items():
+        for topic in topics:
+            one = _only(ranking, topic)
+            if not one.relevant(rel)[0]:
+                raise InputError(f"topic {topic!r} has no relevant document")
+            if collection is not None:
+                _fallouts(one, topic, rel, collection, name)
+
+
+def topic_curve(
+    system: str,
+    ranking: JudgedRankings,
+    topic: str,
+    kind: str,
+    *,
+    rel: int,
+    collection: int | None,
+    level: float,
+) -> Curve:
+    """The curve of a run on a topic; ``kind`` is a key of :data:`OF_TOPICS`."""
+    _check([topic], {system: ranking}, rel, collection if kind == "ROC" else None)
+    one = _only(ranking, topic)
+    ranks = np.arange(1, int(one.retrieved[0]) + 1)
+    recall = _along(one, "R", ranks, rel=rel)
+    labels = ("Recall", "Precision")
+    if kind == "ROC":
+        assert collection is not None
+        x = np.concatenate([[0.0], _fallouts(one, topic, rel, collection, system), [1.0]])
+        y = np.concatenate([[0.0], recall, [1.0]])
+        at, labels = np.array([0, *ranks, collection], np.float64), ("Fall-out", "Recall")
+    elif kind == "PR":
+        x, y, at = recall, _along(one, "P", ranks, rel=rel), ranks.astype(np.float64)
+    else:
+        x, first = np.unique(recall, return_index=True)
+        # Down to a recall of 0 the precision holds that is the highest of all.
+        x, at = np.append(0.0, x[x > 0]), np.append(0.0, ranks[first][x > 0])
+        y = np.array([_interpolated_at(one, r, rel) for r in x])
+    return Curve(
+        system=system,
+        kind=OF_TOPICS[kind],
+        x_label=labels[0],
+        y_label=labels[1],
+        x=x,
+        y=y,
+        threshold=at,
+        level=level,
+        at="rank",
+        series=topic,
+        shape="step" if kind == "interpolated PR" else "line",
+        **no_band(),
+    )
+
+
+def topic_curves(
+    rankings: Mapping[str, JudgedRankings],
+    topics: Sequence[str],
+    *,
+    rel: int,
+    collection: int | None,
+    level: float,
+) -> Iterator[Curve]:
+    """All kinds of curves of these topics, ROC where the size of the collection is known."""
+    for kind in kinds_of(collection):
+        for topic in topics:
+            for system, ranking in rankings.items():
+                yield topic_curve(
+                    system, ranking, topic, kind, rel=rel, collection=collection, level=level
+                )
+
+
+def kinds_of(collection: int | None) -> list[str]:
+    """The kinds that can be drawn."""
+    return [kind for kind in OF_TOPICS if kind != "ROC" or collection is not None]
+
+
+def _only(ranking: JudgedRankings, topic: str) -> JudgedRankings:
+    if topic not in ranking.topics:
+        raise InputError(f"no topic {topic!r}; {did_you_mean(topic, ranking.topics)}")
+    return ranking.take(np.array([ranking.topics.index(topic)]))
+
+
+def _along(ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any) -> FloatArray:
+    """A measure with a cutoff at each rank."""
+    of = found("retrieval", name)
+    measures = (of.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
+    return np.array([float(measure.apply(ranking)[0]) for measure in measures])
+
+
+def _fallouts(
+    ranking: JudgedRankings, topic: str, rel: int, collection: int, system: str
+) -> FloatArray:
+    """The fall-out at each rank."""
+    ranks = range(1, int(ranking.retrieved[0]) + 1)
+    made = _along(ranking, "fallout", ranks, rel=rel, collection=collection)
+    if np.isnan(made).any() or ranking.relevant(rel)[0] >= collection:
+        raise InputError(
+            f"collection is {collection}, fewer documents than run and judgments name on topic "
+            f"{topic!r} ({system})"
+        )
+    return made
+
+
+def _interpolated_at(ranking: JudgedRankings, recall: float, rel: int) -> float:
+    """The highest precision at any rank by which this recall is reached."""
+    made = interpolated_precision(ranking, recall=np.array([recall]), rel=rel)  # type: ignore[arg-type]
+    return float(made[0])

@@ -1,0 +1,113 @@
+"""The curves of score tables by kind, each computed when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from calipers.curves.lazy_curves import Planned, PlannedCurves
+from calipers.data.errors import InputError, did_you_mean
+from calipers.once import cached_property
+
+if TYPE_CHECKING:
+    from calipers.curves.score_data import Scored
+    from calipers.results import Curve
+
+#: Of what the charts are that are drawn here.
+OF_SCORES = ("scores", "probabilities")
+
+#: With more classes than this, bands are not drawn.
+MOST_BANDS = 3
+
+#: Of more classes than this, only the most frequent ones are drawn.
+MOST_CLASSES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCurves(PlannedCurves):
+    """The curves of systems, thinned for drawing, each computed when it is first looked at.
+
+    ``read`` gives what they are of; ``points`` are those of systems that have no scores, by their
+    names and those of the classes, each one point of the ROC plane; ``often`` is the share of the
+    rows of a class. The curves of more than
+    :data:`MOST_BANDS` classes, each against the rest, have no bands here: nobody could tell them
+    apart. Of more than :data:`MOST_CLASSES` only the most frequent are here.
+    """
+
+    read: Callable[[], Sequence[Scored]]
+    points: Mapping[tuple[str, str], Callable[[], Curve]] = field(default_factory=dict)
+    often: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def of(self) -> Sequence[Scored]:
+        """What the curves are of."""
+        return self.read()
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
+        from calipers.report.figures.curves import curve_charts
+
+        drawn, shares = self.of, {s.series: s.share for s in self.of}
+        if len(shares) > MOST_BANDS:
+            drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
+        if self._all_classes:
+            most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
+            drawn = [s for s in drawn if s.series in most]
+        made = [
+            Planned(
+                partial(chart.compute, scored, **options), chart.name, scored.system, scored.series
+            )
+            for chart in curve_charts(OF_SCORES)
+            if chart.curve is not None
+            for scored in drawn
+            if (chart.by_class or not scored.series)
+            and (chart.of == "scores" or scored.probabilities)
+            for options in chart.variants(scored)
+        ]
+        # Behind the ROC curve of each, which come first.
+        named = dict.fromkeys(series for _, series in self.points)
+        first = sorted(named, key=lambda series: -self.often.get(series, 0.0))[:MOST_CLASSES]
+        made[len(drawn) : len(drawn)] = [
+            Planned(make, "ROC", system, series)
+            for (system, series), make in self.points.items()
+            if series in first
+        ]
+        return made
+
+    @cached_property
+    def _all_classes(self) -> int:
+        """The number of all classes, where only some are drawn, else 0."""
+        series = {s.series for s in self.of}, {series for _, series in self.points}
+        classes = max(map(len, series))
+        return classes if classes > MOST_CLASSES else 0
+
+    def finished(self, curve: Curve) -> Curve:
+        """The curve as it is drawn."""
+        from calipers.curves.downsampling import thinned
+
+        return thinned(replace(curve, classes=self._all_classes))
+
+    def find(self, system: str | None, series: str | None) -> Scored:
+        """What the curves of one system, and of one class, are made of."""
+        named = only("system", system, [s.system for s in self.of])
+        of_system = [s for s in self.of if s.system == named]
+        classes = [s.series for s in of_system]
+        if not any(classes):
+            return of_system[0]
+        wanted = only("class", series, classes)
+        return next(s for s in of_system if s.series == wanted)
+
+
+def only(what: str, asked: str | None, there: Sequence[str]) -> str:
+    """The name asked for, or the only one."""
+    names = list(dict.fromkeys(there))
+    if asked is None and len(names) == 1:
+        return names[0]
+    if asked is None:
+        raise InputError(f"there are several: name the {what}, one of {', '.join(names)}")
+    if asked not in names:
+        raise InputError(f"no {what} {asked!r}; {did_you_mean(asked, names)}")
+    return asked

@@ -1,0 +1,243 @@
+"""What curves of scores are made of, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.curves.construction import no_band
+from calipers.inference.bands import Counted, pointwise, roc_limits
+from calipers.inference.score_bootstrap import RankedRows, ranked_rows
+from calipers.inference.settings import Settings
+from calipers.measures.counts import false_positive_rate, recall
+from calipers.once import cached_property
+from calipers.results import Curve
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.calibration import Levels
+
+if TYPE_CHECKING:
+    from calipers.systems.binary import System
+
+#: Where bands are computed.
+GRID = np.linspace(0.0, 1.0, 101)
+
+#: Where bands over FPR are: as near to each other in normal deviates too, as far as DET curves go.
+FPR_GRID = np.union1d(GRID, [NormalDist().cdf(z / 20) for z in range(-62, 63)])
+
+#: The threshold probabilities of a net benefit curve, beside the scores.
+ODDS_GRID = np.arange(100) / 100
+
+#: Replicates are read at so many thresholds with equal weight between them, and at the highest.
+_SPREAD, _HIGHEST = 250, 30
+
+#: Blocks of rows end at so many equal steps of TPR and of FPR too, and at ever smaller ones at both
+#: ends of either.
+_RATES = np.concatenate(
+    [ends := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - ends]
+)
+
+#: Of more rows blocks are drawn, of fewer each row.
+_MOST_DRAWN = 5_000
+
+
+def series_of(name: str) -> str:
+    """What a class or a label is called among the curves; a curve without a series is of none."""
+    return name or "''"
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What the curves of one system need, or of one class of it against the rest.
+
+    ``rows`` are what :func:`bands` takes, None where the table is enough; ``threshold`` is the one
+    in use, ``probabilities`` whether the scores are probabilities of the positive class, ``names``
+    the negative and the positive class, ``series`` the class that is set against the rest and
+    ``share`` how frequent it is. ``bootstrap`` names the method; ``independent`` is whether the
+    rows are.
+    """
+
+    system: str
+    read: Callable[[], ScoreTable]
+    settings: Settings
+    rows: Any = None
+    threshold: float | None = None
+    probabilities: bool = False
+    names: tuple[str, str] = ("negative", "positive")
+    series: str = ""
+    share: float = float("nan")
+    bootstrap: str = "bootstrap [B]"
+    independent: bool = True
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """The table of distinct scores."""
+        return self.read()
+
+    @cached_property
+    def matrix(self) -> ConfusionMatrix:
+        """The confusion matrices at +∞ and at every distinct score, descending."""
+        return self.table.confusion()
+
+    @cached_property
+    def ranked(self) -> RankedRows:
+        """The rows that the bootstrap draws."""
+        return ranked_rows(self.table, self.rows)
+
+    @property
+    def _by_block(self) -> bool:
+        """Whether the bootstrap draws blocks of rows rather than each row."""
+        return self.independent and self.table.rows > _MOST_DRAWN
+
+    @cached_property
+    def replicates(self) -> tuple[FloatArray, FloatArray]:
+        """Bootstrap replicates: TPR over the grid of FPR, and precision over that of recall."""
+        from calipers import _core
+
+        if self._by_block:
+            return self.counted.tpr(FPR_GRID), self.counted.precision(GRID)
+        settings = self.settings
+        _, tpr, at_recall = _core.bootstrap_scores(
+            *self.ranked, settings.seed, settings.resamples, FPR_GRID, GRID
+        )
+        assert tpr is not None
+        assert at_recall is not None
+        return tpr, at_recall
+
+    @cached_property
+    def roc_band(self) -> Mapping[str, Any]:
+        """The bands of the ROC curve, which are those of the DET curve turned over."""
+        return band_of(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """Bootstrap replicates of the counts at the thresholds that curves have bands of."""
+        table = self.table
+        weight = np.cumsum(table.positive + table.negative)
+        spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
+        parts = [np.arange(_HIGHEST), spread, self.hull]
+        if self.probabilities:
+            parts.append(self.places(ODDS_GRID))
+        if self._by_block:
+            running = (np.cumsum(column) for column in (table.positive, table.negative))
+            parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
+        places = np.unique(np.concatenate(parts).clip(0, len(weight)))
+        if self._by_block:
+            return Counted.drawn_by_block(table, places, self.settings)
+        return Counted.drawn(self.ranked, places, self.settings)
+
+    def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
+        """The places in ``matrix`` of thresholds: how many scores are at or above each."""
+        scores = self.table.scores
+        return np.asarray(len(scores) - np.searchsorted(scores[::-1], thresholds, side="left"))
+
+    @cached_property
+    def hull(self) -> npt.NDArray[np.intp]:
+        """The places in ``matrix`` of the corners of the upper convex hull of the ROC curve.
+
+        They are where the blocks end of the isotonic regression of the classes on the scores
+        (Fawcett and Niculescu-Mizil 2007).
+        """
+        weighty = np.flatnonzero(self.table.positive + self.table.negative > 0)
+        # Levels ascend, the table descends.
+        return np.concatenate([[0], weighty[::-1][self.levels.isotonic][::-1] + 1])
+
+    @property
+    def levels(self) -> Levels:
+        """The distinct scores, ascending, for the isotonic regression."""
+        return Levels.of(self.table)
+
+    @cached_property
+    def prevalence(self) -> float:
+        """The share of positives."""
+        positive = float(self.table.total_positive)
+        return positive / (positive + float(self.table.total_negative))
+
+    @cached_property
+    def sizes(self) -> tuple[float, float]:
+        """The effective numbers of positives and of negatives."""
+        whole = self.table.at(np.inf)
+        return float(whole.effective_size("positive")), float(whole.effective_size("negative"))
+
+    @property
+    def in_use(self) -> int | None:
+        """The place in ``matrix`` of the threshold in use."""
+        if self.threshold is None:
+            return None
+        return int(np.count_nonzero(self.table.scores >= self.threshold))
+
+    def along(
+        self, measure: Callable[..., FloatArray], *, start: int = 0, **values: Any
+    ) -> FloatArray:
+        """A measure of counts at every threshold, from the one at place ``start`` on."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            column: FloatArray = np.asarray(measure(self.matrix, **values), np.float64)
+        return column[start:]
+
+
+def curve_of(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:
+    """A curve without bands, marked where the threshold in use is."""
+    in_use = scored.in_use
+    if "threshold" not in parts:
+        first = 1 if len(parts["x"]) == len(scored.table.scores) else 0
+        parts["threshold"] = scored.table.thresholds[first:]
+        if in_use is not None and in_use >= first:
+            parts["mark"] = tuple(float(parts[axis][in_use - first]) for axis in "xy")
+    cut = float("nan") if scored.threshold is None else scored.threshold
+    shared = {**no_band(), "series": scored.series, "cut": cut}
+    return Curve(
+        system=scored.system,
+        kind=kind,
+        x_label=labels[0],
+        y_label=labels[1],
+        level=scored.settings.level,
+        **{**shared, **parts},
+    )
+
+
+def band_of(
+    scored: Scored,
+    grid: FloatArray,
+    drawn: Callable[[], FloatArray],
+    limits: Callable[..., tuple[FloatArray, FloatArray]] | None = None,
+) -> dict[str, Any]:
+    """The bands that the settings ask for and the data allow: a pointwise one of the replicates
+    over ``grid``, and one for the whole curve by ``limits``."""
+    settings = scored.settings
+    if settings.interval == "none" or min(scored.sizes) == 0:
+        return {}
+    pointless = settings.interval == "analytic"
+    if pointless and (limits is None or not scored.independent):
+        return {}
+    band: dict[str, Any] = {"band_x": grid, "low": np.full(len(grid), np.nan)}
+    band["high"] = band["low"]
+    if not pointless:
+        band["low"], band["high"] = pointwise(drawn(), settings.level)
+        band["method"] = scored.bootstrap
+    if scored.independent and limits is not None:
+        fpr, tpr = scored.along(false_positive_rate), scored.along(recall)
+        band["wide_low"], band["wide_high"] = limits(fpr, tpr, scored.sizes, grid, settings.level)
+        band["wide_method"] = "Kolmogorov bounds of both classes"
+    return band
+
+
+def scored(system: System) -> Scored:
+    """What the curves of a system are made of."""
+    negative, positive = system.labels.names
+    clusters = system.clusters
+    return Scored(
+        system.name,
+        partial(getattr, system, "table"),
+        system.settings,
+        system.scored.rows(),
+        system.threshold,
+        probabilities=system.probability is not None,
+        names=(negative, positive),
+        bootstrap="bootstrap [B]" if clusters is None else clusters.bootstrap,
+        independent=clusters is None,
+    )

@@ -1,0 +1,631 @@
+"""What a stream is read from: files, pipes and tables in batches of Arrow."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import select
+import stat
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from calipers.data import tables
+from calipers.data.byte_sources import LONGEST, STDIN, Objects, Source, Text
+from calipers.data.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: Columns of Parquet are read in pieces of so many bytes: row groups may be larger than memory.
+_PIECE = 1 << 20
+
+_CHANGED = "the file changed since it was first read, so its rows are not those of the first time"
+
+
+class Part:
+    """A file, or what else has record batches in an order."""
+
+    name: str
+    schema: pa.Schema
+    rows: int | None = None
+    again = True
+    #: Whether it is CSV, in which an empty field may be empty text.
+    csv = False
+    files: tuple[str, ...] = ()
+
+    @property
+    def stamp(self) -> str | None:
+        """What tells the rows of a file from others, where that is known."""
+        return None
+
+    def guesses(self, name: str) -> bool:
+        """Whether the type of a column is guessed, so that all of it may be text."""
+        return False
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The rows in batches of about so many, each with what messages call its origin. They have
+        at least the columns of ``schema``; where types are guessed, of the types that it says."""
+        raise NotImplementedError
+
+    def size(self, columns: Sequence[str]) -> int:
+        """About how many bytes these columns take in memory; 0 where nothing tells."""
+        return 0
+
+    def check_unchanged(self) -> None:
+        """That nobody wrote to a file since it was first looked at."""
+
+    def stop(self) -> None:
+        """End reading that waits for somebody to write."""
+
+
+class FilePart(Part):
+    """A file that has to stay as it is."""
+
+    def __init__(self, path: str) -> None:
+        self.name, self.files = path, (path,)
+        self._stamp = _stamp(path)
+
+    @property
+    def stamp(self) -> str:
+        """Its place, size and time."""
+        import hashlib  # loads OpenSSL
+
+        told = json.dumps([os.path.realpath(self.name), *self._stamp])
+        return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:32]
+
+    def check_unchanged(self) -> None:
+        """By size and time."""
+        if _stamp(self.name) != self._stamp:
+            raise InputError(f"{self.name}: {_CHANGED}")
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    return found.st_size, found.st_mtime_ns
+
+
+class ParquetPart(FilePart):
+    """A Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        with self._open() as file:
+            self.schema, self.rows = file.schema_arrow, file.metadata.num_rows
+
+    def _open(self, **options: Any) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(self.name, page_checksum_verification=True, **options)
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The row groups, a batch of rows at a time."""
+        with self._open(buffer_size=_PIECE, pre_buffer=False) as file:
+            # One thread decodes as fast as two that wait for each other.
+            for batch in file.iter_batches(rows, columns=schema.names, use_threads=False):
+                yield self.name, batch
+
+    def size(self, columns: Sequence[str]) -> int:
+        """By the types, and what Parquet says of text, which it may hold more densely."""
+        with self._open() as file:
+            other = [name for name in columns if width(self.schema.field(name).type) is None]
+            stored: int = sum(c.total_uncompressed_size for c in _chunks(file, other))
+        return fixed_size(self.schema, columns, self.rows or 0) + stored
+
+
+def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """What is known of the columns of each row group."""
+    metadata, wanted = file.metadata, set(columns)
+    leaves = [
+        place
+        for place in range(metadata.num_columns)
+        if (path := file.schema.column(place).path) in wanted or path.split(".")[0] in wanted
+    ]
+    for group in range(metadata.num_row_groups if leaves else 0):
+        of = metadata.row_group(group)
+        yield from (of.column(place) for place in leaves)
+
+
+def width(kind: pa.DataType) -> float | None:
+    """Bytes of a value, where all have as many."""
+    with suppress(ValueError, AttributeError):
+        return float(kind.bit_width) / 8
+    return None
+
+
+def fixed_size(schema: pa.Schema, columns: Sequence[str], rows: int) -> int:
+    """Bytes of so many rows. Of text, what any value takes beside its letters, and a few."""
+    widths = (width(schema.field(name).type) for name in columns)
+    return round(sum(16.0 if width is None else width for width in widths) * rows)
+
+
+class FeatherPart(FilePart):
+    """A Feather file of version 2, which is an Arrow IPC file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import dataset, fs, ipc
+
+        super().__init__(path)
+        tables.check_feather(Source(path))
+        with pa.OSFile(path) as file, ipc.open_file(file) as reader:
+            self.schema = reader.schema
+        fragment = dataset.IpcFileFormat().make_fragment(path, filesystem=fs.LocalFileSystem())
+        self.rows = fragment.count_rows()
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Batches as they were written."""
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        options = ipc.IpcReadOptions(included_fields=places(self.schema, schema))
+        with pa.OSFile(self.name) as file, ipc.open_file(file, options=options) as reader:
+            for number in range(reader.num_record_batches):
+                yield self.name, reader.get_batch(number)
+
+    def size(self, columns: Sequence[str]) -> int:
+        """By the types; of text there is only a guess."""
+        return fixed_size(self.schema, columns, self.rows or 0)
+
+
+def places(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
+    """Where the wanted columns stand, in their order there."""
+    return sorted(schema.get_field_index(name) for name in wanted.names)
+
+
+class TablePart(Part):
+    """A table in memory."""
+
+    def __init__(self, table: pa.Table, name: str) -> None:
+        self.name, self.schema, self.rows = name, table.schema, table.num_rows
+        self._table = table
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Parts of the chunks of memory."""
+        for batch in self._table.select(schema.names).to_batches(max_chunksize=rows):
+            yield self.name, batch
+
+
+class ReaderPart(Part):
+    """Batches of Arrow that somebody hands out once."""
+
+    again = False
+
+    def __init__(self, reader: pa.RecordBatchReader, name: str) -> None:
+        self.name, self.schema, self._reader = name, reader.schema, reader
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Whatever comes."""
+        for batch in self._reader:
+            yield self.name, batch
+
+
+class DatasetPart(Part):
+    """A dataset of Arrow, with the filter and the partitions that it has."""
+
+    def __init__(self, dataset: Any) -> None:
+        self.name, self.schema, self._dataset = "dataset", dataset.schema, dataset
+        self.files = tuple(getattr(dataset, "files", ()))
+        self._stamps = self._stamped()
+
+    def _stamped(self) -> dict[str, tuple[int, int]]:
+        return {path: _stamp(path) for path in self.files if os.path.exists(path)}
+
+    def check_unchanged(self) -> None:
+        """Of files on this machine, by size and time."""
+        now = self._stamped()
+        changed = [path for path, stamp in self._stamps.items() if now.get(path) != stamp]
+        if changed:
+            raise InputError(f"{changed[0]}: {_CHANGED}")
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """In the order of the files."""
+        from pyarrow import dataset
+
+        options: dict[str, Any] = {}
+        if isinstance(getattr(self._dataset, "format", None), dataset.ParquetFileFormat):
+            # Its own read-ahead takes memory and makes nothing faster here.
+            options["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
+                pre_buffer=False, page_checksum_verification=True
+            )
+        scanner = self._dataset.scanner(
+            columns=schema.names,
+            batch_size=rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            **options,
+        )
+        for tagged in scanner.scan_batches():
+            yield getattr(tagged.fragment, "path", None) or self.name, tagged.record_batch
+
+
+class Partition(Part):
+    """A file with columns that the names of its directories tell, whatever it has of that name."""
+
+    def __init__(self, part: Part, keys: Mapping[str, pa.Scalar]) -> None:
+        import pyarrow as pa
+
+        self.name, self.rows, self.files, self.csv = part.name, part.rows, part.files, part.csv
+        self._part, self._keys = part, keys
+        own = [field for field in part.schema if field.name not in keys]
+        self.schema = pa.schema([*own, *((name, value.type) for name, value in keys.items())])
+
+    @property
+    def stamp(self) -> str | None:
+        """That of the file."""
+        return self._part.stamp
+
+    def guesses(self, name: str) -> bool:
+        """Of what the file holds alone."""
+        return name not in self._keys and self._part.guesses(name)
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Those of the file, with the further columns."""
+        import pyarrow as pa
+
+        own = [field for field in schema if field.name not in self._keys]
+        keys = {name: self._keys[name] for name in schema.names if name in self._keys}
+        # A file of which nothing else is wanted tells how many rows it has by any column.
+        asked = pa.schema(own or [self._part.schema.field(0)])
+        for where, batch in self._part.batches(asked, rows):
+            arrays = [batch.column(batch.schema.get_field_index(field.name)) for field in own]
+            arrays += (pa.repeat(value, batch.num_rows) for value in keys.values())
+            names = [*(field.name for field in own), *keys]
+            yield where, pa.RecordBatch.from_arrays(arrays, names)
+
+    def size(self, columns: Sequence[str]) -> int:
+        """That of both."""
+        own = [name for name in columns if name not in self._keys]
+        keys = [name for name in columns if name in self._keys]
+        return self._part.size(own) + fixed_size(self.schema, keys, self.rows or 0)
+
+    def check_unchanged(self) -> None:
+        """As for the file."""
+        self._part.check_unchanged()
+
+
+#: The types of the columns are those that so much text shows.
+HEAD = 1 << 22
+
+#: Arrow reads some thirty blocks ahead.
+BLOCK = 1 << 20
+
+#: So many seconds a thread of Arrow gets to let go of what it reads.
+_PATIENCE = 1.0
+
+#: Numbers as text hardly take less than a quarter when they are compressed.
+_PACKED = 4
+
+#: How an Arrow IPC stream begins.
+IPC_STREAM = b"\xff\xff\xff\xff"
+
+#: How Arrow says which field of CSV it could not convert.
+_MISFIT = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (.+?): invalid value '(.*)'",
+    re.DOTALL,
+)
+
+_ADVICE = (
+    "where text is read in batches, types are those of its first rows; write Parquet, which names "
+    "its types, or read the column as text"
+)
+
+#: Makes a file of Arrow.
+_Lent: TypeAlias = "Callable[[], Any]"
+
+
+class Format:
+    """A kind of text, by its extension."""
+
+    def __init__(self, name: str, kind: str, text: Collection[str]) -> None:
+        self.name, self.kind, self.text = name, kind, text
+        self.names: list[str] = []
+
+    def schema(self, head: bytes) -> pa.Schema:
+        """The columns of a text that begins so. Where there is more of it, the head has to be
+        longer than ``HEAD``."""
+        import pyarrow as pa
+
+        with _lent(self._checked(io.BytesIO(head))) as lent, self._errors():
+            found = self._open(lent, HEAD, None).schema
+        self.names = found.names
+        return pa.schema([field.with_type(self._type(field)) for field in found])
+
+    def _type(self, field: pa.Field) -> pa.DataType:
+        import pyarrow as pa
+
+        # Text of JSON that looks like a date was text all the same.
+        is_date = tables.TEXTS[self.kind] == "jsonl" and pa.types.is_timestamp(field.type)
+        return pa.string() if is_date or field.name in self.text else field.type
+
+    def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of a text, with columns of these types."""
+        with _lent(self._checked(stream)) as lent, self._errors():
+            yield from self._open(lent, BLOCK, schema)
+
+    def _checked(self, stream: Any) -> Any:
+        is_json = tables.TEXTS[self.kind] == "jsonl"
+        return Objects(self.name, stream) if is_json else stream
+
+    def _open(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
+        if tables.TEXTS[self.kind] == "jsonl":
+            return self._open_json(lent, block, schema)
+        from pyarrow import csv
+
+        types = {} if schema is None else {field.name: field.type for field in schema}
+        parsing, converting = tables.csv_options(
+            "\t" if self.kind == ".tsv" else ",", types, list(types)
+        )
+        # On one thread an error tells the number of its row.
+        reading = csv.ReadOptions(block_size=block, use_threads=False)
+        return csv.open_csv(lent(), reading, parsing, converting)
+
+    def _open_json(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
+        from pyarrow import json as arrow_json
+
+        if not hasattr(arrow_json, "open_json"):
+            raise InputError(
+                f"{self.name}: JSON Lines are read in batches by pyarrow 20 or later; update it, "
+                "or write the table as Parquet"
+            )
+        parsing = None
+        if schema is not None:
+            parsing = arrow_json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            )
+        reading = arrow_json.ReadOptions(block_size=block, use_threads=False)
+        return arrow_json.open_json(lent(), reading, parsing)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Says where a value is of another type than those of the first rows."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            text = str(error)
+            if "straddl" in text:
+                raise InputError(
+                    f"{self.name}: a row is longer than {BLOCK >> 20} MiB, the most that one may "
+                    "have where rows are read in batches"
+                ) from None
+            if found := _MISFIT.match(text):
+                place, row, kind, value = found.groups()
+                raise InputError(
+                    f"{self.name}: row {int(row) - 2}: column {self.names[int(place)]!r}: "
+                    f"{value!r} is no {kind}, as the values before it are (rows count from 0, "
+                    f"without the header); {_ADVICE}"
+                ) from None
+            if text.startswith("Failed to convert JSON"):
+                raise InputError(f"{self.name}: {text}; {_ADVICE}") from None
+            raise
+
+
+class TextFile(FilePart):
+    """A file of CSV or JSON Lines."""
+
+    def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
+        super().__init__(path)
+        self._source, self._format = Source(path), Format(path, kind, text)
+        self.csv = tables.TEXTS[kind] != "jsonl"
+        with self._source.text() as stream:
+            # One byte more, which says that the block is not the last.
+            head = stream.read(HEAD + 1)
+        self.schema = self._format.schema(head)
+        self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """A block at a time."""
+        import pyarrow as pa
+
+        try:
+            with self._source.text() as stream:
+                for batch in self._format.batches(stream, schema):
+                    yield self.name, batch
+        except pa.ArrowInvalid:
+            if tables.TEXTS[self._format.kind] == "jsonl":
+                tables.check_json_lines(self._source)
+            raise
+
+    def guesses(self, name: str) -> bool:
+        """Always."""
+        return True
+
+    def size(self, columns: Sequence[str]) -> int:
+        """Of all columns, since all are read at once where they are not read in batches."""
+        size = os.path.getsize(self.name) * (_PACKED if self._source.packed else 1)
+        text = [
+            name
+            for name, kind in zip(self.schema.names, self.schema.types, strict=True)
+            if width(kind) is None
+        ]
+        return fixed_size(self.schema, self.schema.names, round(size / self._length)) + (
+            size if text else 0
+        )
+
+
+class Pipe(Part):
+    """Text or an Arrow IPC stream that can be read once: a pipe, the standard input, a stream."""
+
+    again = False
+
+    def __init__(self, given: Any, text: Collection[str]) -> None:
+        self._waiting = _Waiting(given)
+        self._reader: Any = None
+        self.name, self.files = self._waiting.name, (self._waiting.name,)
+        try:
+            self._begin(text)
+        except BaseException:
+            self._waiting.close()
+            raise
+
+    def _begin(self, text: Collection[str]) -> None:
+        """Read as much as tells the columns."""
+        import pyarrow as pa
+
+        start = self._waiting.read(8)
+        begun = Source(self.name, start)
+        if begun.is_empty:
+            raise InputError(f"{self.name}: the input is empty")
+        raw = _Resumed(start, self._waiting)
+        if start.startswith(IPC_STREAM):
+            self._reader = pa.ipc.open_stream(pa.PythonFile(raw, "r"))
+            self.schema = self._reader.schema
+            return
+        packed = begun.packed
+        if packed is None and start.startswith((b"PAR1", b"ARROW1", b"FEA1")):
+            raise InputError(
+                f"{self.name}: Parquet and Feather are read from a file, whose end says what is in "
+                "it; through a pipe come CSV, JSON Lines, or an Arrow IPC stream"
+            )
+        unpacked = pa.input_stream(pa.PythonFile(raw, "r"), compression=packed)
+        stream = Text(self.name, unpacked, LONGEST)
+        head = stream.read(HEAD + 1)
+        kind = tables.extension(self.name)[0]
+        if kind not in tables.TEXTS:
+            kind = Source(self.name, head[: head.find(b"\n")]).guessed()
+        self._format = Format(self.name, kind, text)
+        self.csv = tables.TEXTS[kind] != "jsonl"
+        self.schema = self._format.schema(head)
+        self._text = _Resumed(head, stream)
+
+    def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """What has come so far, block by block."""
+        try:
+            for batch in self._reader or self._format.batches(self._text, schema):
+                yield self.name, batch
+        finally:
+            self._waiting.close()
+
+    def guesses(self, name: str) -> bool:
+        """Of text alone."""
+        return self._reader is None
+
+    def stop(self) -> None:
+        """At the next look."""
+        self._waiting.stopped.set()
+
+
+@contextmanager
+def _lent(stream: Any) -> Iterator[_Lent]:
+    """A stream that threads of Arrow read, and may still read after its reader is gone.
+
+    An interpreter that ends meanwhile would end badly. So whoever leaves waits until no thread has
+    it any more; nothing else may keep what the function makes.
+    """
+    import pyarrow as pa
+
+    ended = threading.Event()
+    held: list[weakref.ref[_Until]] = []
+
+    def file() -> Any:
+        made = _Until(stream, ended)
+        held.append(weakref.ref(made))
+        return pa.PythonFile(made, "r")
+
+    try:
+        yield file
+    finally:
+        ended.set()
+        last = time.monotonic() + _PATIENCE
+        while any(made() is not None for made in held) and time.monotonic() < last:
+            time.sleep(0.001)
+
+
+class _Until(io.RawIOBase):
+    """A stream until somebody says that it ends."""
+
+    def __init__(self, stream: Any, ended: threading.Event) -> None:
+        super().__init__()
+        self._stream, self._ended = stream, ended
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._ended.is_set():
+            return b""
+        stream = self._stream
+        del self  # which the traceback of an error would keep
+        read: bytes = stream.read(size)
+        return read
+
+
+class _Resumed(io.RawIOBase):
+    """What was read of a stream, and the rest."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        super().__init__()
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        taken, self._head = self._head[:size], self._head[size:]
+        rest: bytes = self._rest.read(size - len(taken)) if len(taken) < size else b""
+        return taken + rest
+
+
+class _Waiting:
+    """A stream of bytes that somebody may not yet have written to; waiting for it can be ended."""
+
+    def __init__(self, given: Any) -> None:
+        self.stopped = threading.Event()
+        self._file: Any = given
+        if isinstance(given, str):
+            self.name = "stdin" if given == STDIN else given
+            try:
+                self._file = sys.stdin.buffer if given == STDIN else io.FileIO(given)
+            except OSError as error:
+                raise InputError(f"{given}: cannot be read: {error.strerror}") from None
+        else:
+            name = getattr(given, "name", None)
+            self.name = name if isinstance(name, str) else "stream"
+        self._is_own = isinstance(given, str) and given != STDIN
+        self._waits = isinstance(given, str) and _can_wait(self._file)
+
+    def read(self, size: int) -> bytes:
+        """As many bytes as asked for, unless the stream ends."""
+        blocks: list[bytes] = []
+        while size > 0 and (block := self._some(size)):
+            blocks.append(block)
+            size -= len(block)
+        return b"".join(blocks)
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._is_own:
+            self._file.close()
+
+    def _some(self, size: int) -> bytes:
+        if not self._waits:
+            block = self._file.read(size)
+            if not isinstance(block, bytes):
+                raise InputError(f"{self.name}: is a stream of text, expected one of bytes")
+            return block
+        number = self._file.fileno()
+        while not select.select([number], [], [], 0.05)[0]:
+            if self.stopped.is_set() or not threading.main_thread().is_alive():
+                raise InputError(f"{self.name}: reading was stopped")
+        return os.read(number, size)
+
+
+def _can_wait(file: Any) -> bool:
+    """Whether one can ask if there is something to read."""
+    try:
+        mode = os.fstat(file.fileno()).st_mode
+    except (OSError, ValueError, AttributeError):
+        return False
+    return os.name == "posix" and not stat.S_ISREG(mode)

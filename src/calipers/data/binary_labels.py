@@ -1,0 +1,192 @@
+"""Two classes: which of them is the positive one, and what is predicted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import as_probabilities, is_missing, same_length
+from calipers.data.class_labels import (
+    Classes,
+    Coded,
+    check_predicted,
+    classes,
+    coded,
+    in_order,
+    name_of,
+    place_of,
+    positions,
+)
+from calipers.data.class_probabilities import class_table, is_one_column, is_table
+from calipers.data.errors import InputError, did_you_mean, shown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Two classes: their names, negative first, and whether each row is positive.
+
+    ``others`` are the classes that the negative one is made of, when the truth has more than two.
+    """
+
+    names: tuple[str, str]
+    positive: npt.NDArray[np.bool_]
+    others: tuple[str, ...] = ()
+    #: Every class that there is, in their order.
+    classes: tuple[str, ...] = ()
+
+
+def two_classes(
+    truth: Any,
+    positive: Any = None,
+    what: str = "truth",
+    *,
+    said: Iterable[str] = (),
+    both: Sequence[Any] | None = None,
+) -> Labels:
+    """The truth of a two-class problem, and which class is the positive one.
+
+    Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
+    labels has to say which one it means. With it, all other classes make up the negative one.
+    Where all rows are of one class, the other is the one that it makes such a pair with, or one
+    that ``said`` names: classes that systems predict. ``both`` names the two, if that was asked.
+    """
+    column = coded(truth, what)
+    if both is not None:
+        column = Coded(tuple(both), classes(column, both, what=what).codes, ordered=True)
+        names = [name_of(label) for label in both]
+        if positive is not None and place_of(positions(names), name_of(positive)) is None:
+            raise InputError(
+                f"positive: {shown(positive)} is none of labels; "
+                + did_you_mean(name_of(positive), names)
+            )
+    labels = list(column.labels)
+    if len(labels) == 1:
+        labels += _other_class(column.names[0], positive, list(said), what)
+    if len(labels) > 2 and positive is None:
+        first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
+        before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
+        raise InputError(
+            f"{what}: has a third class {shown(third[1])} in row {third[0]} besides "
+            f"{shown(before[1])} and {shown(other[1])}; expected two classes"
+        )
+    names = [name_of(label) for label in labels]
+    chosen = labels.index(_positive_label(labels, positive, what))
+    others = tuple(name for name in names if name != names[chosen])
+    negative = others[0] if len(others) == 1 else f"not {names[chosen]}"
+    collapsed = others if len(others) > 1 else ()
+    return Labels(
+        (negative, names[chosen]),
+        column.codes == chosen,
+        collapsed,
+        tuple(names if both is not None else in_order(names)),
+    )
+
+
+def names_two(
+    labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Any
+) -> bool:
+    """Whether ``labels`` only say which two classes there are, of which one is positive: where that
+    one is named, or a threshold, or where scores come in one column."""
+    if len(labels) != 2:
+        return False
+    if positive is not None or threshold is not None:
+        return True
+    given = [values for values in (score, probability) if values is not None]
+    names = [name_of(label) for label in labels]
+    return bool(given) and all(is_one_column(values, names) for values in given)
+
+
+#: Pairs of labels that say themselves which one is positive, the second.
+_PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
+
+
+def self_explaining(names: Sequence[str]) -> int | None:
+    """The place of the positive class, where the names of two say it themselves."""
+    for low, high in _PAIRS:
+        if set(names) == {low, high}:
+            return list(names).index(high)
+    return None
+
+
+def other_of_pair(name: str) -> str | None:
+    """The class that one makes a pair with in which it is clear which is positive."""
+    return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
+
+
+def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
+    """The class that no row has."""
+    named = None if positive is None else name_of(positive)
+    others = {other for other in said if other != name}
+    pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
+    if named not in (None, name):
+        others &= {named}
+        pairs = [other for other in pairs if other == named]
+    if len(others) == 1:
+        return list(others)
+    if pairs:
+        return pairs[:1]
+    if named == name:
+        return [f"not {name}"]
+    raise InputError(
+        f"{what}: has one class only ({shown(name)}), and nothing says which the other is; name "
+        "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
+        "--positive)"
+    )
+
+
+def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
+    if positive is not None:
+        if is_missing(positive):
+            raise InputError("positive is missing, expected a class")
+        named = name_of(positive)
+        for label in labels:
+            if place_of(positions([name_of(label)]), named) is not None:  # True is 1
+                return label
+        raise InputError(
+            f"{what}: no row has the class {shown(positive)} that was named positive; "
+            + did_you_mean(name_of(positive), [name_of(label) for label in labels])
+        )
+    names = {name_of(label) for label in labels}
+    for low, high in _PAIRS:
+        if names == {low, high}:
+            return next(label for label in labels if name_of(label) == high)
+    # The other class of a truth that has one only is known by its name alone.
+    texts = all(isinstance(label, str) for label in labels)
+    named = " and ".join(sorted(shown(label) if texts else name_of(label) for label in labels))
+    raise InputError(f"{what}: has the classes {named}; say which one is positive (positive=…)")
+
+
+def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.bool_]:
+    """Whether each row is predicted to be of the positive class."""
+    negative, positive = labels.names
+    column = coded(predicted, what)
+    check_predicted(column, labels.classes, what)
+    same_length(column.codes, len(labels.positive), what)
+    known = positions(labels.classes)
+    places = [place_of(known, name) for name in column.names]
+    # Of several classes a system may know one that no row has: it is not the positive one.
+    if None in places and not labels.others:
+        code = places.index(None)
+        row = int(np.argmax(column.codes == code))
+        raise InputError(
+            f"{what}: {shown(column.labels[code])} in row {row} is no class of the truth; "
+            f"expected {negative!r} or {positive!r}"
+        )
+    return np.array([place == known[positive] for place in places], bool)[column.codes]
+
+
+def positive_probability(
+    probability: Any, labels: Labels, what: str
+) -> npt.NDArray[np.floating[Any]]:
+    """The probability of the positive class: a column of it, or a column for each class."""
+    if not is_table(probability):
+        return as_probabilities(probability, what)
+    any_class = np.zeros(len(labels.positive), np.intp)
+    table = class_table(probability, Classes(labels.classes, any_class), what)[0]
+    return table[:, labels.classes.index(labels.names[1])]

@@ -1,0 +1,212 @@
+"""Probabilities or scores with a column for each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calipers.data.arrays import (
+    Floats,
+    as_numbers,
+    column_names,
+    is_frame,
+    more,
+    same_length,
+    table_of,
+)
+from calipers.data.class_labels import Classes, Codes, name_of, place_of, positions
+from calipers.data.errors import InputError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: See :func:`class_table`.
+ClassTable: TypeAlias = "tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]"
+
+#: How far the probabilities of a row may be from a sum of one.
+SUM_TOLERANCE = 1e-6
+
+
+def is_per_class(probability: Any, names: Sequence[str]) -> bool:
+    """Whether a dict holds a column for each class of one system, and not several systems."""
+    if not isinstance(probability, Mapping) or any(map(is_table, probability.values())):
+        return False
+    return {name_of(key) for key in probability} == set(names) or len(names) > 2
+
+
+def is_one_column(given: Any, names: Sequence[str]) -> bool:
+    """Whether scores or probabilities are a column for each system, not one for each class."""
+    if isinstance(given, Mapping):
+        return not (is_per_class(given, names) or any(map(is_table, given.values())))
+    return not is_table(given)
+
+
+def is_table(values: Any) -> bool:
+    """Whether values stand in several columns."""
+    if isinstance(values, Mapping) or is_frame(values):
+        return True
+    if isinstance(values, list | tuple):
+        return bool(values) and np.ndim(values[0]) == 1
+    return getattr(values, "ndim", 1) == 2
+
+
+def is_distribution(truth: Any) -> bool:
+    """Whether a truth is a table of a column for each of several classes: one column is none."""
+    if not is_table(truth):
+        return False
+    names = column_names(truth)
+    if names or isinstance(truth, Mapping) or is_frame(truth):
+        return len(names) > 1
+    first = truth[0] if isinstance(truth, list | tuple) else truth
+    return bool(np.shape(first)[-1] > 1)
+
+
+def columns_of_classes(probability: Any) -> tuple[str, ...]:
+    """The classes that probabilities have columns of: none where they come in a given order."""
+    return tuple(map(name_of, column_names(probability)))
+
+
+def class_table(
+    values: Any,
+    classes: Classes,
+    what: str = "probability",
+    *,
+    distribution: bool = True,
+) -> ClassTable:
+    """Probabilities of K classes as an array of shape (rows, K), in the order of the classes; and
+    of each row, from the same pass that checks them, the class of the highest (the first of
+    equals), the probability of its own class, and the sum of the squares of the others.
+
+    An array of single or double precision is taken as it lies, whatever its order of memory.
+
+    Parameters
+    ----------
+    values
+        A column for each class: a dict or a data frame, matched by name, or an array of shape
+        (rows, K) in the order of the classes.
+    classes
+        The classes, and that of each row.
+    distribution
+        Whether they are probabilities; else scores, of which any finite number will do.
+
+    Raises
+    ------
+    InputError
+        When a class has no column or a column no class, when a value is missing or lies outside of
+        [0, 1], or when a row does not sum to one within 1e-6; the first such row is named.
+
+    Examples
+    --------
+    >>> from calipers.data.class_labels import classes
+    >>> given = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
+    >>> table, highest, own, other_squares = class_table(given, classes(["b", "a"]))
+    >>> table
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    >>> highest, own
+    (array([1, 0]), array([0.75, 0.5 ]))
+    """
+    from calipers import _core
+
+    names, rows = classes.names, len(classes.codes)
+    by_name = columns_of_classes(values)
+    if by_name:
+        table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
+    else:
+        table = table_of(values, what)
+        if table.ndim != 2 or table.shape[1] != len(names):
+            if table.ndim == 1:
+                raise _one_for_all("has one column", names, what)
+            raise InputError(
+                f"{what}: has shape {table.shape}, expected a column for each of the {len(names)} "
+                f"classes: {listed(names)}"
+            )
+        same_length(table, rows, what)
+    highest, own, squares, bad, off = _core.class_rows(
+        table, np.asarray(classes.codes, np.int64), SUM_TOLERANCE if distribution else None
+    )
+    if bad[0]:
+        raise _bad_value(table[bad[1]], names, what, *bad, distribution=distribution)
+    if off[0]:
+        raise InputError(
+            f"{what}: sum to {table[off[1]].sum(dtype=np.float64):.7g} in row {off[1]}"
+            f"{more(off[0])}, expected 1 within {SUM_TOLERANCE:g}"
+        )
+    return table, highest, own, squares
+
+
+def check_columns(values: Any, classes: Classes, what: str) -> None:
+    """That of columns with names one at least is that of a class with rows; else they are systems,
+    in all likelihood, with a column each for one class."""
+    columns = columns_of_classes(values)
+    if not columns or len(set(columns)) == len(classes.names):
+        return
+    there = np.bincount(classes.codes, minlength=len(classes.names)) > 0
+    names = [name for name, rows in zip(classes.names, there, strict=True) if rows]
+    known = positions(names)
+    if all(place_of(known, column) is None for column in columns):
+        has = f"has no column of a class, but {listed(columns)}"
+        # Where nobody named the classes, those columns were taken for some.
+        taken = set(map(name_of, columns)) - set(names)
+        raise _one_for_all(has, [name for name in classes.names if name not in taken], what)
+
+
+def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
+    return InputError(
+        f"{what}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
+        f"({listed(names)}) a column for each of them is needed, or a positive class "
+        "(positive=… or --positive)"
+    )
+
+
+def _matched(
+    table: Any, columns: Sequence[str], names: Sequence[str], what: str
+) -> list[tuple[int, Any]]:
+    """Each column of a dict or data frame with the position of its class."""
+    position = positions(names)
+    found: dict[int, Any] = {}
+    for key, name in zip(column_names(table), columns, strict=True):
+        at = place_of(position, name)
+        if at is None:
+            raise InputError(f"{what}: {name!r} is no class; {did_you_mean(name, names)}")
+        found[at] = table[key]
+    for at, name in enumerate(names):
+        if at not in found:
+            raise InputError(
+                f"{what}: the class {name!r} has no column; {did_you_mean(name, columns)}"
+            )
+    return sorted(found.items(), key=lambda item: item[0])
+
+
+def _of_columns(
+    columns: list[tuple[int, Any]], names: Sequence[str], rows: int, what: str
+) -> npt.NDArray[np.floating[Any]]:
+    """A table of columns that come one by one."""
+    made = [(at, as_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
+    for at, values in made:
+        same_length(values, rows, f"{what} of {names[at]!r}")
+    table = np.empty((rows, len(names)), np.result_type(*(v for _, v in made)), order="F")
+    for at, values in made:
+        table[:, at] = values
+    return table
+
+
+def _bad_value(
+    row: npt.NDArray[np.floating[Any]],
+    names: Sequence[str],
+    what: str,
+    count: int,
+    place: int,
+    *,
+    distribution: bool,
+) -> InputError:
+    """What is wrong with the first value of a row that may not stand there."""
+    fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
+    at = int(np.argmin(fine))
+    expected = "probabilities between 0 and 1" if distribution else "finite numbers"
+    value = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
+    return InputError(
+        f"{what} of {names[at]!r}: is {value} in row {place}{more(count)}, expected {expected}"
+    )

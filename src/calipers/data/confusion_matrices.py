@@ -1,0 +1,602 @@
+"""Confusion matrices as input, and which way round they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.arrays import (
+    as_array,
+    as_number,
+    column_names,
+    is_frame,
+    same_length,
+    table_of,
+    taken,
+)
+from calipers.data.class_labels import Coded, coded, name_of, place_of, positions
+from calipers.data.errors import InputError, listed, shown, twice
+from calipers.data.frequency_weights import whole_numbers
+
+TRUTH, PREDICTED = "truth", "predicted"
+
+#: What rows may be.
+ROWS = (TRUTH, PREDICTED)
+
+#: Words that say what an axis is.
+_WORDS = {
+    TRUTH: "truth true actual actuals observed reference gold expected target targets",
+    PREDICTED: "predicted predicts prediction predictions pred preds recognized recognised "
+    "classified assigned estimated retrieved answered response output",
+}
+_MEANINGS = {word: what for what, words in _WORDS.items() for word in words.split()}
+
+#: Labels that are of one axis only.
+_LABELS = {
+    TRUTH: re.compile(r"(not |non-?|ir)?relevant"),
+    PREDICTED: re.compile(r"(not[ -]|un|non-?)?retrieved"),
+}
+
+#: What stands between the names of the rows and of the columns in one header.
+_BETWEEN = re.compile(r"\s*[\\/|]\s*|\s+(?:vs\.?|by)\s+")
+
+#: What totals are called.
+TOTALS = ("total", "totals", "all", "sum", "population", "Σ")
+
+
+def meaning(name: Any) -> str | None:
+    """What an axis of this name is; None where that does not say.
+
+    >>> meaning("Actual class"), meaning("y_pred"), meaning("cancer")
+    ('truth', 'predicted', None)
+    """
+    words = re.findall(r"[a-z]+", str(name).lower()) if isinstance(name, str) else ()
+    found = {_MEANINGS[word] for word in words if word in _MEANINGS}
+    return found.pop() if len(found) == 1 else None
+
+
+def of_header(name: Any) -> str | None:
+    r"""What the rows are by the header of their column, ``predicted\truth`` or ``actual``.
+
+    >>> of_header(r"predicted\truth"), of_header("truth / prediction"), of_header("cancer")
+    ('predicted', 'truth', None)
+    """
+    parts = _BETWEEN.split(str(name))
+    if len(parts) == 2:
+        rows, columns = map(meaning, parts)
+        return rows if rows != columns else None
+    return meaning(name)
+
+
+def names_both(name: Any) -> bool:
+    """Whether a header names rows and columns, which only a matrix has."""
+    return len(_BETWEEN.split(str(name))) == 2 and of_header(name) is not None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The rows or the columns of a matrix: what they are called, None where they have no names, and
+    what they are, where that is known."""
+
+    names: tuple[str, ...] | None = None
+    what: str | None = None
+
+    def told(self) -> Axis:
+        """What the names say besides, such as all of them beginning with "predicted"."""
+        if not self.names:
+            return self
+        parts = [re.split(r"[\s:_=-]+", name.strip(), maxsplit=1) for name in self.names]
+        first = {meaning(part[0]) for part in parts}
+        what = first.pop() if len(first) == 1 else None
+        if what is not None and all(len(part) == 2 and part[1] for part in parts):
+            return self._known(what, tuple(part[1] for part in parts))
+        for what, known in _LABELS.items():
+            if all(known.fullmatch(name.strip().lower()) for name in self.names):
+                return self._known(what, self.names)
+        return self
+
+    def _known(self, what: str, names: tuple[str, ...]) -> Axis:
+        return self if self.what not in (None, what) else Axis(names, what)
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """Counts by row and column, with what is known of both; ``where`` is what messages call it."""
+
+    counts: npt.NDArray[np.float64]
+    rows: Axis
+    columns: Axis
+    where: str = "confusion"
+
+    def told(self) -> Square:
+        """With what the names of rows and columns tell, unless they tell the same of both, which
+        then are names of classes as any others."""
+        rows, columns = self.rows.told(), self.columns.told()
+        if rows.what is not None and rows.what == columns.what:
+            return self
+        return replace(self, rows=rows, columns=columns)
+
+    def said(self, rows: str | None) -> str | None:
+        """What the rows are: as somebody says, and as they and the columns are called.
+
+        Raises
+        ------
+        InputError
+            Where those contradict each other.
+        """
+        own, other = self.rows.what, self.columns.what
+        if own is not None and own == other:
+            raise InputError(f"{self.where}: both its rows and its columns are called {_OF[own]}")
+        if own is None and other is not None:
+            own = PREDICTED if other == TRUTH else TRUTH
+        if rows is not None and own not in (None, rows):
+            raise InputError(
+                f"{self.where}: rows={rows!r} contradicts what its rows and columns are called, by "
+                f"which rows are {_OF[own or TRUTH]}; leave out rows=, or rename them"
+            )
+        return rows or own
+
+    def turned(self) -> Square:
+        """The same with a row for each column."""
+        return replace(self, counts=self.counts.T, rows=self.columns, columns=self.rows)
+
+
+_OF = {TRUTH: "the truth", PREDICTED: "predictions"}
+
+
+def check_rows(rows: Any, confusion: Any) -> None:
+    """That it is one of the two, of a matrix that is given."""
+    if rows is not None and rows not in ROWS:
+        raise InputError(f"rows is {shown(rows)}, expected one of {', '.join(ROWS)}")
+    if rows is not None and confusion is None:
+        raise InputError("rows= says what the rows of confusion= are, which is not given")
+
+
+def check_totals(square: Square) -> None:
+    """That no row or column is the sum of the others, as cross tables with margins have."""
+    for axis, counts, what in (
+        (square.rows, square.counts, "row"),
+        (square.columns, square.counts.T, "column"),
+    ):
+        for place, name in enumerate(axis.names or ()):
+            if name.strip().lower() not in TOTALS or len(counts) < 3:
+                continue
+            if np.array_equal(counts[place], np.delete(counts, place, axis=0).sum(axis=0)):
+                raise InputError(
+                    f"{square.where}: the {what} {name!r} adds up the others, and is no class; "
+                    "leave totals out"
+                )
+
+
+def either_way(names: Sequence[str], counts: Any, positive: Any, where: str) -> InputError:
+    """That nothing says which way round a matrix is, with what it would mean either way."""
+    hits, rows, columns = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_rows, of_columns = hits / rows, hits / columns
+    known = None if positive is None else str(positive)
+    if known in names:
+        at = list(names).index(str(known))
+    else:
+        at = int(np.argmax(np.nan_to_num(np.abs(of_rows - of_columns), nan=-1.0)))
+    first, second = _percent(of_rows[at]), _percent(of_columns[at])
+    if first == second:
+        first, second = _percent(of_rows[at], 2), _percent(of_columns[at], 2)
+    return InputError(
+        f"{where}: nothing says whether its rows are the predictions or the truth. Of "
+        f"{names[at]!r} rows='predicted' makes PPV {first} and TPR {second}; rows='truth', as "
+        f"scikit-learn's confusion_matrix has it, makes PPV {second} and TPR {first}. Say which "
+        "(--rows in the command), or call the rows so: a header predicted\\truth, or the other way "
+        "round"
+    )
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return "undefined" if math.isnan(share) else f"{share:.{digits}%}"
+
+
+def in_order_of(square: Square) -> str:
+    """What to know where rows and columns have names of their own, and belong together in their
+    order; the classes are called as the truth calls them."""
+    truth, said = square.rows.names or (), square.columns.names or ()
+    pairs = [f"{name!r} of {own!r}" for name, own in zip(said, truth, strict=True)]
+    return f"confusion: predictions are taken in their order: {listed(pairs)}."
+
+
+class Given(NamedTuple):
+    """The columns of an evaluation; where they are the cells of matrices, the system of each row,
+    and what a reader has to know of the matrices."""
+
+    columns: dict[str, Any]
+    systems: Systems | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Systems(NamedTuple):
+    """The systems by name, and which of them each row is of."""
+
+    names: tuple[str, ...]
+    codes: npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Counts with a row for each true class and a column for each predicted one, whose names may
+    differ in number; ``note`` is what to know of the names."""
+
+    truth: tuple[str, ...]
+    predicted: tuple[str, ...]
+    counts: npt.NDArray[np.float64]
+    note: str = ""
+
+
+def of_cells(
+    columns: Mapping[str, Any],
+    labels: Sequence[Any] | None,
+    rows: str | None = None,
+    positive: Any = None,
+) -> Given:
+    """The columns of an evaluation; where a ``confusion`` is among them, its cells as rows that
+    count. ``rows`` is what the rows of a matrix are."""
+    check_rows(rows, columns["confusion"])
+    others = {what: values for what, values in columns.items() if what != "confusion"}
+    if columns["confusion"] is None:
+        if others["truth"] is None:
+            raise InputError("truth= is missing: the class of each row")
+        return Given(others)
+    for what in ("score", "probability", "count"):
+        if others[what] is not None:
+            raise InputError(f"confusion= says what is predicted, and how often: leave out {what}=")
+    if others.get("time") is not None:
+        raise InputError("time= is that of rows, of which a confusion matrix has none")
+    systems = _by_name(columns["confusion"])
+    classes = {what: others[what] for what in (TRUTH, PREDICTED)}
+    rows = _rows_named(classes, rows)
+    many = len(systems) > 1
+    found = [
+        _read(one, f"confusion {name!r}" if many else "confusion", classes, labels, rows, positive)
+        for name, one in systems.items()
+    ]
+    return _together(dict(zip(systems, found, strict=True)), others, rows or TRUTH)
+
+
+def _rows_named(classes: Mapping[str, Any], rows: str | None) -> str | None:
+    """What rows are, where a column names the class of each."""
+    given = [what for what, values in classes.items() if values is not None]
+    if len(given) == 2:
+        raise InputError(
+            "confusion= says what is predicted, and how often: leave out predicted=, or give it in "
+            "place of truth=, where it names the predicted class of each row"
+        )
+    if isinstance(classes[PREDICTED], Mapping):
+        raise InputError(
+            "confusion= says what is predicted, and how often: leave out predicted=, or give one "
+            "column, the predicted class of each row"
+        )
+    if given and rows not in (None, given[0]):
+        raise InputError(
+            f"rows={rows!r}, and {given[0]}= names the {given[0]} of each row: leave out one"
+        )
+    return given[0] if given else rows
+
+
+def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: str) -> Given:
+    """The cells of all matrices, one after the other, as rows that count."""
+    names: list[str] = []
+    for name, one in found.items():
+        own = dict.fromkeys((*one.predicted, *one.truth))
+        known = positions(names)
+        new = [label for label in own if place_of(known, label) is None]
+        if names and len(new) == len(own):
+            raise InputError(
+                f"confusion {name!r}: has the classes {listed(list(own))}, others have "
+                f"{listed(names)}; systems are evaluated on the same classes"
+            )
+        names += new
+    known, many = positions(names), len(found) > 1
+    truth, said, counts, systems, sources = [], [], [], [], []
+    for code, (name, one) in enumerate(found.items()):
+        if many and not one.counts.any():
+            raise InputError(f"confusion {name!r}: all counts are 0")
+        row, column = np.indices(one.counts.shape).reshape(2, -1)
+        truth.append(np.array([place_of(known, n) for n in one.truth])[row])
+        said.append(np.array([place_of(known, n) for n in one.predicted])[column])
+        counts.append(one.counts.ravel())
+        systems.append(np.full(one.counts.size, code))
+        sources.append(column if rows == PREDICTED else row)
+    alike = len({one.counts.shape for one in found.values()}) == 1
+    for what in ("cluster", "slices"):
+        if many and others.get(what) is not None:
+            raise InputError(
+                f"{what}= is of rows that systems have in common; matrices of several systems have "
+                "none: evaluate each by itself, or give counts of rows (truth=, predicted= and "
+                "count=)"
+            )
+    if many and not alike and others.get("weight") is not None:
+        raise InputError("weight= is of the rows of a matrix, and these have rows in other numbers")
+    places = np.concatenate(sources)
+    cells = {what: taken(values, places) for what, values in others.items()}
+    called = Coded(tuple(names), np.concatenate(said), ordered=True)
+    [only, *_] = found
+    made = {
+        **cells,
+        "truth": Coded(tuple(names), np.concatenate(truth), ordered=True),
+        "predicted": called if many or only is None else {only: called},
+        "count": np.concatenate(counts),
+    }
+    notes = tuple(dict.fromkeys(one.note for one in found.values() if one.note))
+    return Given(made, Systems(tuple(map(str, found)), np.concatenate(systems)), notes)
+
+
+# --- Which matrices there are ---------------------------------------------------------------------
+
+
+def _by_name(given: Any) -> dict[str | None, Any]:
+    """The matrices by the names of their systems; without one where there is none."""
+    if isinstance(given, Mapping) and not given:
+        raise InputError("confusion: an empty dict, expected a matrix")
+    if isinstance(given, Mapping) and not _nested(given) and all(map(_is_matrix, given.values())):
+        named: dict[str | None, Any] = {str(name): of for name, of in given.items()}
+        if len(named) < len(given):
+            raise InputError(f"confusion: {twice(list(map(str, given)))!r} is there more than once")
+        return named
+    if not _is_matrix(given):
+        raise InputError("confusion: is no table, expected a column of counts for each class")
+    if isinstance(given, Mapping) or (is_frame(given) and not isinstance(given, Square)):
+        return _by_column(given)
+    return {None: given}
+
+
+def _is_matrix(values: Any) -> bool:
+    """Whether it has rows and columns."""
+    if isinstance(values, list | tuple):
+        return bool(values) and hasattr(values[0], "__len__") and not isinstance(values[0], str)
+    if isinstance(values, Mapping | Square) or is_frame(values):
+        return True
+    return getattr(values, "ndim", 1) == 2
+
+
+def _nested(given: Mapping[Any, Any]) -> bool:
+    """Whether it is one matrix as a dict of rows by column, as ``DataFrame.to_dict()`` gives it."""
+    return all(
+        isinstance(of, Mapping) and of and all(as_number(x) is not None for x in of.values())
+        for of in given.values()
+    )
+
+
+def _by_column(given: Any) -> dict[str | None, Any]:
+    """The matrices of a table: one, or those that a column before the names of the rows names."""
+    if isinstance(given, Mapping) and _nested(given):
+        return {None: given}
+    names = column_names(given)
+    _, system = label_columns({name: given[name] for name in names})
+    if system is None:
+        return {None: given}
+    column = coded(given[system], "confusion: the column of systems")
+    rest = {name: given[name] for name in names if name != system}
+    found: dict[str | None, Any] = {}
+    for code in dict.fromkeys(column.codes.tolist()):
+        own = np.flatnonzero(column.codes == code)
+        found[column.names[code]] = {name: taken(values, own) for name, values in rest.items()}
+    return found
+
+
+def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
+    r"""Which of the columns of a table has the names of its rows, and which those of systems; None
+    where there is none.
+
+    That of rows has a header such as ``predicted\truth``, or is the last column of text; one of
+    text before it has the names of systems.
+    """
+    names = list(columns)
+    headed = [name for name in names if of_header(name) is not None]
+    texts = [name for name in names if not _is_numeric(columns[name])]
+    # A class may be called "actual"; then it has counts.
+    of_rows = [name for name in headed if name in texts]
+    first = names[0] if names else None
+    if not of_rows and first in headed and (names_both(first) or _names_others(columns, first)):
+        of_rows = [first]
+    if len(of_rows) > 1:
+        raise InputError(
+            f"confusion: the columns {listed(list(map(repr, of_rows)))} both name the classes of "
+            "rows; expected one"
+        )
+    label = of_rows[0] if of_rows else texts[-1] if texts else None
+    before = [name for name in texts if name != label]
+    if len(before) > 1:
+        raise InputError(
+            f"confusion: the columns {listed(list(map(repr, texts)))} hold text; expected counts, "
+            "but for a column with the names of rows, and one before it with those of systems"
+        )
+    return label, before[0] if before else None
+
+
+def is_matrix_table(table: Any) -> bool:
+    r"""Whether a table says that it is a matrix: by a header such as ``predicted\truth``, or one
+    such as ``actual`` beside columns of nothing but counts."""
+    columns = {name: table[name] for name in column_names(table)}
+    if any(map(names_both, columns)):
+        return True
+    texts = [name for name in columns if not _is_numeric(columns[name])]
+    return bool(texts) and len(texts) <= 2 and of_header(texts[-1]) is not None and len(columns) > 2
+
+
+def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
+    """Whether a column of numbers names others, which then are classes."""
+    called = set(map(name_of, as_array(columns[label], "confusion").tolist()))
+    return any(name_of(name) in called for name in columns if name != label)
+
+
+def _is_numeric(values: Any) -> bool:
+    """Whether a column holds no text."""
+    array = as_array(values, "confusion")
+    return array.dtype.kind in "biuf" or not any(isinstance(x, str | bytes) for x in array)
+
+
+# --- One matrix -----------------------------------------------------------------------------------
+
+
+def _read(
+    given: Any,
+    where: str,
+    classes: Mapping[str, Any],
+    labels: Sequence[Any] | None,
+    rows: str | None,
+    positive: Any,
+) -> Matrix:
+    """A matrix the right way round."""
+    square = given if isinstance(given, Square) else _square(given, where, labels)
+    square = replace(square, where=where)
+    of_rows = next((values for values in classes.values() if values is not None), None)
+    check_totals(square)
+    if of_rows is not None:
+        made = _with_names(square, of_rows, TRUTH if classes[PREDICTED] is None else PREDICTED)
+        return made if rows == TRUTH else Matrix(made.predicted, made.truth, made.counts.T)
+    square = square.told()
+    what = square.said(rows)
+    square, apart = _matched(square, what)
+    names, counts = square.columns.names or (), square.counts
+    if what is None and not np.array_equal(counts, counts.T):
+        raise either_way(names, counts, positive, where)
+    unnamed = square.rows.names == tuple(map(str, range(len(counts))))
+    square = square if what != PREDICTED else square.turned()
+    note = in_order_of(square) if apart and not unnamed else ""
+    of_truth = square.rows.names or ()
+    said = of_truth if apart else square.columns.names or ()
+    return Matrix(of_truth, said, square.counts, note)
+
+
+def _square(matrix: Any, where: str, labels: Sequence[Any] | None) -> Square:
+    """The counts as they are given, and what rows and columns are called."""
+    if not _is_matrix(matrix):
+        raise InputError(f"{where}: is no table, expected a column of counts for each class")
+    if isinstance(matrix, Mapping) and _nested(matrix):
+        return _of_nested(matrix, where)
+    if isinstance(matrix, Mapping) or is_frame(matrix):
+        return _of_columns(matrix, where)
+    table = table_of(matrix, where)
+    if table.ndim != 2:
+        raise InputError(f"{where}: has shape {table.shape}, expected rows and columns")
+    names = list(map(name_of, range(table.shape[1]) if labels is None else labels))
+    if len(names) != table.shape[1]:
+        raise InputError(
+            f"{where}: has {table.shape[1]} columns, labels= names {len(names)} classes"
+        )
+    return Square(_counts(dict(zip(names, table.T, strict=True)), names, where), Axis(),
+                  Axis(tuple(names)))  # fmt: skip
+
+
+def _of_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> Square:
+    """Of a dict of rows by column."""
+    rows = list(dict.fromkeys(name_of(row) for of in matrix.values() for row in of))
+    columns = {}
+    for name, of in matrix.items():
+        own = {name_of(row): count for row, count in of.items()}
+        absent = [row for row in rows if row not in own]
+        if absent:
+            raise InputError(f"{where}: {shown(name)} has no count of {absent[0]!r}")
+        columns[name_of(name)] = [own[row] for row in rows]
+    names = list(columns)
+    return Square(_counts(columns, names, where), Axis(tuple(rows)), Axis(tuple(names)))
+
+
+def _of_columns(matrix: Any, where: str) -> Square:
+    """Of a data frame or a dict of columns: rows are called as a column of labels says, or the
+    index of a pandas frame."""
+    given = {name: matrix[name] for name in column_names(matrix)}
+    label, _ = label_columns(given)
+    index = getattr(matrix, "index", None)
+    rows, what_columns = Axis(), None
+    if index is not None and not callable(index):
+        what_columns = getattr(getattr(matrix, "columns", None), "name", None)
+        rows = Axis(tuple(map(name_of, index)), of_header(getattr(index, "name", None)))
+    if label is not None:
+        column = given.pop(label)
+        called = coded(column, f"{where}: the column {str(label)!r}")
+        rows = Axis(tuple(called.names[code] for code in called.codes), of_header(label))
+    if not given:
+        raise InputError(f"{where}: has no column of counts")
+    names = list(map(name_of, given))
+    counts = _counts(dict(zip(names, given.values(), strict=True)), names, where)
+    known = None if what_columns is None else of_header(what_columns)
+    return Square(counts, rows, Axis(tuple(names), known))
+
+
+def _counts(
+    columns: Mapping[str, Any], names: Sequence[str], where: str
+) -> npt.NDArray[np.float64]:
+    """The counts of columns, checked."""
+    if len(columns) < len(names) or len(set(names)) < len(names):
+        raise InputError(f"{where}: {twice(list(names))!r} stands there more than once")
+    made = [
+        whole_numbers(column, f"{where}: the column of {name!r}")
+        for name, column in columns.items()
+    ]
+    if len({len(column) for column in made}) > 1:
+        raise InputError(f"{where}: its columns are of {listed([str(len(c)) for c in made])} rows")
+    return np.column_stack(made)
+
+
+def _with_names(square: Square, of_rows: Any, what: str) -> Matrix:
+    """Rows of the classes that a column names; a class that no column is of was not predicted (or
+    is not true) of any row."""
+    counts, names = square.counts, list(square.columns.names or ())
+    column = coded(of_rows, what)
+    same_length(counts, len(column.codes), square.where, of=f"{what} has")
+    known = positions(names)
+    extra = [name for name in column.names if place_of(known, name) is None]
+    other = PREDICTED if what == TRUTH else TRUTH
+    if len(extra) == len(column.names):
+        raise InputError(
+            f"{square.where}: its columns are called {listed(names)}, and {what} has the "
+            f"classes {listed(list(column.names))}; expected a column for each "
+            f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
+        )
+    return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
+
+
+def _matched(square: Square, what: str | None) -> tuple[Square, bool]:
+    """The matrix with a row of each class, in the order of the columns; and whether rows and
+    columns have names of their own, and belong together in their order.
+
+    A class that is a row only, or a column only, is one that no row is of, or that nobody predicts.
+    """
+    counts, names = square.counts, list(square.columns.names or ())
+    if square.rows.names is None:
+        if len(counts) != len(names):
+            raise InputError(
+                f"{square.where}: has {len(counts)} rows and {len(names)} columns, expected one of "
+                "each for every class, or truth= with the class of each row"
+            )
+        return replace(square, rows=replace(square.rows, names=tuple(names))), False
+    rows = list(square.rows.names)
+    if len(set(rows)) < len(rows):
+        raise InputError(f"{square.where}: {twice(rows)!r} names more than one row")
+    known = positions(names)
+    found = [place_of(known, name) for name in rows]
+    if what is not None and len(rows) == len(names) and not any(p is not None for p in found):
+        return square, True
+    of_rows = positions(rows)
+    contained = None not in found or all(place_of(of_rows, name) is not None for name in names)
+    if not contained or all(place is None for place in found):
+        raise InputError(
+            f"{square.where}: its rows are called {listed(rows)}, its columns {listed(names)}; "
+            "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
+            "by which as many of either belong together in their order"
+        )
+    extra = [name for name, place in zip(rows, found, strict=True) if place is None]
+    names += extra
+    known, made = positions(names), np.zeros((len(names), len(names)))
+    at = np.array([place_of(known, name) for name in rows], np.intp)
+    made[at, : counts.shape[1]] = counts
+    return replace(
+        square,
+        counts=made,
+        rows=replace(square.rows, names=tuple(names)),
+        columns=replace(square.columns, names=tuple(names)),
+    ), False

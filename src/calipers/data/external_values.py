@@ -1,0 +1,351 @@
+"""Values per unit that something else computed: tables of them, and the lines of trec_eval -q."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calipers.data import tables
+from calipers.data.arrays import LARGEST, as_array, is_missing, missing_rows, taken
+from calipers.data.byte_sources import Source
+from calipers.data.errors import InputError, shown
+from calipers.data.trec import Origin, run_name
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+#: What the columns of a tidy table may be called, in lower case; of several units the first counts.
+SYSTEM = ("system", "run", "model", "name", "tag")
+UNIT = ("topic", "unit", "query", "query_id", "qid", "id", "dataset", "split", "fold")
+MEASURE = ("measure", "metric")
+VALUE = ("value", "score")
+REPETITION = ("repetition", "repeat")
+
+#: The unit that trec_eval calls the average over all topics.
+_ALL = "all"
+
+
+@dataclass(frozen=True)
+class Values:
+    """The value of each measure on each unit of each system, NaN where there is none, by
+    ``values[system][measure]``; all in the order of ``units``.
+
+    ``repetition`` says of units that are splits which repetition they belong to, if that is known.
+    """
+
+    units: tuple[str, ...]
+    values: Mapping[str, Mapping[str, Array]]
+    origins: tuple[Origin, ...] = ()
+    repetition: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures, which are the same for all systems."""
+        return tuple(next(iter(self.values.values())))
+
+
+class Row(NamedTuple):
+    """One value, and where it stands."""
+
+    where: str
+    system: str
+    unit: str
+    measure: str
+    value: Any
+    repetition: str = ""
+
+
+def read_values(
+    given: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
+) -> Values:
+    """Values from whatever holds them.
+
+    A tidy table (a data frame, a dict of columns, or a path) has a row a value, with columns for
+    system, unit, value and, unless they are all of one ``measure``, measure; where units are splits
+    that may be repeated, a column by one of the names in ``repeated`` counts too. A dict from
+    systems holds for each either values in the order of the units, a dict from units to values, or
+    a path: a tidy table of its own, or what trec_eval -q printed. A list of paths is named by the
+    files. The column of units may be called as they are: of ``unit`` "utterances", "utterance".
+    """
+    units = _unit_names(unit)
+    if isinstance(given, str | os.PathLike):
+        given = [given]
+    if isinstance(given, list | tuple) and all(isinstance(p, str | os.PathLike) for p in given):
+        given = _by_file_name(given)
+    if not isinstance(given, Mapping) or _is_tidy(given):
+        table = _table(given)
+        return _collected(_rows("values", table, None, measure, units, repeated=repeated))
+    if not given:
+        raise InputError("values: an empty dict, expected at least one system")
+    systems = {str(name): of for name, of in given.items()}
+    kinds = {_kind(of) for of in systems.values()}
+    if len(kinds) > 1:
+        raise InputError(
+            f"values: systems are given as {' and as '.join(sorted(kinds))}; expected one of these"
+        )
+    if kinds == {"files"}:
+        rows = [
+            row
+            for name, path in systems.items()
+            for row in _of_file(name, path, measure, units, repeated=repeated)
+        ]
+        return _collected(rows, tuple(_origin(path) for path in systems.values()))
+    if kinds == {"dicts"}:
+        return _collected(
+            Row(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
+            for name, of in systems.items()
+            for unit, value in of.items()
+        )
+    return _in_order(systems, measure)
+
+
+def _unit_names(unit: str) -> tuple[str, ...]:
+    """What the column of the units may be called."""
+    own = unit.lower().removesuffix("s"), unit.lower()
+    if not own[0] or own[0] in (*UNIT, *SYSTEM, *MEASURE, *VALUE, *REPETITION):
+        return UNIT
+    return (*dict.fromkeys(own), *UNIT)
+
+
+def _by_file_name(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+    if not paths:
+        raise InputError("values: an empty list, expected at least one file")
+    named = {run_name(path): path for path in paths}
+    if len(named) < len(paths):
+        raise InputError("values: two files have one name; give a dict from names to files")
+    return named
+
+
+def _is_tidy(given: Mapping[Any, Any]) -> bool:
+    """Whether a dict is one of columns: a system alone may well be called "model"."""
+    names = {str(name).lower() for name in given}
+    return bool(names & set(SYSTEM)) and bool(names & set(VALUE))
+
+
+def _table(given: Any) -> Any:
+    try:
+        return tables.as_arrow(given)
+    except InputError:
+        if isinstance(given, Mapping):
+            raise
+        raise InputError(
+            f"values: {type(given).__name__} holds none; expected a dict from systems to values, a "
+            "data frame or dict of columns, or files"
+        ) from None
+
+
+def _kind(of: Any) -> str:
+    """How the values of one system are given."""
+    if isinstance(of, str | os.PathLike):
+        return "files"
+    return "dicts" if isinstance(of, Mapping) else "columns"
+
+
+def _in_order(systems: Mapping[str, Any], measure: str) -> Values:
+    """Columns of values in one order of units, which have numbers for names."""
+    columns = {name: _numbers(of, f"values of {name!r}") for name, of in systems.items()}
+    first, expected = next((name, len(column)) for name, column in columns.items())
+    for name, column in columns.items():
+        if len(column) != expected:
+            raise InputError(
+                f"values of {name!r}: has {len(column)} units, {first!r} has {expected}; give a "
+                "dict from units to values where they differ"
+            )
+    units = tuple(str(place + 1) for place in range(expected))
+    return Values(units, {name: {measure: column} for name, column in columns.items()})
+
+
+def _of_file(
+    system: str,
+    path: str | os.PathLike[str],
+    measure: str,
+    units: Sequence[str],
+    *,
+    repeated: Sequence[str],
+) -> list[Row]:
+    """The rows of a file."""
+    if tables.is_table(path):
+        table = tables.read_table(path)
+        return _rows(os.fspath(path), table, system, measure, units, repeated=repeated)
+    return _printed(os.fspath(path), system)
+
+
+def _rows(
+    where: str,
+    table: Any,
+    system: str | None,
+    measure: str,
+    units: Sequence[str],
+    *,
+    repeated: Sequence[str],
+) -> list[Row]:
+    """The rows of a tidy table; ``system`` is the name of the file, if its rows name none."""
+    places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
+
+    def column(kinds: Sequence[str]) -> list[Any] | None:
+        name = _column_name(table.column_names, kinds, where)
+        return None if name is None else tables.joined(table.column(name)).to_pylist()
+
+    def labels(kinds: Sequence[str], default: str | None) -> list[str]:
+        found = column(kinds)
+        if found is None and default is None:
+            raise _no_column(where, table, kinds)
+        if found is None:
+            return [str(default)] * len(places)
+        for place, value in zip(places, found, strict=True):
+            if value is None or value != value:
+                raise InputError(f"{place}: has no {kinds[0]}")
+        return [_label(value) for value in found]
+
+    values, unless = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
+    if values is None:
+        raise _no_column(where, table, VALUE)
+    return list(
+        map(
+            Row,
+            places,
+            labels(SYSTEM, system),
+            labels(units, None),
+            labels(MEASURE, measure),
+            values,
+            labels(repeated, unless),
+        )
+    )
+
+
+def _column_name(names: Sequence[str], kinds: Sequence[str], where: str) -> str | None:
+    """The column that is called by one of the names of its kind."""
+    found = sorted((n for n in names if n.lower() in kinds), key=lambda n: kinds.index(n.lower()))
+    if len(found) > 1 and UNIT[0] not in kinds:
+        raise InputError(
+            f"{where}: the columns {' and '.join(found)} may both be the {kinds[0]}; leave one out"
+        )
+    return found[0] if found else None
+
+
+def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
+    what = "unit" if UNIT[0] in kinds else kinds[0]
+    return InputError(
+        f"{where}: no column for the {what}; the table has {', '.join(table.column_names)}, "
+        f"expected one of {', '.join(kinds)}"
+    )
+
+
+def _printed(path: str, system: str) -> list[Row]:
+    """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
+    tables.check_file(path, "a table, or what trec_eval -q printed")
+    rows: list[Row] = []
+    with tables.read_errors(path, "text"), Source.of(path).text() as text:
+        for number, raw in text.lines():
+            line = raw.decode()
+            fields = line.split()
+            if not fields or (len(fields) >= 2 and fields[1] == _ALL):
+                continue
+            if len(fields) != 3:
+                raise InputError(
+                    f"{path}:{number}: {shown(line.strip())} has {len(fields)} fields, expected "
+                    "measure, topic and value as trec_eval -q prints them"
+                )
+            rows.append(Row(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
+    if not rows:
+        raise InputError(f"{path}: no values of single topics; trec_eval prints them with -q")
+    return rows
+
+
+def _collected(rows: Iterable[Row], origins: tuple[Origin, ...] = ()) -> Values:
+    """Rows by system and measure, all in one order of units; what stands twice is an error."""
+    units: dict[tuple[str, str], int] = {}
+    cells: dict[str, dict[str, dict[tuple[str, str], tuple[float, str]]]] = {}
+    for row in rows:
+        unit = (row.repetition, row.unit)
+        units.setdefault(unit, len(units))
+        of = cells.setdefault(row.system, {}).setdefault(row.measure, {})
+        if unit in of:
+            raise InputError(
+                f"{row.where}: {row.measure} of {row.system!r} on {_unit(unit)!r} stands there a "
+                f"second time; the first is {of[unit][1]}"
+            )
+        of[unit] = _number(row.value, row.where), row.where
+    if not units:
+        raise InputError("values: there are none")
+    measures = tuple(dict.fromkeys(measure for of in cells.values() for measure in of))
+    for system, columns in cells.items():
+        _check_complete(system, columns, measures, list(units))
+    return Values(
+        tuple(map(_unit, units)),
+        {
+            system: {
+                m: np.array([columns[m][unit][0] for unit in units], np.float64) for m in measures
+            }
+            for system, columns in cells.items()
+        },
+        origins,
+        tuple(repetition for repetition, _ in units) if any(r for r, _ in units) else (),
+    )
+
+
+def _check_complete(
+    system: str,
+    columns: Mapping[str, Mapping[tuple[str, str], Any]],
+    measures: Sequence[str],
+    units: Sequence[tuple[str, str]],
+) -> None:
+    """That a system has every measure on every unit."""
+    for measure in measures:
+        if measure not in columns:
+            raise InputError(f"{system!r} has no values of {measure}, other systems do")
+        lacking = [_unit(unit) for unit in units if unit not in columns[measure]]
+        if lacking:
+            shown = ", ".join(map(repr, lacking[:3])) + (", …" if len(lacking) > 3 else "")
+            raise InputError(
+                f"{system!r} has no {measure} on {len(lacking)} of {len(units)} units ({shown}); "
+                "an empty value says that there is none"
+            )
+
+
+def _unit(unit: tuple[str, str]) -> str:
+    """The name of a unit, with that of its repetition if there is one."""
+    return "/".join(part for part in unit if part) if unit[0] else unit[1]
+
+
+def _label(name: Any) -> str:
+    """A name as text; whole numbers are the same with and without a point."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+
+
+def _number(value: Any, where: str) -> float:
+    if is_missing(value) or (isinstance(value, str) and not value):
+        return float("nan")
+    try:
+        number = float("" if isinstance(value, str) and "_" in value else value)
+    except (TypeError, ValueError):
+        raise InputError(f"{where}: the value is {shown(value)}, expected a number") from None
+    if abs(number) > LARGEST:
+        raise InputError(
+            f"{where}: the value is {shown(value)}, expected a finite number, no larger than "
+            f"{LARGEST:g}"
+        )
+    return number
+
+
+def _numbers(values: Any, what: str) -> Array:
+    """A column of numbers, NaN where one is missing."""
+    absent = missing_rows(values, what)
+    out = np.full(len(absent), np.nan)
+    if len(absent) and absent.all():
+        return out
+    present = np.flatnonzero(~absent)
+    given = as_array(taken(values, present), what).tolist()
+    out[present] = [
+        _number(value, f"{what}, unit {place + 1}")
+        for place, value in zip(present, given, strict=True)
+    ]
+    return out
+
+
+def _origin(path: str | os.PathLike[str]) -> Origin:
+    size, digest = tables.file_digest(path)
+    return Origin("values", os.fspath(path), bytes=size, sha256=digest)

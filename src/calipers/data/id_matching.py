@@ -1,0 +1,96 @@
+"""Ids that would be the same if they were not written in two ways."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from calipers.data.byte_sources import STDIN
+from calipers.data.trec import read_rows
+from calipers.data.trec_tables import text_of
+
+if TYPE_CHECKING:
+    from calipers.data.trec import TrecSource
+    from calipers.data.trec_tables import Kind
+
+#: No more ids than this are looked at.
+MOST_IDS = 200_000
+
+
+class Spelling(NamedTuple):
+    """One id as two sides write it, and what alone tells the two apart."""
+
+    first: str
+    second: str
+    differ_by: str
+
+
+def _unpadded(name: str) -> str:
+    return re.sub(r"\d+", lambda digits: digits[0].lstrip("0") or "0", name)
+
+
+def _bare(name: str) -> str:
+    return "".join(name.split())
+
+
+#: What ids may differ by, and what is left of one without it.
+_WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
+    ("letter case", str.casefold),
+    ("white space", _bare),
+    ("leading zeros", _unpadded),
+    ("letter case, white space and leading zeros", lambda name: _unpadded(_bare(name.casefold()))),
+)
+
+
+def alike(first: Iterable[str], second: Iterable[str]) -> Spelling | None:
+    """An id of each side that is the same but for how it is written; None where there is none, or
+    where some are the same as they stand."""
+    ours, theirs = (list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second))
+    if not set(ours).isdisjoint(theirs):
+        return None
+    for differ_by, plain in _WRITTEN:
+        known = {plain(name): name for name in reversed(theirs)}
+        found = next((name for name in ours if plain(name) in known), None)
+        if found is not None:
+            return Spelling(found, known[plain(found)], differ_by)
+    return _ends(ours, theirs) or _turned(_ends(theirs, ours))
+
+
+def _turned(found: Spelling | None) -> Spelling | None:
+    return found and Spelling(found.second, found.first, found.differ_by)
+
+
+def _ends(longer: Sequence[str], shorter: Sequence[str]) -> Spelling | None:
+    """Of the prefixes and suffixes that make ids of one side of those of the other, the one that
+    does so most often."""
+    known = set(shorter)
+    seen: Counter[tuple[str, str]] = Counter()
+    example: dict[tuple[str, str], tuple[str, str]] = {}
+    for name in longer:
+        for cut in range(1, len(name)):
+            head, tail = name[:cut], name[cut:]
+            # A number is not taken apart: 12 is no 112 with a prefix.
+            if head[-1].isdigit() and tail[0].isdigit():
+                continue
+            for what, rest, end in (("prefix", tail, head), ("suffix", head, tail)):
+                if rest in known:
+                    seen[what, end] += 1
+                    example.setdefault((what, end), (name, rest))
+    if not seen:
+        return None
+    (what, end), _ = seen.most_common(1)[0]
+    return Spelling(*example[what, end], f"the {what} '{end}'")
+
+
+def documents_alike(run: TrecSource, qrels: TrecSource) -> Spelling | None:
+    """A document of a run and one of the judgments that are the same but for how they are written;
+    None where there is none, or where a source cannot be read again."""
+    sources: tuple[tuple[TrecSource, Kind], ...] = ((run, "run"), (qrels, "qrels"))
+    if any(source == STDIN or hasattr(source, "__next__") for source, _ in sources):
+        return None
+    tables = [read_rows(kind, source, kind, sets=True)[0] for source, kind in sources]
+    documents = [table.column("doc").slice(0, MOST_IDS).to_pylist() for table in tables]
+    return alike(*(map(text_of, names) for names in documents))

@@ -1,0 +1,494 @@
+"""Rows that may have several labels: the forms in which they come, and every check on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calipers.data.arrays import (
+    Floats,
+    as_numbers,
+    as_probabilities,
+    column_names,
+    is_missing,
+    same_length,
+    table_of,
+)
+from calipers.data.class_labels import coded, in_order, name_of
+from calipers.data.class_probabilities import SUM_TOLERANCE, columns_of_classes
+from calipers.data.errors import InputError, did_you_mean, listed, shown, twice
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def as_table(values: Any, what: str) -> Any:
+    """Scores in memory as an array of shape (rows, labels); all else as it is.
+
+    They are rows of numbers, or a list of an array of shape (rows, 2) for each label, as
+    predict_proba of scikit-learn gives it: the probabilities not to have the label, and to have it.
+    """
+    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+        return {name: as_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
+    if not isinstance(values, list | tuple) or not values:
+        return values
+    if all(getattr(part, "ndim", 1) == 2 for part in values):
+        return _of_pairs(values, what)
+    if all(isinstance(row, list | tuple | np.ndarray) for row in values):
+        lengths = {len(row) for row in values}
+        if len(lengths) > 1:
+            raise InputError(f"{what}: rows differ in length, expected a number for each label")
+        return table_of(values, what)
+    return values
+
+
+def _of_pairs(tables: Sequence[Any], what: str) -> Any:
+    made = [table_of(table, what) for table in tables]
+    for place, table in enumerate(made):
+        if table.shape[1] == 1:
+            raise InputError(
+                f"{what}: the array of label {place} has one column, as predict_proba gives it "
+                "where the rows that a model was fitted on all agreed; expected two"
+            )
+        if (
+            table.shape != (len(made[0]), 2)
+            or (np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE).any()
+        ):
+            raise InputError(
+                f"{what}: the array of label {place} has shape {table.shape}; of a list of arrays, "
+                "one for each label, expected the probabilities not to have it and to have it, "
+                "which sum to 1"
+            )
+    return np.column_stack([table[:, 1] for table in made])
+
+
+def is_columns_of_labels(given: Any) -> bool:
+    """Whether a dict holds a column of numbers or Booleans for each label, and not systems."""
+    return isinstance(given, Mapping) and bool(given) and all(map(_is_numbers, given.values()))
+
+
+def _is_numbers(values: Any) -> bool:
+    if isinstance(values, Mapping) or getattr(values, "ndim", 1) != 1:
+        return False
+    kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
+    if isinstance(values, list | tuple) or kind in ("object", "category"):
+        first = next((value for value in values if not is_missing(value)), None)
+        return isinstance(first, bool | int | float | np.number | np.bool_)
+    return kind.startswith(("bool", "int", "uint", "float", "double", "half", "decimal", "null"))
+
+
+def as_column(values: Any) -> Any:
+    """Rows in memory as one column, so that some of them can be taken; all else as it is."""
+    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+        return {name: as_column(value) for name, value in values.items()}
+    if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
+        return values
+    if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in values):
+        return values
+    out = np.empty(len(values), object)
+    for at, row in enumerate(values):
+        out[at] = tuple(row) if isinstance(row, list | np.ndarray) else row
+    return out
+
+
+def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
+    """Which rows of a column of label sets are missing; None where it is another kind of column."""
+    if type(values).__module__.startswith("pyarrow"):
+        if not is_list(values.type):
+            return None
+        return np.asarray(values.is_null().to_numpy(zero_copy_only=False), bool)
+    if str(getattr(values, "dtype", "")).startswith("List"):  # of polars
+        return np.asarray(values.is_null().to_numpy(), bool)
+    if str(getattr(values, "dtype", "")) != "object":
+        return None
+    rows = list(values)
+    if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows):
+        return None
+    return np.array([not hasattr(row, "__len__") and is_missing(row) for row in rows], bool)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether the values of a type of Arrow are lists."""
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def names_in(given: Any) -> set[str]:
+    """The names of columns among what may be names, lists and dicts of names."""
+    if isinstance(given, str):
+        return {given}
+    inner = given.values() if isinstance(given, Mapping) else given
+    if not isinstance(given, Mapping | list | tuple):
+        return set()
+    return {name for one in inner for name in names_in(one)}
+
+
+def no_labels(table: Any, names: Iterable[str]) -> Any:
+    """A table of a CSV file, in which an empty field of these columns is a row without labels."""
+    import pyarrow.compute as pc
+
+    for name in names:
+        if name in table.column_names:
+            text = pc.fill_null(pc.cast(table.column(name), "string"), "")
+            table = table.set_column(table.column_names.index(name), name, text)
+    return table
+
+
+Sets: TypeAlias = "npt.NDArray[np.bool_]"
+_EXPECTED = "expected a set or a list of labels"
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The labels of each row one after the other: how many a row has, and which they are.
+
+    ``codes`` are positions among ``labels``, the distinct labels, of which ``names`` are the text.
+    """
+
+    lengths: npt.NDArray[np.intp]
+    codes: npt.NDArray[np.intp]
+    labels: tuple[Any, ...]
+    names: tuple[str, ...]
+
+    @property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """The row that each label stands in."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """A column for each label; ``names`` is None where they come in a given order.
+
+    ``rows`` says that they came as rows of 0 and 1, which could be taken for sets of those labels.
+    """
+
+    columns: Any
+    names: tuple[str, ...] | None
+    number: int
+    rows: bool = False
+
+
+LabelRows = Listed | Wide
+
+
+def read_rows(
+    given: Any, what: str, separator: str | None = None, indicators: bool | None = None
+) -> LabelRows:
+    """What is said of the labels of each row, whatever its form.
+
+    Parameters
+    ----------
+    given
+        A list (or a column of pandas, polars or Arrow) of sets or lists of labels; a column of text
+        that ``separator`` splits into labels; or a column for each label: a dict, a data frame, or
+        an array of shape (rows, labels), dense or sparse. Lists of one length that hold nothing but
+        0 and 1 are the rows of such an array.
+    indicators
+        Of a batch of a column, of which there may be no row, whether all of the column are such
+        lists.
+
+    Raises
+    ------
+    InputError
+        When a row is no collection of labels, is missing, or has a label twice.
+
+    Examples
+    --------
+    >>> read_rows(["sun|sea", "", "sea"], "truth", "|").names
+    ('sea', 'sun')
+    >>> read_rows([[0, 1], [1, 0]], "truth").columns
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    names = columns_of_classes(given)
+    if names:
+        if len(set(names)) < len(names):
+            raise InputError(f"{what}: two columns are called {twice(names)!r}")
+        return Wide(given, names, len(names))
+    if isinstance(given, Mapping) or getattr(given, "ndim", 1) == 2:
+        dense = given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse arrays
+        table = np.asanyarray(dense if not isinstance(dense, Mapping) else np.zeros((0, 0)))
+        if table.size == 0:
+            raise InputError(f"{what}: is empty")
+        return Wide(table, None, table.shape[1])
+    if getattr(given, "ndim", 1) != 1:
+        raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
+    lengths, flat = labels_of(given, what, separator)
+    table = _indicators(given, lengths, flat) if indicators is None or indicators else None
+    if table is not None:
+        return Wide(table, None, table.shape[1], rows=True)
+    if len(lengths) == 0 and indicators is None:
+        raise InputError(f"{what}: is empty")
+    if len(flat) == 0:
+        return Listed(lengths, np.zeros(0, np.intp), (), ())
+    found = coded(flat, f"labels of {what}")
+    odd = [label for label in found.labels if isinstance(label, float) and not label.is_integer()]
+    if odd:
+        raise InputError(
+            f"{what}: holds {odd[0]!r}, expected labels; numbers for each label are given as "
+            "score= or probability="
+        )
+    made = Listed(lengths, found.codes, found.labels, found.names)
+    cell = made.rows * len(found.labels) + found.codes
+    again = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
+    if len(again):
+        row, code = divmod(int(again[0]), len(found.labels))
+        raise InputError(
+            f"{what}: {found.labels[code]!r} stands twice in row {row}; expected each label once "
+            "(a column for each label, of 0 and 1, comes as an array or a data frame)"
+        )
+    return made
+
+
+def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
+    """Rows of one length with nothing but 0 and 1 as a table; None of sets, and of all else."""
+    if len(flat) == 0 or (lengths != lengths[0]).any():
+        return None
+    if not type(given).__module__.startswith(("polars", "pyarrow")) and any(
+        isinstance(row, set | frozenset) for row in given
+    ):
+        return None
+    values = flat.tolist() if isinstance(flat, np.ndarray) else flat.unique().to_pylist()
+    if not all(map(_is_bit, values)):
+        return None
+    values = values if isinstance(flat, np.ndarray) else flat.to_pylist()
+    return np.array(values, np.float64).reshape(len(lengths), -1)
+
+
+def of_no_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
+    """The labels of a column as they are known without its rows: those that are distinct, and the
+    length of its rows, where all are lists of one length; else -1."""
+    if length > 0 and distinct and all(map(_is_bit, distinct)):
+        return Wide(np.zeros((0, length)), None, length, rows=True)
+    none = np.zeros(0, np.intp)
+    if not distinct:
+        return Listed(none, none, (), ())
+    found = coded(list(distinct), f"labels of {what}")
+    return Listed(none, none, found.labels, found.names)
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.number | np.bool_) and value in (0, 1)
+
+
+def check_forms(rows: Mapping[str, LabelRows]) -> None:
+    """That rows of 0 and 1 do not stand beside sets of those labels, of which they may be more."""
+    listed = [one for one in rows.values() if isinstance(one, Listed)]
+    if not any({"0", "1"} & set(one.names) for one in listed):
+        return
+    for what, one in rows.items():
+        if isinstance(one, Wide) and one.rows:
+            raise InputError(
+                f"{what}: its rows hold 0 and 1 only, a column for each label, where others are "
+                "sets of labels; give all as arrays, or all as sets such as {0, 1}"
+            )
+
+
+def labels_of(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
+    """How many labels each row has, and all of them one after the other."""
+    column = _arrow(given)
+    if column is None:
+        rows = _checked(given, what, separator)
+        if rows and isinstance(rows[0], str):
+            import pyarrow as pa
+
+            column = pa.array(rows, pa.string())
+        else:
+            lengths = np.fromiter(map(len, rows), np.intp, len(rows))
+            return lengths, _one_kind(list(chain.from_iterable(rows)))
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = not is_list(column.type)
+    if text and separator is None:
+        shown = column[0].as_py() if len(column) else ""
+        raise InputError(
+            f"{what}: is {shown!r} in row 0, {_EXPECTED}; of text say what stands between the "
+            "labels (separator='|')"
+        )
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise InputError(
+            f"{what}: {column.null_count} of {len(column)} values are missing, the first in row "
+            f"{row}; a row without labels is an empty list, or empty text"
+        )
+    if text:
+        if not pa.types.is_string(column.type):
+            column = pc.cast(column, pa.string())
+        column = pc.split_pattern(column, separator)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.intp)
+    flat = pc.list_flatten(column)
+    if text:
+        flat = pc.utf8_trim_whitespace(flat)
+        filled = pc.not_equal(flat, "").to_numpy(zero_copy_only=False)
+        row_of = np.repeat(np.arange(len(lengths)), lengths)[filled]
+        flat, lengths = flat.filter(pa.array(filled)), np.bincount(row_of, minlength=len(lengths))
+    elif flat.null_count:
+        at = int(np.argmax(flat.is_null().to_numpy(zero_copy_only=False)))
+        row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
+        raise InputError(f"{what}: a label is missing in row {row}")
+    return lengths, flat
+
+
+def _arrow(given: Any) -> Any:
+    """A column of pandas, polars or Arrow as an Arrow array; None of other things."""
+    module = type(given).__module__.split(".")[0]
+    if module == "pandas" and str(given.dtype) == "object":
+        return None
+    if module not in ("pandas", "polars", "pyarrow"):
+        return None
+    import pyarrow as pa
+
+    column = given.to_arrow() if module == "polars" else given
+    column = column if module != "pandas" else pa.array(column)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return (
+        pa.array([], pa.string()) if pa.types.is_null(column.type) and not len(column) else column
+    )
+
+
+def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
+    """Rows in memory: all text, or all collections of labels."""
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise InputError(f"{what}: {shown(given)} is no column of label sets")
+    rows = list(given)
+    text = separator is not None and any(isinstance(row, str) for row in rows)
+    for place, row in enumerate(rows):
+        if not hasattr(row, "__len__") and is_missing(row):
+            raise InputError(
+                f"{what}: is missing in row {place}; a row without labels is an empty list, or "
+                "empty text"
+            )
+        if text and not isinstance(row, str):
+            raise InputError(f"{what}: is {shown(row)} in row {place}, expected text as in row 0")
+        if not text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
+            more = "; of text say what stands between the labels (separator='|')"
+            raise InputError(
+                f"{what}: is {shown(row)} in row {place}, {_EXPECTED}"
+                + (more if isinstance(row, str) and separator is None else "")
+            )
+    return rows
+
+
+def _one_kind(labels: list[Any]) -> Any:
+    """Labels as one column; of several types each as it is."""
+    out = np.empty(len(labels), object)
+    out[:] = labels
+    if labels and all(type(label) is str for label in labels):
+        import pyarrow as pa
+
+        return pa.array(labels, pa.string())
+    return out
+
+
+def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) -> tuple[str, ...]:
+    """The labels in order: those given, the columns of the first table that names them, or all
+    that occur; of arrays their positions."""
+    if labels is not None:
+        made = tuple(coded([label], "labels").names[0] for label in labels)
+        if len(set(made)) < len(made):
+            raise InputError(f"labels: {twice(made)!r} stands there more than once")
+        return made
+    for one in rows:
+        if isinstance(one, Wide) and one.names is not None:
+            return one.names
+    listed = [one for one in rows if isinstance(one, Listed)]
+    by_name = {
+        name: label for one in listed for name, label in zip(one.names, one.labels, strict=True)
+    }
+    if by_name:
+        return tuple(map(name_of, in_order(by_name.values())))
+    for one in rows:
+        if isinstance(one, Wide):
+            return tuple(map(str, range(one.number)))
+    raise InputError("truth: no label occurs anywhere")
+
+
+def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
+    """Which labels each row has, shape (rows, labels).
+
+    Raises
+    ------
+    InputError
+        When a label is not among ``names``, or a column holds anything but Booleans, 0 and 1.
+    """
+    if isinstance(rows, Wide):
+        table = _table(rows, names, what, as_numbers)
+        wrong = (table != 0) & (table != 1)
+        if wrong.any():
+            row, label = (int(x[0]) for x in np.nonzero(wrong))
+            raise InputError(
+                f"{what}: expected Booleans, or 0 and 1; is {table[row, label]:g} in row {row} of "
+                f"{names[label]!r}"
+            )
+        return table.astype(bool)
+    place = {name: at for at, name in enumerate(names)}
+    to = np.empty(len(rows.names), np.intp)
+    for code, name in enumerate(rows.names):
+        if name not in place:
+            at = int(rows.rows[np.argmax(rows.codes == code)])
+            raise InputError(
+                f"{what}: {rows.labels[code]!r} in row {at} is no label; "
+                + did_you_mean(name, names)
+            )
+        to[code] = place[name]
+    out = np.zeros((len(rows.lengths), len(names)), bool)
+    out[rows.rows, to[rows.codes]] = True
+    return out
+
+
+def as_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
+    """A number for each row and label, shape (rows, labels)."""
+    if not isinstance(rows, Wide):
+        raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
+    return _table(rows, names, what, as_probabilities if probability else as_numbers)
+
+
+def _table(rows: Wide, names: tuple[str, ...], what: str, checked: Any) -> Floats:
+    """The columns in the order of ``names``, each checked."""
+    if rows.names is None:
+        if rows.number != len(names):
+            raise InputError(
+                f"{what}: has {rows.number} columns for {len(names)} labels: {listed(names)}; name "
+                "them in the order of the columns (labels=…)"
+            )
+        whole = rows.columns
+        if whole.dtype.kind in "biuf":
+            return _whole(whole, names, what, checked)
+        columns: Iterable[Any] = whole.T
+    else:
+        odd = sorted(set(rows.names) ^ set(names))
+        if odd:
+            known = rows.names if odd[0] in names else names
+            why = "the label {!r} has no column" if odd[0] in names else "{!r} is no label"
+            raise InputError(f"{what}: {why.format(odd[0])}; {did_you_mean(odd[0], known)}")
+        by_name = dict(zip(rows.names, column_names(rows.columns), strict=True))
+        columns = (rows.columns[by_name[name]] for name in names)
+    made = []
+    for name, column in zip(names, columns, strict=True):
+        made.append(checked(column, f"{what} of {name!r}"))
+        same_length(made[-1], len(made[0]), f"{what} of {name!r}")
+    return np.column_stack(made).astype(np.float64)
+
+
+def _whole(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: Any) -> Floats:
+    """An array, checked at once; where something is wrong, column by column, to say where."""
+    out = table.astype(np.float64)
+    try:
+        checked(out.ravel(), what)
+    except InputError:
+        for name, column in zip(names, out.T, strict=True):
+            checked(column, f"{what} of {name!r}")
+        raise
+    return out

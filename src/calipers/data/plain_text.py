@@ -1,0 +1,168 @@
+"""Judgments and runs as text of other kinds than TREC's: MS MARCO's, answers without an order,
+columns under a header, grades such as L2."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from calipers.data import tables
+from calipers.data.byte_sources import PACKED
+from calipers.data.errors import InputError
+from calipers.data.trec_tables import DOCUMENT, TOPIC, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What the fields of a line are, by their number.
+LAYOUTS: dict[tuple[Kind, int], tuple[str, ...]] = {
+    ("run", 3): ("topic", "doc", "rank"),
+    ("run", 2): ("topic", "doc"),
+    ("qrels", 3): ("topic", "doc", "grade"),
+}
+_LABELLED = ("topic", "iteration", "doc", "grade")
+
+#: What is said of the other kind.
+_SWAPPED = {
+    "run": "4 fields, expected 6: topic Q0 document rank score tag; these look like judgments",
+    "qrels": "{} fields, expected 4: topic iteration document grade; these look like a run",
+}
+
+
+def first_line(path: str) -> list[str]:
+    """The fields of the first line that holds something, of a file, packed or not."""
+    return _first(path)[0]
+
+
+def _first(path: str) -> tuple[list[str], str]:
+    """And what stands between them; nothing of a file that cannot be read, of which others tell."""
+    try:
+        with _opened(path) as stream:
+            start = stream.read(1 << 16)
+    except (OSError, EOFError, zlib.error):
+        return [], " "
+    line = content_line(start).decode("utf-8", "replace")
+    return line.split(), "\t" if "\t" in line else " "
+
+
+def content_line(text: bytes) -> bytes:
+    """The first line that holds something."""
+    lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    with open(path, "rb") as file:
+        begin = file.read(4)
+    packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
+    if packed == "zstd":  # else Arrow need not be there for TREC text
+        import pyarrow as pa
+
+        with pa.CompressedInputStream(path, packed) as stream:
+            yield stream
+    else:
+        with (gzip.open if packed else open)(path, "rb") as stream:
+            yield stream
+
+
+def names_columns(fields: Sequence[str]) -> bool:
+    """Whether these are the names of columns, among them those of topics and documents."""
+    names = {field.strip('"') for field in fields}
+    return not names.isdisjoint(TOPIC) and not names.isdisjoint(DOCUMENT)
+
+
+def read_plain(path: str, kind: Kind) -> pa.Table | None:
+    """The columns of such a file; None where it is, or ought to be, TREC text. A file of the other
+    kind is an error, told once."""
+    if not os.path.isfile(path):
+        return None
+    fields, between = _first(path)
+    header = names_columns(fields)
+    layout = (
+        tuple(field.strip('"') for field in fields) if header else layout_of(path, kind, fields)
+    )
+    if layout is None:
+        return None
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with tables.read_errors(path, "text"), _opened(path) as stream:
+        try:
+            return csv.read_csv(
+                pa.PythonFile(stream, "r"),
+                csv.ReadOptions(column_names=layout, skip_rows=int(header)),
+                csv.ParseOptions(delimiter=between, quote_char='"' if header else False),
+                csv.ConvertOptions(
+                    column_types=dict.fromkeys((*TOPIC, *DOCUMENT, "iteration"), pa.binary()),
+                    null_values=[],
+                ),
+            )
+        except pa.ArrowInvalid:
+            pass  # several blanks between fields, comments, or a wrong line
+    rows = list(_rows(path, layout, header=header))
+    columns = dict(zip(layout, map(list, zip(*rows, strict=True)), strict=True))
+    return pa.table(
+        {
+            name: values if name in (*TOPIC, *DOCUMENT, "iteration") else _numbers(values)
+            for name, values in columns.items()
+        }
+    )
+
+
+def layout_of(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
+    """What the fields are, from those of the first line."""
+    count = len(fields)
+    if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):
+        raise InputError(f"{path}: {_SWAPPED[kind]}: are the two swapped?")
+    if kind == "qrels" and count >= 6 and _is_number(fields[4]):
+        raise InputError(f"{path}: {_SWAPPED[kind].format(count)}: are the two swapped?")
+    if kind == "qrels" and count == 4:
+        return _LABELLED if re.fullmatch(r"L\d+", fields[3]) else None
+    if kind == "run" and count == 3 and not re.fullmatch(r"\d+", fields[2]):
+        return None
+    return LAYOUTS.get((kind, count))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _rows(path: str, layout: Sequence[str], *, header: bool) -> Iterator[list[bytes]]:
+    """The fields of each line; blank lines and comments are passed over."""
+    with tables.read_errors(path, "text"), _opened(path) as stream:
+        for number, line in enumerate(stream, 1):
+            fields = line.removeprefix(b"\xef\xbb\xbf").split()
+            if not fields or fields[0].startswith(b"#"):
+                continue
+            if header:
+                header = False
+                continue
+            if len(fields) != len(layout):
+                raise InputError(
+                    f"{path}:{number}: {len(fields)} field{'s' * (len(fields) > 1)}, expected "
+                    f"{len(layout)}: {' '.join(layout)}"
+                )
+            yield fields
+
+
+def _numbers(values: list[bytes]) -> Any:
+    """Whole numbers, others, or text."""
+    import pyarrow as pa
+
+    texts = pa.array([value.decode("utf-8", "replace") for value in values])
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            return texts.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return texts

@@ -1,0 +1,197 @@
+"""Judgments of a sample of the pool: with the strata that it was drawn from, or with the
+probability of each document to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calipers.data import trec_tables
+from calipers.data.errors import InputError
+from calipers.data.grouped_judgments import (
+    Groups,
+    GroupSource,
+    Rows,
+    grouped,
+    numbered,
+    rows_of_dict,
+    rows_of_file,
+)
+from calipers.data.trec import noted, placed, taken
+
+#: Names under which the columns of a table are found, in this order.
+STRATUM = ("stratum", "strata", "stratum_id")
+PROBABILITY = ("probability", "inclusion_probability", "inclusion", "prob", "pi")
+
+#: Methods of the Million Query track by which a document was judged whatever was drawn, alone or
+#: beside the sample.
+_CHOSEN, _BOTH = 0, 2
+#: The grade of a document that was not drawn.
+_NOT_SAMPLED = -999
+
+#: What the core says of lines that it reads as groups, and what they are here.
+_LINES = {
+    "4: topic group document level": "4: topic iteration document grade",
+    "5: topic group part document level": "5: topic iteration document stratum grade, or "
+    "topic iteration document grade probability",
+}
+
+
+def read_sampled(source: GroupSource) -> tuple[Groups, dict[str, Any]]:
+    """Sampled judgments from any source, in groups that are their strata, and the same judgments
+    without strata as columns; :class:`InputError` says what is wrong with them.
+
+    A file has lines ``topic iteration document stratum grade``, as sample_eval reads them;
+    ``topic iteration document grade probability``, as in TREC's Legal track; or ``topic document
+    grade method probability``, statAP's of the Million Query track, where a document that was
+    chosen (method 0) or both chosen and drawn (2) has the probability 1, and topics of which
+    nothing was drawn have no value. With four fields, or a dict
+    ``{topic: {document: grade}}``, the pool of a topic is one stratum. A negative grade marks a
+    document that is not judged.
+    """
+    data, origin = taken(source, "judgments", "qrels", (*STRATUM, *PROBABILITY))
+    with placed(data, origin):
+        stored: Mapping[str, Any] = {}
+        grades = None
+        if isinstance(data, str):
+            rows, stored = _of_file(data)
+            grades, rows = rows.level, _drawn(rows)
+        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+            rows = rows_of_dict({t: {"": of} for t, of in data.items()} if _flat(data) else data)
+        else:
+            rows = _of_table(data)
+        _check(rows)
+        grades = rows.level if grades is None else grades
+        groups = grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient=False)
+    unknown = np.full(len(rows.level), np.nan)
+    judged = {"topic": rows.topic, "doc": rows.document, "grade": grades.astype(np.int64)}
+    return replace(groups, arrays={"inclusion": unknown, **groups.arrays}), judged
+
+
+def _flat(source: Mapping[Any, Any]) -> bool:
+    """Whether topics hold grades, and no strata."""
+    held = (next(iter(of.values()), 0) for of in source.values() if isinstance(of, Mapping))
+    return not any(isinstance(one, Mapping) for one in held)
+
+
+def _of_file(path: str) -> tuple[Rows, Mapping[str, Any]]:
+    """The rows of a file."""
+    try:
+        rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
+    except ValueError as error:
+        message = str(error)
+        for theirs, ours in _LINES.items():
+            message = message.replace(theirs, ours)
+        raise InputError(message) from None
+    if rows.part is None:
+        return replace(rows, group=_one(rows)), stored
+    second, third, fourth, last = rows.group, rows.part, rows.document, rows.level
+    rows = replace(rows, part=None)
+    if (last == 1).all():
+        raise rows.error(
+            0,
+            "the last field is 1 in all lines, which may be a grade or a probability; "
+            f"a header (topic doc {STRATUM[0]} grade, or topic doc grade {PROBABILITY[0]}) tells",
+        )
+    if (last == np.trunc(last)).all():
+        return replace(rows, group=fourth, document=third), stored
+    # Documents stand third, as in judgments; second, they differ from line to line.
+    third_is_document = len(second.unique()) == 1
+    document, grade = (third, fourth) if third_is_document else (second, third)
+    rows = replace(rows, group=_one(rows), document=document, inclusion=last)
+    if not third_is_document:
+        rows = replace(rows, part=fourth)
+    return replace(rows, level=_whole(grade, rows)), stored
+
+
+def _drawn(rows: Rows) -> Rows:
+    """The rows with the probabilities that their methods leave, as statAP's program reads them;
+    those of topics of which nothing was drawn are not judged."""
+    if rows.part is None or rows.inclusion is None:
+        return rows
+    method, topic = _whole(rows.part, rows, "method"), numbered(rows.topic)[1]
+    held = rows.level > _NOT_SAMPLED
+    of_sample = np.bincount(topic, held & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
+    return replace(
+        rows,
+        part=None,
+        inclusion=np.where((method == _CHOSEN) | (method == _BOTH), 1.0, rows.inclusion),
+        level=np.where(of_sample[topic], rows.level, -1.0),
+    )
+
+
+def _of_table(source: Any) -> Rows:
+    """The rows of a table."""
+    table = trec_tables.table_of(source, "qrels")
+    topic, document, grades = trec_tables.columns(table, "qrels")
+    rows = Rows(topic, topic, None, document, grades.astype(np.float64))
+    stratum, probability = (
+        next((name for name in names if name in table.column_names), None)
+        for names in (STRATUM, PROBABILITY)
+    )
+    group = _one(rows) if stratum is None else trec_tables.ids(table, stratum)
+    if probability is None:
+        return replace(rows, group=group)
+    inclusion = trec_tables.numbers(_from_text(table, probability), probability)
+    return replace(rows, group=group, inclusion=inclusion.astype(np.float64))
+
+
+def _from_text(table: Any, name: str) -> Any:
+    """A table whose column of numbers was read as text, as that of strata is; what is no number
+    stays, and is told."""
+    import pyarrow as pa
+
+    column, place = table.column(name), table.column_names.index(name)
+    try:
+        return table.set_column(place, name, column.cast(pa.float64()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return table
+
+
+def _one(rows: Rows) -> Any:
+    """One stratum for all rows."""
+    import pyarrow as pa
+
+    return pa.array([b""] * len(rows.level), pa.large_binary())
+
+
+def _whole(column: Any, rows: Rows, what: str = "grade") -> Any:
+    """Numbers that stand there as text."""
+    out = np.zeros(len(column))
+    for row, text in enumerate(column.to_pylist()):
+        try:
+            out[row] = int(text)
+        except ValueError:
+            told = repr(trec_tables.text_of(text))
+            raise rows.error(row, f"{what} {told} is no whole number") from None
+    return out
+
+
+def _check(rows: Rows) -> None:
+    """That grades are whole, probabilities are such, and a document stands there once a topic."""
+    odd = np.flatnonzero(rows.level != np.trunc(rows.level))
+    for row in odd[:1].tolist():
+        raise rows.error(row, f"grade {rows.level[row]:g} in {rows.place(row)} is no whole number")
+    probability = rows.inclusion
+    if probability is not None:
+        # Of what was not drawn it may be 0.
+        wrong = ~((probability > 0) & (probability <= 1)) & (rows.level >= 0)
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            raise rows.error(
+                row,
+                f"inclusion probability {probability[row]:g} in {rows.place(row)}, expected more "
+                "than 0 and no more than 1",
+            )
+    topic, document = numbered(rows.topic)[1], numbered(rows.document)[1]
+    order = np.lexsort((document, topic))
+    same = (np.diff(topic[order]) == 0) & (np.diff(document[order]) == 0)
+    for at in np.flatnonzero(same)[:1].tolist():
+        a, b = sorted((int(order[at]), int(order[at + 1])))
+        of, twice = (
+            repr(trec_tables.text_of(column[a].as_py())) for column in (rows.topic, rows.document)
+        )
+        where = f"{rows.place(a)} and in {rows.place(b)}"
+        raise rows.error(b, f"topic {of}: document {twice} stands in {where}")

@@ -1,0 +1,432 @@
+"""What tables say of topics: kinds, lengths, weights, frequencies and costs."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import as_array, as_number, is_missing, same_length, wrong_weights
+from calipers.data.byte_sources import Source
+from calipers.data.costs import ALONE, NO_COSTS, Costs, as_costs, called
+from calipers.data.errors import InputError, listed, shown
+from calipers.data.frequency_weights import MOST_ROWS
+from calipers.data.tables import (
+    TEXTS,
+    as_arrow,
+    check_file,
+    column,
+    extension,
+    file_digest,
+    is_table,
+    located,
+    read_table,
+)
+from calipers.data.trec import Origin
+from calipers.data.trec_tables import TOPIC, find, ids, text_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class UnitColumns:
+    """A column each of what is known of units; None of what nobody said."""
+
+    weight: FloatArray | None = None
+    count: npt.NDArray[np.int64] | None = None
+    cluster: Any = None
+    time: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        units: Sequence[str],
+        table: TopicTable | None = None,
+        unit: str = "topic",
+        *,
+        weight: Any = None,
+        count: Any = None,
+        cluster: Any = None,
+        time: Any = None,
+    ) -> UnitColumns:
+        """From dicts from units to values, or names of columns of the table."""
+        from calipers.data.times import time_codes
+
+        clusters, times = (
+            None if given is None else _column(given, units, table, unit, what)
+            for what, given in (("cluster", cluster), ("time", time))
+        )
+        try:
+            _ = None if times is None else time_codes(times)
+        except InputError as error:
+            raise InputError(_named(str(error), units, unit)) from None
+        return cls(
+            unit_weights(weight, units, table, unit),
+            unit_counts(count, units, table, unit),
+            clusters,
+            times,
+        )
+
+
+#: How messages on a column tell a row, and how many more there are.
+_ROW = re.compile(r"\bin row (\d+)")
+
+
+def _named(message: str, units: Sequence[str], unit: str) -> str:
+    """A message on a column of units, of which it names one in the place of a row."""
+    return _ROW.sub(lambda found: f"of {unit} {units[int(found[1])]!r}", message)
+
+
+def unit_counts(
+    given: Any, units: Sequence[str], table: TopicTable | None = None, unit: str = "topic"
+) -> npt.NDArray[np.int64] | None:
+    """For how many each unit stands, some above 0; None where nothing is given."""
+    if given is None:
+        return None
+    found, at = _told(given, units, table, unit, f"a column of {unit}_table=", "count")
+    counts = np.array([np.nan if (x := _number(value)) is None else x for value in found])
+    for place in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
+        name = units[place]
+        said = "is missing" if is_missing(found[place]) else f"is {shown(found[place])}"
+        raise InputError(
+            f"{at(name)}: the count of {unit} {name!r} {said}, expected a whole number of {unit}s, "
+            "0 or more; weight= takes other numbers"
+        )
+    if not 0 < counts.sum() <= MOST_ROWS:
+        raise InputError(
+            f"{at('')}: the counts of all {unit}s add up to {counts.sum():,.0f}, expected 1 to "
+            f"{MOST_ROWS:,}"
+        )
+    return counts.astype(np.int64)
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one that is written out: one word makes a column of text of all beside it."""
+    if isinstance(value, str):
+        return float(value) if _reads(value) else None
+    return as_number(value)
+
+
+def _column(
+    given: Any, units: Sequence[str], table: TopicTable | None, unit: str, what: str
+) -> list[Any]:
+    """A value for each unit."""
+    found, at = _told(given, units, table, unit, f"a column of {unit}_table=", what)
+    for name, value in zip(units, found, strict=True):
+        if is_missing(value):
+            raise InputError(f"{at(name)}: the {what} of {unit} {name!r} is missing")
+    return found
+
+
+def unit_weights(
+    given: Any,
+    units: Sequence[str],
+    table: TopicTable | None = None,
+    unit: str = "topic",
+    *,
+    in_order: bool = False,
+) -> FloatArray | None:
+    """The weight of each unit, some above 0; None where nothing is given, or all weigh the same.
+
+    ``given`` is a dict from units to numbers, or the name of a column of the table; or, of units
+    ``in_order``, a column of numbers.
+    """
+    if given is None:
+        return None
+    if in_order and not isinstance(given, Mapping | str):
+        column = as_array(given, "weight")
+        same_length(column, len(units), "weight", "the values of each system are")
+        given = dict(zip(units, column.tolist(), strict=True))
+    else_ = "an array in their order" if in_order else "a column of topic_table="
+    found, at = _told(given, units, table, unit, else_, "weight")
+    weight = np.array([np.nan if (x := as_number(value)) is None else x for value in found])
+    number = "expected a finite number, 0 or more"
+    wrong = [
+        # One word makes a column of text of all numbers beside it.
+        (np.array([isinstance(x, str) and not _reads(x) for x in found]), number),
+        (~np.isfinite(weight), number),
+        *wrong_weights(np.where(np.isfinite(weight), weight, 0.0)),
+    ]
+    for where, expected in wrong:
+        for place in np.flatnonzero(where)[:1]:
+            name, value = units[place], found[place]
+            said = "is missing" if value is None else f"is {shown(value)}"
+            raise InputError(f"{at(name)}: the weight of {unit} {name!r} {said}, {expected}")
+    if not weight.any():
+        raise InputError(f"{at('')}: the weights of all {unit}s are 0")
+    return None if (weight == weight[0]).all() else weight
+
+
+def _reads(text: str) -> bool:
+    """Whether it is a number, written out."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _told(
+    given: Any, units: Sequence[str], table: TopicTable | None, unit: str, else_: str, what: str
+) -> tuple[list[Any], Callable[[str], str]]:
+    """The value of each unit, and what says where that stands."""
+    at: Callable[[str], str]
+    if isinstance(given, Mapping):
+        by_name = {str(name): value for name, value in given.items()}
+        if len(by_name) < len(given):
+            raise InputError(f"{what}: a {unit} stands there twice, as text and otherwise")
+        known, at = set(by_name), lambda _: what
+        values = [by_name.get(name) for name in units]
+    elif isinstance(given, str) and table is not None:
+        known, at = set(table.row_of), table.at
+        values = table.column(given, units).to_pylist()
+    else:
+        raise InputError(
+            f"{what} is {shown(given)}, expected a dict from {unit}s to {what}s, or {else_}"
+        )
+    absent = [name for name in units if name not in known]
+    if absent:
+        others = f" (nor have {len(absent) - 1} more)" if len(absent) > 1 else ""
+        raise InputError(
+            f"{at(absent[0])}: {unit} {absent[0]!r} has no {what}{others}, expected one for every "
+            f"{unit}{'; 0 leaves it out' if what in ('weight', 'count') else ''}"
+        )
+    return values, at
+
+
+#: How messages call a table in memory.
+IN_MEMORY = "topic_table"
+
+
+@dataclass(frozen=True, eq=False)
+class TopicTable:
+    """A row for each topic, found by its name."""
+
+    origin: Origin
+    rows: pa.Table
+    row_of: Mapping[str, int]
+    source: Source | None = None
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return self.origin.path or self.origin.name
+
+    def column(self, name: str, topics: Sequence[str]) -> Any:
+        """One column in the order of these topics; null where the table lacks one."""
+        import pyarrow as pa
+
+        places = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
+        return column(self.rows, name, self.where).take(places)
+
+    def at(self, topic: str) -> str:
+        """Where a topic stands, in a message."""
+        row = self.row_of.get(topic)
+        if row is None:
+            return self.where
+        lines = None if self.source is None else _table_lines(self.source, len(self.row_of))
+        return f"{self.where}: row {row}" if lines is None else f"{self.where}:{lines[row]}"
+
+    def notes(self, topics: Sequence[str]) -> list[str]:
+        """Of topics of the table that have no judgments."""
+        known = set(topics)
+        others = [topic for topic in self.row_of if topic not in known]
+        if not others:
+            return []
+        named, more = ", ".join(others[:3]), ", …" if len(others) > 3 else ""
+        said = f"has {len(others)} topics without judgments ({named}{more})"
+        return [f"{self.where} {said}; they are left out."]
+
+
+def read_topic_table(given: Any) -> TopicTable:
+    """From a path (CSV, JSON Lines, Parquet, Feather), a data frame or a dict of columns, with a
+    column of topics by one of its usual names."""
+    if not isinstance(given, str | os.PathLike):
+        with located(IN_MEMORY):
+            rows = as_arrow(given)
+            names = [
+                text_of(name) for name in ids(rows, find(rows.column_names, TOPIC)).to_pylist()
+            ]
+        return TopicTable(Origin(IN_MEMORY), rows, _places(names, IN_MEMORY, None))
+    path = os.fspath(given)
+    source = Source.of(path)
+    with located(source.name):
+        rows = read_table(source, text=TOPIC)
+        names = [text_of(name) for name in ids(rows, find(rows.column_names, TOPIC)).to_pylist()]
+    row_of = _places(names, source.name, source)
+    if not source.is_file:
+        return TopicTable(Origin(IN_MEMORY, source.name), rows, row_of, source)
+    size, digest = file_digest(path)
+    origin = Origin(IN_MEMORY, path, bytes=size, sha256=digest)
+    return TopicTable(origin, rows, row_of, source)
+
+
+def _places(names: Sequence[str], where: str, source: Source | None) -> dict[str, int]:
+    """The row of each topic, of which each has one."""
+    out: dict[str, int] = {}
+    for row, name in enumerate(names):
+        first = out.setdefault(name, row)
+        if first != row:
+            lines = None if source is None else _table_lines(source, len(names))
+            at = f"{where}: row {row}" if lines is None else f"{where}:{lines[row]}"
+            before = f"row {first}" if lines is None else f"line {lines[first]}"
+            raise InputError(f"{at}: topic {shown(name)} stands there already, in {before}")
+    return out
+
+
+def _table_lines(source: Source, rows: int) -> list[int] | None:
+    """The line of each row of a file of text; None where rows are not lines."""
+    kind = TEXTS.get(extension(source.name)[0])
+    if kind is None:
+        return None
+    with source.text() as stream:
+        lines = [number for number, line in stream.lines() if line.strip()]
+    lines = lines[1:] if kind == "csv" else lines
+    return lines if len(lines) == rows else None
+
+
+def costs_of_topics(
+    given: Any,
+    topics: Sequence[str],
+    systems: Sequence[str],
+    table: TopicTable | None = None,
+    unit: str = "topic",
+) -> tuple[Costs, list[Any]]:
+    """What each system costs on each of these topics, and where files of that came from. A column
+    is a dict from topics to numbers, the name of a column of the ``table``, a file, or numbers in
+    the order of the topics."""
+    if given is None:
+        return NO_COSTS, []
+    if isinstance(given, Mapping):
+        given = {cost: _of_one(value, systems) for cost, value in given.items()}
+        shared = {cost for cost, value in given.items() if _is_file(value, table)}
+        given |= {cost: dict.fromkeys(systems, given[cost]) for cost in shared}
+    costs = Costs.of(given).by_system(systems)
+    origins: list[Any] = []
+    columns: dict[str, dict[str, FloatArray]] = {}
+    for cost, by in costs.columns.items():
+        columns[cost] = {}
+        for name, value in by.items():
+            at = _where(called(cost, name if len(systems) > 1 else ALONE))
+            found = value
+            if _is_file(value, table):
+                alone = len(systems) == 1 or cost not in shared
+                usual = (cost, "cost", "value") if alone else ()
+                found, at, origin = _file(os.fspath(value), (name, *usual), unit)
+                origins += [] if origin in origins else [origin]
+            elif isinstance(value, str | os.PathLike) and table is not None:
+                cells = table.column(os.fspath(value), list(table.row_of)).to_pylist()
+                found, at = dict(zip(table.row_of, cells, strict=True)), table.at
+            columns[cost][name] = _of_units(found, at, topics, unit)
+    return Costs(columns, costs.numbers), origins
+
+
+def _of_one(value: Any, systems: Sequence[str]) -> Any:
+    """A dict from topics to numbers is that of the only system."""
+    alone = isinstance(value, Mapping) and len(systems) == 1
+    return {systems[0]: value} if alone and systems[0] not in map(str, value) else value
+
+
+def _is_file(value: Any, table: TopicTable | None) -> bool:
+    """Whether it is the name of a file, and of no column."""
+    named = isinstance(value, str | os.PathLike)
+    return named and (table is None or os.fspath(value) not in table.rows.column_names)
+
+
+def _where(what: str) -> Callable[[str], str]:
+    return lambda _: what
+
+
+def _of_units(found: Any, at: Callable[[str], str], units: Sequence[str], unit: str) -> FloatArray:
+    """A cost for each unit, from a dict; or in their order."""
+    if not isinstance(found, Mapping):
+        return as_costs(found, at(""), len(units))
+    by_name = {str(name): value for name, value in found.items()}
+    made = np.empty(len(units))
+    for place, name in enumerate(units):
+        if by_name.get(name) is None:
+            absent = sum(by_name.get(other) is None for other in units)
+            others = f" (nor have {absent - 1} more)" if absent > 1 else ""
+            raise InputError(
+                f"{at(name)}: {unit} {name!r} has no cost{others}, expected one for every {unit}"
+            )
+        number = _read(by_name[name])
+        if not 0 <= number < np.inf:
+            raise InputError(
+                f"{at(name)}: the cost of {unit} {name!r} is {shown(by_name[name])}, expected a "
+                "number, 0 or more"
+            )
+        made[place] = number
+    return as_costs(made, at(""), len(units))
+
+
+def _read(value: Any) -> float:
+    """A number, also one that is written out: one word makes a column of text of all beside it."""
+    try:
+        found = float(value) if isinstance(value, str) else as_number(value)
+    except ValueError:
+        found = None
+    return np.nan if found is None else found
+
+
+def _file(
+    path: str, names: Sequence[str], unit: str
+) -> tuple[dict[str, Any], Callable[[str], str], Origin]:
+    """The costs in a file by topic, what says where one stands, and where they came from; in a
+    table they are the column that has the first of these names."""
+    check_file(path, "a file of costs")
+    if is_table(path):
+        table = read_topic_table(path)
+        there = table.rows.column_names
+        name = next((own for own in names if own in there), None)
+        if name is None:
+            raise InputError(
+                f"{path}: has the columns {listed(there)}; expected one that is called "
+                + " or ".join(map(repr, names))
+            )
+        cells = table.column(name, list(table.row_of)).to_pylist()
+        return dict(zip(table.row_of, cells, strict=True)), table.at, table.origin
+    if len(names) == 1:
+        raise InputError(
+            f"{path}: has a {unit} and its cost in a line, and there are several systems; expected "
+            "a file for each, or a table (CSV, JSON Lines, Parquet, Feather) with a column for each"
+        )
+    source = Source.of(path)
+    found: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    for number, topic, value in _cost_lines(source, unit):
+        if topic in found:
+            raise InputError(
+                f"{path}:{number}: {unit} {topic!r} stands there already, in line {lines[topic]}"
+            )
+        found[topic], lines[topic] = value, number
+    size, digest = source.digest()
+    origin = Origin("cost", path, bytes=size, sha256=digest)
+    return found, lambda topic: f"{path}:{lines[topic]}" if topic in lines else path, origin
+
+
+def _cost_lines(source: Source, unit: str) -> Iterator[tuple[int, str, float]]:
+    """Number, topic and cost of each line of text."""
+    with source.text() as stream:
+        for number, line in stream.lines():
+            if not line.strip():
+                continue
+            parts = line.decode("utf-8", "replace").split()
+            try:
+                topic, value = parts[0], float(parts[-1])
+            except ValueError:
+                value = float("nan")
+            if len(parts) != 2 or not 0 <= value < np.inf:
+                raise InputError(
+                    f"{source.name}:{number}: is {shown(' '.join(parts))}, expected a {unit} "
+                    "and its cost, a number of 0 or more"
+                )
+            yield number, topic, value

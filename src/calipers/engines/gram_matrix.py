@@ -1,0 +1,152 @@
+"""Influence of rows that are gone: inner products of columns, or sums by cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from calipers.inference.clusters import Clusters
+from calipers.inference.method_limits import SKETCH
+from calipers.inference.variance_estimators import ByClass, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
+
+#: A number of a system: its name, and the measure.
+Asked: TypeAlias = "tuple[str, Measure]"
+
+#: A variance is looked for once more below this share of the parts that it is made of.
+CANCELS = 1e-10
+
+
+def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
+    """Inner products of each pair, each on one thread (BLAS takes all of them)."""
+    out = np.zeros((len(columns), len(columns)))
+    for j, one in enumerate(columns):
+        for k, other in enumerate(columns[: j + 1]):
+            out[j, k] = out[k, j] = dot(one, other)
+    return out
+
+
+def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
+    """The first system that has a number of the same measure: of all others the difference from
+    it is kept, since squares know no difference of two numbers that are nearly equal."""
+    return next(other for other in asked if other[1] == own[1])
+
+
+def kept_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
+    """The columns whose inner products are kept: of each measure one reference, and the differences
+    of the others from it."""
+    plain = {asked: of.plain.column for asked, of in found.items()}
+    out = {}
+    for asked, column in plain.items():
+        reference = _reference(asked, plain)
+        out[asked] = column if reference == asked else column - plain[reference]
+    return out
+
+
+def as_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
+    """A number as a combination of these columns."""
+    reference = _reference(own, asked)
+    return np.array([float(other in (own, reference)) for other in asked])
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced(Space):
+    """Influence as a combination of columns of which the inner products are known."""
+
+    products: FloatArray = field(kw_only=True)
+    #: The squared norm, in another pass, where inner products say too little.
+    again: Callable[[FloatArray], float] = field(kw_only=True)
+    freedom: float | None = field(kw_only=True, default=None)
+
+    @property
+    def degrees(self) -> float | None:
+        """Those that rows have in memory."""
+        return self.freedom
+
+    def error(self, column: FloatArray) -> float:
+        """The norm."""
+        used = column != 0
+        column_of, products = column[used], self.products[np.ix_(used, used)]
+        with np.errstate(invalid="ignore"):  # a row may move a number without bounds
+            parts = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
+            squares = float(column_of @ products @ column_of)
+        if squares < CANCELS * parts:
+            squares = self.again(column)
+        return math.sqrt(squares)
+
+    def moved(self, column: FloatArray) -> FloatArray:
+        """Rows are gone."""
+        raise NotImplementedError("the rows of a stream are gone")
+
+    def vector(self, column: FloatArray) -> FloatArray:
+        """By a root of the inner products, as long as those of many rows are."""
+        return np.pad(column @ self._root, (0, max(0, SKETCH - len(column))))
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        # Of a number that a row moves without bounds nothing is to be said.
+        bounded = np.isfinite(self.products)
+        values, sides = np.linalg.eigh(np.where(bounded, self.products, 0.0))
+        # The symmetric root is unique, which the eigenvectors are not.
+        return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
+
+    def like(self, other: Space) -> bool:
+        """Whether they are the same columns."""
+        return isinstance(other, Reduced) and other.products is self.products
+
+
+@dataclass(frozen=True, eq=False)
+class OfClusters(ByClass):
+    """Influence added up by cluster, of positive and of negative rows apart: each such sum is as
+    good as a row."""
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """The same: what the plain norm is corrected by is that of clusters."""
+        return column
+
+    def like(self, other: Space) -> bool:
+        """Whether both are sums of the same rows, by the same classes."""
+        if not isinstance(other, OfClusters) or self.clusters is None or other.clusters is None:
+            return False
+        return (
+            self.clusters.weight is not None
+            and self.pairs == other.pairs
+            and np.array_equal(
+                self.clusters.weight,
+                other.clusters.weight,  # type: ignore[arg-type]
+            )
+        )
+
+
+def sums_by_cluster(of: Influence) -> FloatArray:
+    """By cluster what its rows move, their weight, and what they hold of the denominator, shape
+    (3, 2·C), of the second half of which are the positive rows where there are classes."""
+    space, clusters = of.space, of.space.clusters
+    assert clusters is not None
+    split = space.positive if isinstance(space, ByClass) else np.zeros(len(clusters.code), bool)
+    place = clusters.code + split * np.int64(clusters.size)
+    weight = np.ones(len(place)) if space.weight is None else space.weight
+    columns = of.moved, weight, weight if space.held is None else space.held
+    return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
+
+
+def of_clusters(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
+    """Influence from :func:`sums_by_cluster` of all rows."""
+    moved, weight, held = sums
+    size = len(moved) // 2
+    if not weight[size:].any():
+        moved, weight, held = (of[:size] for of in (moved, weight, held))
+        clusters = Clusters(np.arange(size, dtype=np.uint32), size, weight)
+        return Influence(moved, Space(weight, clusters, held=held), name)
+    place = np.arange(2 * size)
+    clusters = Clusters((place % size).astype(np.uint32), size, weight)
+    return Influence(moved, OfClusters(weight, clusters, positive=place >= size, pairs=pairs), name)

@@ -1,0 +1,209 @@
+"""How the rows of two systems differ, added up batch by batch: what paired tests know beside two
+numbers and how much each row moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.engines.base import Partial
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import is_mean
+from calipers.estimation.multilabel import RowValues
+from calipers.estimation.rater_agreement import Rated
+from calipers.inference.multinomial_cells import Cells
+from calipers.measures.rater_agreement import counted_items
+from calipers.statistics import (
+    ClassTables,
+    Commonest,
+    FloatArray,
+    IntArray,
+    Several,
+    Statistic,
+    UnitDifferences,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.engines.gram_matrix import Asked
+    from calipers.inference.variance_estimators import Influence
+    from calipers.measures import Measure
+    from calipers.systems.base import System
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two systems, the first of which is compared with the second by a measure; ``table`` is a
+    number for the statistics of both, the same where measures share them. ``by_rows`` says whether
+    the difference goes by how rows differ, and ``of_values`` whether by values that rows have;
+    ``known`` are the commonest of all differences, where rows are looked at anew to count them."""
+
+    systems: tuple[str, str]
+    measure: Measure
+    table: tuple[int, int]
+    by_rows: bool
+    of_values: bool
+    known: tuple[Commonest, ...] = ()
+
+    @property
+    def asked(self) -> tuple[Asked, Asked]:
+        """Both numbers."""
+        first, second = self.systems
+        return (first, self.measure), (second, self.measure)
+
+
+@dataclass(frozen=True, eq=False)
+class Met(Partial):
+    """How the classes that two systems say meet the true one: the places in truth × first × second
+    that hold rows, ascending, with their number, weights and squared weights, shape (3, C)."""
+
+    place: IntArray
+    held: FloatArray
+
+    @classmethod
+    def of(cls, first: ClassCounts, second: ClassCounts) -> Met:
+        """Of the rows of a batch."""
+        one, k = first.cells, first.matrix.classes
+        flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
+        cells = Cells.from_flat(flat, (k, k, k), one.weight)
+        if one.weight is None:
+            return cls(cells.place, np.stack([cells.counts] * 3))
+        rows = np.bincount(cells.row(), minlength=len(cells.place)).astype(np.float64)
+        return cls(cells.place, np.stack([rows, cells.counts, cells.squares]))
+
+    def __add__(self, other: Met) -> Met:
+        place, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
+        both = np.concatenate([self.held, other.held], axis=1)
+        sums = [np.bincount(inverse, of, len(place)) for of in both]
+        return Met(place, np.stack(sums).astype(np.float64))
+
+    def cells(self, classes: int, unit: float, *, uneven: bool) -> Cells:
+        """The cells, of rows that weigh 1 where all weigh a ``unit``."""
+        rows, counts, squares = self.held
+        if not uneven and unit != 1:
+            counts = squares = rows
+        none = np.zeros(0, np.int64)
+        shape = (classes, classes, classes)
+        return Cells(shape, self.place, counts, squares, none, uneven=uneven, rows=rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Partial):
+    """Of pairs of systems, by their places among those that are asked for, how differences of rows
+    are spread; and how the classes that they say meet, by the first pair that takes these."""
+
+    spread: Mapping[int, UnitDifferences]
+    met: Mapping[int, Met]
+
+    @classmethod
+    def of(
+        cls,
+        pairs: Sequence[Pair],
+        systems: Mapping[str, System],
+        moved: Mapping[Asked, Influence],
+        total: float,
+        whole: Mapping[Asked, Statistic],
+    ) -> Pairs:
+        """Of the rows of a batch, with how much each moves the numbers, given the statistics of
+        all rows."""
+        met: dict[int, Met] = {}
+        for at, pair in tables(pairs):
+            first, second = (_counts(systems[name], pair.measure) for name in pair.systems)
+            if first is not None and second is not None:
+                met[at] = Met.of(first, second)
+        found = {}
+        for at, pair in enumerate(pairs):
+            one, other = (moved.get(asked) for asked in pair.asked)
+            values = [_values(systems[name], pair.measure) for name in pair.systems]
+            if values[0] is not None and values[1] is not None:
+                if pair.of_values:
+                    found[at] = _of_values(values[0], values[1])
+                    continue
+                if one is not None and other is not None:
+                    means: list[Any] = [whole[asked] for asked in pair.asked]
+                    one, other = (
+                        of.moving(mean.mean, mean.weight)
+                        for of, mean in zip(values, means, strict=True)
+                        if of is not None
+                    )
+            if pair.by_rows and one is not None and other is not None:
+                # Of averages no row is of either class, also where those of a batch are of one.
+                averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
+                rated = [_items(systems[name], pair.measure) for name in pair.systems]
+                found[at] = _differences(pair, one, other, total, rated, by_class=not averaged)
+        return cls(found, met)
+
+    def __add__(self, other: Pairs) -> Pairs:
+        return Pairs(
+            {k: of + other.spread[k] for k, of in self.spread.items()},
+            {k: of + other.met[k] for k, of in self.met.items()},
+        )
+
+
+def tables(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
+    """The first pair of each two statistics, with its place."""
+    seen = set()
+    for at, pair in enumerate(pairs):
+        if pair.table not in seen:
+            seen.add(pair.table)
+            yield at, pair
+
+
+def _counts(system: System, measure: Measure) -> ClassCounts | None:
+    """The counts of independent rows that a measure is of."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    return of if isinstance(of, ClassCounts) and of.clusters is None else None
+
+
+def _values(system: System, measure: Measure) -> RowValues | None:
+    """The values of rows of which some may have none, where the number is their mean."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    return of if isinstance(of, RowValues) and is_mean(own) else None
+
+
+def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:
+    """Which items a measure of raters is made of."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    return counted_items(own, of.statistic) if isinstance(of, Rated) else None
+
+
+def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:
+    """By how much these differ, all of which are there."""
+    values, weight = first.values - second.values, first.weight
+    if weight is None:
+        return UnitDifferences.of_values(values)
+    return UnitDifferences.of_values(values[weight > 0], weight[weight > 0])
+
+
+def _differences(
+    pair: Pair,
+    first: Influence,
+    second: Influence,
+    total: float,
+    rated: Sequence[npt.NDArray[np.bool_] | None],
+    *,
+    by_class: bool,
+) -> UnitDifferences:
+    """How much rows move the one number more than the other; of means the values of rows, of raters
+    the items that either set of them ``rated``."""
+    apart = first - second
+    values, weight = apart.by_unit(total), apart.space.weight
+    positive = getattr(apart.space, "positive", None) if by_class else None
+    either = None if rated[0] is None or rated[1] is None else rated[0] | rated[1]
+    if weight is not None:
+        there = weight > 0
+        weight, positive = weight[there], None if positive is None else positive[there]
+        either = None if either is None else either[there]
+    if pair.of_values:
+        return UnitDifferences.of_values(values, weight)
+    if either is None:
+        return UnitDifferences.of_rows(values, weight, positive, known=pair.known)
+    weight = None if weight is None else weight[either]
+    return UnitDifferences.of_rows(values[either], weight, exact=True, known=pair.known)

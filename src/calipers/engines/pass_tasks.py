@@ -1,0 +1,277 @@
+"""What is made of each batch in either pass: all that another process is sent, and sends back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.engines.accumulators import Weighed
+from calipers.engines.base import Partial
+from calipers.engines.gram_matrix import Asked, inner_products, kept_columns, sums_by_cluster
+from calipers.engines.paired_differences import Pair, Pairs
+from calipers.estimation.counts import ClassCounts
+from calipers.inference.variance_estimators import ByClass, Influence
+from calipers.statistics import ClassTables, ConfusionMatrix
+from calipers.statistics.base import dot
+from calipers.statistics.serialization import packed, unpacked
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray, IntArray, Statistic
+    from calipers.systems.base import System
+
+
+#: Cells of several classes are added up by cluster where they are no more than so many.
+MOST_BY_CLUSTER = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """Systems on the rows of a batch, and how many of its rows are left out."""
+
+    systems: Mapping[str, System]
+    lost: int = 0
+    #: The numbers of its rows in the whole, where somebody looks at rows.
+    numbers: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Passed(Partial):
+    """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
+    and what they weigh. ``beside`` is what was asked for besides, ``seen`` are rows that are looked
+    at."""
+
+    statistics: Mapping[int, Statistic]
+    rows: int
+    lost: int
+    weight: Weighed
+    clustered: bool
+    beside: Any
+    seen: Any = 0
+
+    def __add__(self, other: Passed) -> Passed:
+        statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
+        return Passed(
+            statistics,
+            self.rows + other.rows,
+            self.lost + other.lost,
+            self.weight + other.weight,
+            self.clustered,
+            self.beside + other.beside,
+            self.seen + other.seen,
+        )
+
+    def settled(self, bounded: Callable[[Any], Any]) -> Passed:
+        """What the statistics stand for, within bounds."""
+        return self._each(lambda of: bounded(of.settled()))
+
+    def _each(self, change: Callable[[Any], Any]) -> Passed:
+        return replace(self, statistics={k: change(of) for k, of in self.statistics.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Keeps the statistics of a pass within bounds."""
+
+    bounded: Callable[[Any], Any]
+
+    def __call__(self, passed: Passed) -> Passed:
+        """What is kept of it."""
+        return passed._each(self.bounded)
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """Pass one: the statistics of a batch, by the numbers that ``asked`` gives them."""
+
+    build: Callable[[Any], Built]
+    asked: Mapping[Asked, int]
+    beside: Callable[[Mapping[str, System]], Any]
+    looks: Callable[[Built], Any] | None = None
+
+    def __call__(self, batch: Any) -> Passed:
+        """Of a batch."""
+        built = self.build(batch)
+        systems = built.systems
+        one = next(iter(systems.values()))
+        found: dict[int, Statistic] = {}
+        for (name, measure), number in self.asked.items():
+            if number not in found:
+                statistic = systems[name].added(measure)
+                assert statistic is not None
+                found[number] = statistic
+        weight, clustered = Weighed.of(one.weight, one.number), one.clusters is not None
+        seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
+        beside = self.beside(systems)
+        return Passed(found, one.number, built.lost, weight, clustered, beside, seen)
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """How much the rows of a batch move each number, given the statistics of all rows."""
+
+    build: Callable[[Any], Built]
+    whole: Mapping[Asked, Statistic]
+
+    def __call__(self, batch: Any) -> dict[Asked, Influence]:
+        """Of a batch."""
+        return self.of(self.build(batch).systems)
+
+    def of(
+        self, systems: Mapping[str, System], some: Container[Asked] | None = None
+    ) -> dict[Asked, Influence]:
+        """Of the systems on a batch; of ``some`` of the numbers alone."""
+        found = {
+            (name, measure): systems[name].influence(measure, whole)
+            for (name, measure), whole in self.whole.items()
+            if some is None or (name, measure) in some
+        }
+        return {asked: of for asked, of in found.items() if of is not None}
+
+    def seconds(self, systems: Mapping[str, System]) -> dict[int, Statistic]:
+        """The statistics that numbers take of a second look, by their places among all."""
+        found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
+        return {place: of for place, of in enumerate(found) if of is not None}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Statistics travel as those that come back do, in a fraction of the bytes.
+        return _moving, (self.build, list(self.whole), packed(list(self.whole.values())))
+
+    def norm(self, combination: FloatArray) -> Callable[[Any], Norm]:
+        """The squared norm of a combination of the kept columns."""
+        return _Combined(self, combination)
+
+
+def _moving(build: Callable[[Any], Built], asked: Sequence[Asked], whole: bytes) -> Moving:
+    return Moving(build, dict(zip(asked, unpacked(whole), strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Kind(Partial):
+    """What influence is called, and what space it is of."""
+
+    name: str
+    degrees: float | None
+    pairs: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Partial):
+    """What pass two finds: of each number its kind, by its place among all that are asked for; the
+    inner products of columns, or sums by cluster of each; and of pairs of systems how their rows
+    differ."""
+
+    spaces: Mapping[int, Kind]
+    products: FloatArray
+    sums: Mapping[int, FloatArray]
+    pairs: Pairs
+    #: Of averages over classes, the sums of cubes of columns.
+    cubes: Mapping[int, float]
+    #: Of several classes what the rows of each cluster in each cell weigh, shape (C, K·K).
+    cells: Mapping[int, FloatArray]
+    #: What some numbers take of a second look beside it.
+    seconds: Mapping[int, Statistic]
+
+    def __add__(self, other: Moved) -> Moved:
+        sums = {k: of + other.sums[k] for k, of in self.sums.items()}
+        cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
+        products = self.products + other.products
+        cells = {k: of + other.cells[k] for k, of in self.cells.items()}
+        seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
+        pairs = self.pairs + other.pairs
+        return Moved(other.spaces, products, sums, pairs, cubes, cells, seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """Pass two: how much the rows of a batch move all numbers, added up; and how rows of ``pairs``
+    differ, where all of them weigh ``total``."""
+
+    moving: Moving
+    pairs: Sequence[Pair] = ()
+    total: float = 0.0
+
+    def __call__(self, batch: Any) -> Moved:
+        """Of a batch."""
+        systems = self.moving.build(batch).systems
+        moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
+        pairs = Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
+        places = {asked: k for k, asked in enumerate(self.moving.whole)}
+        spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
+        if any(of.space.clusters is not None for of in moved.values()):
+            sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
+            cells = self._cells(systems, moved)
+            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
+        cubes = {
+            places[asked]: float(np.power(of.plain.column, 3).sum())
+            for asked, of in moved.items()
+            if isinstance(self.moving.whole[asked], ClassTables)
+        }
+        products = inner_products(list(kept_columns(moved).values()))
+        return Moved(spaces, products, {}, pairs, cubes, {}, seconds)
+
+    def _cells(
+        self, systems: Mapping[str, System], moved: Mapping[Asked, Influence]
+    ) -> dict[int, FloatArray]:
+        """What rows of each cluster in each cell weigh, where that is not too much to keep; once
+        for all measures of one table."""
+        seen: set[int] = set()
+        found: dict[int, FloatArray] = {}
+        for place, (asked, whole) in enumerate(self.moving.whole.items()):
+            if not isinstance(whole, ConfusionMatrix) or whole.classes < 3:
+                continue
+            if asked not in moved or id(whole) in seen:
+                continue
+            seen.add(id(whole))
+            one, own = systems[asked[0]].asked(asked[1])
+            counts, k = one.over(own), whole.classes
+            if isinstance(counts, ClassCounts) and counts.clusters is not None:
+                size = counts.clusters.size
+                if size * k * k <= MOST_BY_CLUSTER:
+                    cells = counts.clusters.matrices(counts.cells.flat, (k, k))
+                    found[place] = np.asarray(cells, np.float64).reshape(size, k * k)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class OfPairs:
+    """How the rows of a batch differ between systems, by itself."""
+
+    moving: Moving
+    pairs: Sequence[Pair]
+    total: float
+
+    def __call__(self, batch: Any) -> Pairs:
+        """Of a batch."""
+        systems = self.moving.build(batch).systems
+        needed = {(name, pair.measure) for pair in self.pairs for name in pair.systems}
+        moved = self.moving.of(systems, needed)
+        return Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
+
+
+def _kind(of: Influence) -> Kind:
+    space = of.space
+    return Kind(of.name, space.degrees, isinstance(space, ByClass) and space.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Norm(Partial):
+    """A sum of squares."""
+
+    squares: float
+
+    def __add__(self, other: Norm) -> Norm:
+        return Norm(self.squares + other.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined:
+    moving: Moving
+    combination: FloatArray
+
+    def __call__(self, batch: Any) -> Norm:
+        columns = zip(self.combination, kept_columns(self.moving(batch)).values(), strict=True)
+        of = np.asarray(sum(factor * column for factor, column in columns if factor))
+        return Norm(dot(of, of))

@@ -1,0 +1,469 @@
+"""Measures of calibration: estimates over the table of distinct probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals
+from calipers.inference.influence import jackknife
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Limits, Reading
+from calipers.inference.variance_estimators import Error, Influence, OfMeans, Space
+from calipers.measures import parse
+from calipers.statistics import FloatArray, Moments, ScoreTable, kish
+from calipers.statistics.base import BLOCK, dot
+from calipers.statistics.calibration import Levels, expit, information
+from calipers.statistics.logits import Line, SummedLogits
+
+if TYPE_CHECKING:
+    from calipers.estimation.scores import ScoredRows
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+#: Σwg² below this many of its units by chance goes by the noncentral χ² itself, above by a normal.
+_MANY = 1e4
+
+#: Mean absolute gaps are at most, and where gaps are alike nearly, as large as their root mean
+#: square; the upper limit counts on no less than this share of it.
+LEAST_RATIO = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Bins of probabilities: the share of the weight in each, the effective number of rows, the
+    mean probability and the share of positives."""
+
+    weight: FloatArray
+    rows: FloatArray
+    probability: FloatArray
+    share: FloatArray
+
+    @property
+    def gap(self) -> FloatArray:
+        """By how much the share of positives is above the mean probability."""
+        return self.share - self.probability
+
+    def root_mean_square(self, level: float) -> Interval:
+        """Of √Σwg², by the noncentral χ².
+
+        With the variance v of the gaps, Σwĝ²/c is about χ² with ν degrees of freedom and the
+        noncentrality Σwg²/c, for c = Σw²v²/Σwv and ν = Σwv/c (Patnaik 1949). The upper limit is no
+        less than that of the median of calibrated probabilities (Cowan and others 2011), so that no
+        interval is [0, 0]; the lower one the lower of two, the variance being that of what was seen
+        (with half a row either way) or that of calibrated probabilities.
+
+        >>> half = np.full(2, 0.5)
+        >>> bins = Bins(half, np.full(2, 100.0), np.array([0.3, 0.6]), np.array([0.4, 0.4]))
+        >>> made = bins.root_mean_square(0.95)
+        >>> round(made.low, 3), round(made.high, 3)
+        (0.085, 0.223)
+        """
+        seen = (self.share * self.rows + 0.5) / (self.rows + 1)
+        tail = (1 - level) / 2
+        lows, high = [], 0.0
+        for share, upper in ((seen, True), (self.probability, False)):
+            variance = share * (1 - share) / self.rows
+            expected = float(self.weight @ variance)
+            squares = float(np.square(self.weight * variance).sum())
+            if not squares > 0:  # of probabilities as small as numbers can be they are 0
+                lows.append(float(np.sqrt(self._squares)))
+                continue
+            unit = squares / expected
+            degrees, found = expected / unit, self._squares / unit
+            lows.append(math.sqrt(unit * _noncentrality(found, degrees, 1 - tail)))
+            if upper:
+                least = max(found, _median(degrees))
+                high = math.sqrt(unit * _noncentrality(least, degrees, tail))
+        return Interval(min(lows), high, "noncentral chi-square of the bins")
+
+    def mean_size(self, level: float) -> Interval:
+        """Of Σw|g|: the limits of the root mean square times the ratio of the two that was seen,
+        for the upper limit no less than :data:`LEAST_RATIO`."""
+        made = self.root_mean_square(level)
+        root = math.sqrt(self._squares)
+        ratio = float(self.weight @ np.abs(self.gap)) / root if root > 0 else 1.0
+        return Interval(made.low * ratio, made.high * max(ratio, LEAST_RATIO), made.method)
+
+    def largest(self, level: float) -> Interval:
+        """Of max|g|: the largest of the Clopper-Pearson limits of |g| of each bin, the lower ones
+        divided among the bins. The upper ones need not be, as the worst bin is one of them."""
+        tail = (1 - level) / 2
+        low, high = self._exact(tail)
+        above = np.maximum(np.abs(low - self.probability), np.abs(high - self.probability))
+        low, high = self._exact(tail / len(self.rows))
+        below = np.maximum(low - self.probability, self.probability - high)
+        name = "Clopper-Pearson of the bins"
+        return Interval(max(float(below.max()), 0.0), float(above.max()), name)
+
+    @property
+    def _squares(self) -> float:
+        return float(self.weight @ np.square(self.gap))
+
+    def _exact(self, tail: float) -> tuple[FloatArray, FloatArray]:
+        """Clopper and Pearson's limits of the shares."""
+        from scipy.special import betaincinv
+
+        hits = np.clip(self.share, 0.0, 1.0) * self.rows
+        misses = self.rows - hits
+        none, all_ = hits <= 1e-9, misses <= 1e-9
+        low = betaincinv(np.where(none, 1.0, hits), misses + 1, tail)
+        high = betaincinv(hits + 1, np.where(all_, 1.0, misses), 1 - tail)
+        return np.where(none, 0.0, low), np.where(all_, 1.0, high)
+
+
+def _median(degrees: float) -> float:
+    from scipy.special import chdtri
+
+    return float(chdtri(degrees, 0.5))
+
+
+def _noncentrality(found: float, degrees: float, below: float) -> float:
+    """The λ with which χ² is below what was found with this probability; 0 where none is so."""
+    from scipy.special import chdtr, chndtr, ndtri
+
+    if chdtr(degrees, found) <= below:
+        return 0.0
+    if found > _MANY:  # normal with mean ν + λ and variance 2(ν + 2λ)
+        z = float(ndtri(below))
+        spread = math.sqrt(4 * z * z - 2 * degrees + 4 * found) - 2 * z
+        return max(0.0, (spread**2 - 2 * degrees) / 4)
+    low, high = 0.0, 1.0
+    while chndtr(found, degrees, high) > below:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if chndtr(found, degrees, middle) > below else (low, middle)
+        if high - low <= 1e-12 * high:
+            break
+    return (low + high) / 2
+
+
+NAN = float("nan")
+
+
+def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int) -> Reading:
+    """What a table of probabilities says of a measure of calibration."""
+    definition = measure.definition
+    kinds = {"recalibration": "recalibration", "none": "p-value"}
+    return Reading(
+        value=float(measure.apply(table)),
+        kind=kinds.get(definition.interval, "calibration"),
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, table, rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: intervals.class_sizes(table)[::-1],
+        pivotal=definition.interval == "pivotal" or definition.binned is not None,
+        methods={} if definition.binned is None else {"of bins": partial(_by_bins, measure, table)},
+        error=None
+        if definition.coefficient is None
+        else lambda: _wald(measure, table, weighted=table.weighted),
+    )
+
+
+def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: int) -> Reading:
+    """What sums over logits say of a coefficient of the recalibration: of rows in batches."""
+    definition = measure.definition
+    both, place = measure.parameters.get("slope") != "one", definition.coefficient
+    assert place is not None
+    why = sums.undefined or ("separated" if both and sums.separated else None)
+    line = None if why is not None else sums.line(both=both)
+    value = NAN if line is None else (line.slope if place else line.intercept)
+    # Weights that are all alike say as little as none.
+    total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
+    plain = both and kish(total, squares) >= rows * (1 - 1e-9)
+    name = "Wald, Fisher information" if plain else "Wald, sandwich"
+    error = None
+    if line is not None:
+        se = line.error(place, sandwich=not plain)
+        error = Error(se * math.sqrt(squares / total) if plain else se, name)
+    return Reading(
+        value=value,
+        kind="recalibration",
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined={} if line is not None else {why or "too_steep": rows},
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: sums.sizes[::-1],
+        error=lambda: error,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ProbableRows:
+    """Rows whose scores are probabilities."""
+
+    rows: ScoredRows
+
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table of distinct probabilities."""
+        return self.rows.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of calibration is a mean over rows."""
+
+    def influence(
+        self, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+    ) -> Influence | None:
+        """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
+        all rows, or the sums of their logits, where these are a batch of them; of a skill only
+        there, as rows that are here are drawn anew."""
+        if measure.definition.skill_of is not None and isinstance(whole, ScoreTable):
+            return _of_skill(self.rows, measure, whole)
+        if measure.definition.coefficient is None:
+            return None
+        return influence_of_line(self.rows, measure, whole)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of calibration."""
+        rows = self.rows
+        made = replace(
+            of_table(measure, rows.table, rows.settings, len(rows.positive)),
+            weight=rows.weight,
+            clusters=rows.clusters,
+            alone=lambda: rows.drawn.of(measure),
+            replicates=lambda: rows.drawn_by_row.of(measure),
+            left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
+        )
+        methods: dict[str, Limits] = {
+            **made.methods,
+            "turned": partial(_turned, rows, measure, made),
+        }
+        if rows.clusters is not None and measure.definition.binned is not None:
+            methods["of bins"] = partial(_by_bins_of_clusters, rows, measure)
+        made = replace(made, methods=methods)
+        return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
+
+
+# --- Errors of bins -------------------------------------------------------------------------------
+
+#: The interval of each norm of gaps.
+_NORMS = {
+    "mean_gap": Bins.mean_size,
+    "root_mean_gap": Bins.root_mean_square,
+    "largest_gap": Bins.largest,
+}
+
+
+def _by_bins(
+    measure: MeasureLike, table: ScoreTable, level: float, counts_as: float = 1.0
+) -> Interval:
+    """From the bins alone; ``counts_as`` is for how many rows each counts."""
+    definition = measure.definition
+    levels = Levels.of(table)
+    assert definition.binned is not None
+    assert definition.interval is not None
+    binned = levels.gathered(definition.binned(levels, **measure.parameters))
+    rows = binned.effective * counts_as
+    bins = Bins(binned.total / binned.weight, rows, binned.probability, binned.share)
+    return _NORMS[definition.interval](bins, level).within(*definition.range)
+
+
+def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -> Interval:
+    """The same of rows in clusters, each of which counts for as many as it does in the sum of all
+    residuals about the gaps of their bins: the design effect, with Student's t of the clusters."""
+    clusters, definition = rows.clusters, measure.definition
+    assert clusters is not None
+    assert definition.binned is not None
+    if clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    levels = Levels.of(rows.table)
+    first = definition.binned(levels, **measure.parameters)
+    binned = levels.gathered(first)
+    level_of = len(levels) - 1 - rows.order.place.astype(np.intp)
+    place = np.searchsorted(first, level_of, side="right") - 1
+    apart = rows.positive - rows.score - (binned.share - binned.probability)[place]
+    apart = apart if rows.weight is None else apart * rows.weight
+    alone = float(np.square(apart).sum())
+    effect = 1.0
+    if alone > 0:
+        number = clusters.number
+        together = np.bincount(clusters.code, apart, clusters.size)
+        wider = intervals.t_of(level, number - 1) / intervals.z_of(level)
+        of_clusters = float(np.square(together).sum()) * number / (number - 1) * wider**2
+        effect = max(1.0, of_clusters / alone)
+    made = _by_bins(measure, rows.table, level, 1 / effect)
+    return replace(made, method=clusters.named(made.method))
+
+
+def _turned(
+    rows: ScoredRows, measure: MeasureLike, reading: Reading, level: float
+) -> Interval | None:
+    if rows.clusters is None:
+        return turned(measure, reading, rows.table, "bootstrap [B]", level)
+    name = rows.clusters.bootstrap
+    if rows.clusters.number < 2:
+        return intervals.missing(name, "too_few_clusters")
+    return turned(measure, reading, None, name, level)
+
+
+def turned(
+    measure: MeasureLike, reading: Reading, table: ScoreTable | None, name: str, level: float
+) -> Interval:
+    """By replicates that are turned about the value; ``table`` has the probabilities of rows that
+    are independent, of which a test may find that they are calibrated."""
+    name = f"{'pivotal ' * reading.pivotal}{name}"
+    made = intervals.percentile(reading.drawn, level, name).within(*reading.bounds)
+    error = made.reason is None and reading.pivotal and measure.definition.perfect == 0
+    if error and table is not None and _may_be_calibrated(table, level):
+        # Of what is calibrated even turned replicates are above 0 six times of ten.
+        return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
+    return made
+
+
+def _may_be_calibrated(table: ScoreTable, level: float) -> bool:
+    """Whether a test at this level leaves it possible; it knows no clusters."""
+    p = parse("Spiegelhalter-p", ("calibration",)).apply(table)
+    return bool(p > 1 - level)
+
+
+def _of_skill(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Influence | None:
+    """By how much each row moves the share 1 − L/D of the loss of the prevalence that is saved: by
+    what it loses, and what it would lose under the prevalence, for which D is least."""
+    positive, negative = float(whole.total_positive), float(whole.total_negative)
+    total, value = positive + negative, float(measure.apply(whole))
+    if not (positive > 0 and negative > 0 and math.isfinite(value)):
+        return None
+    loss = _LOSSES[measure.definition.skill_of]
+    shares = np.array([negative / total, positive / total])
+    of_class = loss(shares)  # what a row of each class loses under the prevalence
+    least = float(shares @ of_class)
+    with np.errstate(divide="ignore"):  # of a row of weight 0 whose class was called impossible
+        own = loss(np.where(rows.positive, rows.score, 1 - rows.score))
+    column = ((1 - value) * of_class[rows.positive.astype(np.intp)] - own) / least
+    squares = float(whole.positive_squares.sum() + whole.negative_squares.sum())
+    of_all = Moments(len(column), total, 0.0, 0.0, squares, 0.0, 0.0)
+    return Influence(column, OfMeans(rows.weight, rows.clusters, whole=of_all), "delta")
+
+
+#: What a row loses whose class was given a probability.
+_LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
+    "Brier": lambda likely: np.square(1 - likely),
+    "log-loss": lambda likely: -np.log(likely),
+}
+
+
+# --- Recalibration --------------------------------------------------------------------------------
+
+
+def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Reading:
+    """The reading of a coefficient of the recalibration."""
+
+    def error() -> Error | None:
+        if rows.clusters is None:
+            return _wald(measure, rows.table, weighted=rows.weight is not None)
+        found = influence_of_line(rows, measure)
+        if found is None:
+            return None
+        return found.error
+
+    return replace(
+        reading,
+        influence=lambda: influence_of_line(rows, measure),
+        error=error,
+        jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
+    )
+
+
+def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> Error:
+    """The standard error of a coefficient of the recalibration.
+
+    Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
+    of rows or clusters where there are weights, which need not be counts, or clusters; and of the
+    intercept with slope 1, whose model is wrong where the slope is not.
+    """
+    fit = fitted(table, measure)
+    if fit.both and not weighted:
+        return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
+    return Error(fit.error(table), "Wald, sandwich")
+
+
+def influence_of_line(
+    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+) -> Influence | None:
+    """By how much each row moves a coefficient; ``whole`` is the table of all rows, or the sums of
+    their logits, where these are a batch of them."""
+    fit: Fit | Line | None
+    if isinstance(whole, SummedLogits):
+        defined = whole.undefined is None and not whole.separated
+        fit = whole.line(both=measure.parameters.get("slope") != "one") if defined else None
+        if fit is None:
+            return None
+        to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
+    else:
+        fit, sizes = fitted(rows.table if whole is None else whole, measure), None
+        to = fit.variance[fit.place]
+    delta = measure.parameters["delta"]
+    p = np.clip(rows.score, delta, 1 - delta)
+    weight = np.ones(len(p)) if rows.weight is None else rows.weight
+    p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+    logit = np.log(p) - np.log1p(-p)
+    residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
+    moved = residual * (to[0] + to[1] * logit if len(to) > 1 else to[0])
+    if rows.clusters is not None:
+        space = Space(rows.weight, rows.clusters)
+        return Influence(np.asarray(moved), space, "Wald, sandwich")
+    of_class = rows.space(None if isinstance(whole, SummedLogits) else whole)
+    of_class = of_class if sizes is None else replace(of_class, sizes=sizes)
+    return Influence(np.asarray(moved), of_class, "Wald, sandwich")
+
+
+def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
+    """The recalibration whose coefficient a measure is."""
+    both = measure.parameters.get("slope") != "one"
+    x = Levels.of(table).clipped(measure.parameters["delta"])
+    intercept, slope = x.line if both else (x.offset, 1.0)
+    p = expit(intercept + slope * x.logit)
+    of_fit = information(x.logit, x.total * p * (1 - p))
+    return Fit(
+        both,
+        measure.definition.coefficient,
+        intercept,
+        slope,
+        x.logit,
+        p,
+        np.linalg.inv(of_fit[: 1 + both, : 1 + both]).astype(np.float64),
+    )
+
+
+class Fit(NamedTuple):
+    """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
+    asked for (0 for a), logit(p) and the fitted probability at each level, and the inverse
+    information."""
+
+    both: bool
+    place: int
+    intercept: float
+    slope: float
+    logit: FloatArray
+    fitted: FloatArray
+    variance: FloatArray
+
+    def to(self, logit: FloatArray) -> FloatArray | float:
+        """By how much a residual at a logit moves the coefficient."""
+        to = self.variance[self.place]
+        return np.asarray(to[0] + to[1] * logit) if self.both else float(to[0])
+
+    def error(self, table: ScoreTable) -> float:
+        """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
+        squares = [of[::-1] for of in (table.positive_squares, table.negative_squares)]
+        if len(self.logit) < len(squares[0]):  # levels without weight are left out
+            held = (table.positive + table.negative)[::-1] > 0
+            squares = [of[held] for of in squares]
+        variance = 0.0
+        for begin in range(0, len(self.logit), BLOCK):
+            some = slice(begin, begin + BLOCK)
+            to, p = np.square(self.to(self.logit[some])), self.fitted[some]
+            variance += dot(squares[0][some], np.square(1 - p) * to)
+            variance += dot(squares[1][some], np.square(p) * to)
+        return math.sqrt(variance)

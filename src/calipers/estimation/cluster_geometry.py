@@ -1,0 +1,308 @@
+"""Measures of clusters by how their points lie: readings with all that a point moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.distances import Matrix, Points
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals
+from calipers.inference.influence import STEP
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Reading, difference_of
+from calipers.inference.transformations import SCALES
+from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import ClusterMoments, FloatArray, IntArray, Separations
+from calipers.statistics.clusters import sums_of
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Dispersion:
+    """How points lie about the centres of their clusters. Of a batch of all points ``centres`` and
+    ``leans`` are those of all."""
+
+    points: FloatArray
+    cluster: IntArray
+    clusters: int
+    settings: Settings
+    centres: FloatArray | None = None
+    leans: FloatArray | None = None
+
+    @cached_property
+    def statistic(self) -> ClusterMoments:
+        """The moments of clusters."""
+        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centres)
+
+    @property
+    def leaning(self) -> FloatArray:
+        """Sums by cluster of directions from its centre to its points."""
+        assert self.centres is not None
+        return sums_of(
+            _units(self.points - self.centres[self.cluster]), self.cluster, self.clusters
+        )
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No point has a value of its own."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+        """How much each point moves the value, by what it does to the sums of squares and to the
+        overlaps of its cluster with others."""
+        moments: ClusterMoments = self.statistic if whole is None else whole
+        if not np.isfinite(float(measure.apply(moments))):
+            return None
+        # Points may be so near to each other that what moves the value has no size.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            moved = self._moved(measure, moments)
+            if whole is not None:
+                return influence(moved, self._mean(measure, moments), float(moments.total))
+        return influence(moved) if np.isfinite(moved).all() else None
+
+    def _mean(self, measure: MeasureLike, moments: ClusterMoments) -> float:
+        """The mean of what all points move: what they do to overlaps is none."""
+        n, size = float(moments.total), moments.size
+        within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
+        apart = float(moments.within + moments.between)
+        mean = _slope(measure, moments, "within") * within
+        return mean + _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
+
+    def _moved(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
+        """By how much the value changes with the share of each point."""
+        middle = (moments.size @ moments.mean) / float(moments.total)
+        off, cluster = self.points - moments.mean[self.cluster], self.cluster
+        squares = np.einsum("ij,ij->i", off, off)
+        apart = np.square(self.points - middle).sum(axis=1)
+        # Without a point a cluster's centre is elsewhere, so that more goes than its square.
+        n, size = float(moments.total), moments.size[cluster]
+        within = squares * size / np.maximum(size - 1, 1.0)
+        moved = _slope(measure, moments, "within") * within
+        moved += _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
+        by_overlap = self._by_overlap(measure, moments)
+        if by_overlap.any():
+            far = np.sqrt(squares)
+            size = np.maximum(moments.size, 1.0)
+            leans = self.leans
+            if leans is None:
+                leans = sums_of(_units(off), cluster, self.clusters)
+            lean = leans / size[:, None]
+            spread = far - np.einsum("ij,ij->i", off, lean[cluster])
+            # What the distance of two centres does to their overlap, along the line of both.
+            gaps = np.where(moments.gaps == 0, np.inf, moments.gaps)
+            along = by_overlap * moments.overlaps / gaps**2
+            means = zip(along, moments.mean, strict=True)
+            pull = np.stack([by_other @ (mean - moments.mean) for by_other, mean in means])
+            each = (by_overlap / gaps).sum(axis=1)
+            mean = (moments.apart / size)[cluster]
+            by_point = each[cluster] * (spread - mean)
+            by_point -= np.einsum("ij,ij->i", off, pull[cluster])
+            moved = moved + by_point / size[cluster]
+        return np.asarray(moved * n)
+
+    def _by_overlap(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
+        """The derivative by each overlap of two clusters, of either order: by the worst of each
+        cluster, of which there may be several."""
+        worst, ends = moments.worst, []
+        for sign in (1, -1):
+            some = worst * (1 + sign * STEP * np.eye(self.clusters))
+            ends.append(measure.apply(_with(moments, worst=some)) + np.zeros(self.clusters))
+        steps = 2 * STEP * worst
+        by_worst = (ends[0] - ends[1]) / np.where(steps > 0, steps, np.inf)
+        at_worst = moments.overlaps == worst[:, None]
+        found = np.where(at_worst, (by_worst / at_worst.sum(axis=1))[:, None], 0.0)
+        return np.asarray(found + found.T)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of moments."""
+        return reading_of(measure, self.statistic, len(self.points), self.settings, self)
+
+
+def _units(off: FloatArray) -> FloatArray:
+    """Directions; none of what is nowhere."""
+    far = np.sqrt(np.einsum("ij,ij->i", off, off))
+    return np.asarray(off / np.where(far > 0, far, np.inf)[:, None])
+
+
+def _with(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
+    """The moments, with other values of what is made of them."""
+    made = replace(moments)
+    made.__dict__.update(parts)
+    return made
+
+
+def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
+    """The derivative by a sum of squares."""
+    at = getattr(moments, name)
+    ends = [float(measure.apply(_with(moments, **{name: at * (1 + h)}))) for h in (STEP, -STEP)]
+    step = 2 * STEP * float(at)
+    return (ends[0] - ends[1]) / step if step > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The nearest points of different clusters, and the farthest of one."""
+
+    cluster: IntArray
+    geometry: Points | Matrix
+    settings: Settings
+
+    @cached_property
+    def statistic(self) -> Separations:
+        """Of all pairs of points."""
+        return Separations(*self.geometry.extremes(self.cluster))
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No point has a value of its own."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> None:
+        """All but four points move nothing."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The value alone."""
+        n, definition = len(self.cluster), measure.definition
+        return Reading(
+            value=float(measure.apply(self.statistic)),
+            kind="extremes of distances",
+            settings=self.settings,
+            n=n,
+            unit="points",
+            bounds=definition.range,
+            undefined=reasons(measure, self.statistic, n),
+            higher_is_better=definition.higher_is_better,
+        )
+
+
+def influence(
+    moved: FloatArray, mean: float | None = None, number: float | None = None
+) -> Influence:
+    """Of derivatives by the share of each point; of a batch of them, given the mean and the number
+    of all."""
+    n = len(moved) if number is None else number
+    centred = moved - (moved.mean() if mean is None else mean)
+    return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), Space(), "Student t")
+
+
+def reading_of(
+    measure: MeasureLike,
+    statistic: Any,
+    n: int,
+    settings: Settings,
+    of: Any,
+    sampled_from: int | None = None,
+) -> Reading:
+    """The reading of a measure with an influence; of a sample of points, from how many it is."""
+    value, definition = float(measure.apply(statistic)), measure.definition
+    gone = of if hasattr(of, "differing") else None
+
+    def error() -> Error | Interval:
+        found = of.influence(measure)
+        if found is None:
+            return intervals.missing("none", "undefined_value")
+        return Error(found.error.se, "Student t", float(n - 1))
+
+    def limits(level: float) -> Interval:
+        made = _limits(value, error, n, definition.range, level)
+        if sampled_from is None:
+            return made
+        return replace(made, method=f"{made.method}, of {n:,} sampled points")
+
+    return Reading(
+        value=value,
+        kind="measure of distances",
+        settings=settings,
+        n=n,
+        of=sampled_from,
+        unit="points",
+        bounds=definition.range,
+        undefined=reasons(measure, statistic, n),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: (float(n),),
+        skew=lambda: _skewness(of, measure),
+        law=_Beside(of.cluster, getattr(of, "held", None), gone),
+        influence=lambda: of.influence(measure),
+        error=error,
+        methods={"Student t": limits},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """The law of two clusterings of the same points, of whose difference those that are in other
+    clusters tell."""
+
+    cluster: IntArray
+    #: How many points each of these stands for.
+    held: FloatArray | None = None
+    #: Points that are gone, of which it is known how differences are spread.
+    gone: Any = None
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference."""
+        assert isinstance(second.law, _Beside)
+        moved, other = difference_of(first.influence, second.influence), second.law.cluster
+        gone, theirs = self.gone, second.law.gone
+
+        def error() -> Error | Interval:
+            found = None if moved is None else moved()
+            if found is None:
+                return intervals.missing("none", "undefined_value")
+            return Error(found.error.se, "Student t", float(max(first.n - 1, 0)))
+
+        return first.difference(
+            second,
+            influence=moved,
+            error=error,
+            changed=lambda: elsewhere(self.cluster, other, self.held),
+            unit_spread=None if gone is None else lambda: gone.differing(theirs),
+        )
+
+
+def elsewhere(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:
+    """How many points are in another cluster than most of those that they are with in the other
+    clustering: by whichever of both ways there are more. As many as are ``held`` are alike."""
+    number = int(second.max(initial=0)) + 1
+    pairs, inverse = np.unique(first * number + second, return_inverse=True)
+    points = np.bincount(inverse, held, len(pairs))
+    kept = []
+    for cluster in np.divmod(pairs, number):
+        most = np.zeros(int(cluster.max(initial=0)) + 1, dtype=points.dtype)
+        np.maximum.at(most, cluster, points)
+        kept.append(int(most.sum()))
+    return (len(first) if held is None else int(held.sum())) - min(kept)
+
+
+def _skewness(of: Any, measure: MeasureLike) -> float:
+    """By what each point moves, or as it was added up."""
+    if hasattr(of, "skewness"):
+        return float(of.skewness(measure))
+    found = of.influence(measure)
+    return 0.0 if found is None else abs(intervals.skewness(found.column))
+
+
+def _limits(
+    value: float,
+    error: Callable[[], Error | Interval],
+    n: int,
+    bounds: tuple[float, float],
+    level: float,
+) -> Interval:
+    """Student's t, on Fisher's scale; of what has no upper end on that of logarithms."""
+    found = error()
+    if isinstance(found, Interval):
+        return found
+    if not found.se > 0:
+        return intervals.missing(found.name, "no_spread")
+    made = intervals.student(value, found.se, n, level)
+    bounded = math.isfinite(bounds[1])
+    scale, name = SCALES["fisher" if bounded else "log"], "Fisher's z" if bounded else "logarithms"
+    if made.reason or not scale.holds(value):
+        return made
+    limits = scale.around(value, made.high - value)
+    return Interval(*limits, f"Student t, of {name}", se=found.se)

@@ -1,0 +1,492 @@
+"""Measures of counts: readings over a confusion matrix and the rows behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation import effective_sample_size
+from calipers.estimation.proportions import by_cluster, of_clusters, size_of
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals
+from calipers.inference.clusters import cr2
+from calipers.inference.gradients import cell_gradient, moving_cells
+from calipers.inference.influence import MOST_GROUPS, STEP
+from calipers.inference.intervals import Interval
+from calipers.inference.multinomial_cells import (
+    DRAWN_BY_SUMS,
+    MAX_DRAWN_ROWS,
+    ROUNDING,
+    Cells,
+    exact,
+    likely_interval,
+)
+from calipers.inference.point_estimate import Limits, Reading, UnitGroups, difference_of
+from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+_NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
+_FEW_CELLS = 25  # replicates of more have no standard errors of their own
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """A confusion matrix of any number of classes, and how the rows behind it are redrawn; measures
+    ``together`` in one pass."""
+
+    matrix: ConfusionMatrix
+    cells: Cells
+    settings: Settings
+    together: tuple[Any, ...] = ()
+    _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _beside: list[BothCounts] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def from_codes(
+        cls,
+        truth: npt.NDArray[np.integer[Any] | np.bool_],
+        predicted: npt.NDArray[np.integer[Any] | np.bool_],
+        labels: tuple[str, ...],
+        settings: Settings,
+        weight: FloatArray | None = None,
+        clusters: Clusters | None = None,
+        together: tuple[Any, ...] = (),
+    ) -> ClassCounts:
+        """The counts of rows whose classes are given as positions in ``labels``."""
+        k = len(labels)
+        cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
+        if not cells.dense:
+            squares = cells.counts if weight is None else cells.squares
+            matrix: ConfusionMatrix = OccupiedMatrix(
+                cells.counts, squares, cells.place, labels, len(truth)
+            )
+            return cls(matrix, cells, settings, together)
+        counts = cells.onto((0, 1), cells.counts)
+        squares = counts if weight is None else cells.onto((0, 1), cells.squares)
+        return cls(ConfusionMatrix(counts, squares, labels, len(truth)), cells, settings, together)
+
+    @classmethod
+    def from_matrix(
+        cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
+    ) -> ClassCounts:
+        """The same of independent rows of whom the matrix is all (for which ``cells.by_row`` must
+        not be); they weigh one each, unless they are many."""
+        truth, predicted, counts = matrix.occupied()
+        place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
+        shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied()[2]
+        uneven = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(squares, counts, rtol=ROUNDING)
+        cells = Cells(shape, place, counts, squares, nobody, uneven=uneven)
+        return cls(matrix, cells, settings, together)
+
+    @property
+    def statistic(self) -> ConfusionMatrix:
+        """The matrix."""
+        return self.matrix
+
+    def per_row(self, measure: Any) -> FloatArray | None:
+        """Whether each row is predicted as what it is, where a measure is the share of these."""
+        if not measure.definition.hits or measure.viewed:
+            return None
+        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        return np.asarray(truth == predicted, np.float64)
+
+    def reading(self, measure: Any) -> Reading:
+        """The reading of a measure of counts."""
+        value, definition = float(measure.apply(self.matrix)), measure.definition
+        why = reasons(measure, self.matrix, self.matrix.rows)
+        seen, cells = self.share_of(measure), self.cells
+        methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
+        if seen is not None:
+            size = partial(self._trials, measure, seen, value)
+            methods |= of_clusters(value, size, self.clusters)
+        if self.matrix.classes > 2 and effective_sample_size.of_several(measure):
+            methods["effective rows"] = partial(
+                effective_sample_size.of_classes, measure, self.matrix, cells
+            )
+        return Reading(
+            value=value,
+            kind="measure of counts" if seen is None else "share of rows",
+            settings=self.settings,
+            n=self.matrix.rows,
+            bounds=definition.range,
+            undefined=why,
+            agreed=bool(why) and bool(np.isfinite(value)),
+            higher_is_better=definition.higher_is_better,
+            weight=cells.weight,
+            clusters=self.clusters,
+            sizes=lambda: () if seen is None else (size_of(measure, seen),),
+            law=_Counted(measure, self),
+            influence=lambda: self.influence(measure),
+            error=lambda: self._error(measure, value),
+            replicates=lambda: self.replicates([measure])[measure],
+            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
+            likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
+            stratified=lambda: self._stratified(measure),
+            studentised=lambda: self._studentised(measure),
+            jackknife=lambda: self._jackknife(measure),
+            methods=methods,
+        )
+
+    @cached_property
+    def constant(self) -> ConfusionMatrix:
+        """The matrices of always answering one class."""
+        return self.matrix.constant()
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """What the rows come from."""
+        return self.cells.clusters
+
+    def likely(self, measure: Any) -> FloatArray:
+        """The measure of matrices as likely as their rows make them. (Where a cell holds few rows
+        the bootstrap draws too few others, and from an empty one none at all.)"""
+        if measure.label is not None and self.matrix.classes > 2:
+            return self._of_class(measure.label).likely(measure.plain)
+        shared = [m for m in self.together if m.label is None or self.matrix.classes == 2]
+
+        def matrices() -> Iterator[ConfusionMatrix]:
+            for cells, drawn in self.cells.as_likely(self.settings):
+                yield cells.by_margins(drawn, self.matrix.labels)
+
+        return _kept(self._probable, (measure, *shared), matrices)[measure]
+
+    def _of_class(self, label: str) -> ClassCounts:
+        """The counts of one class against the rest."""
+        matrix = self.matrix.of_class(label)
+        held = matrix.counts.ravel(), matrix.squares.ravel()
+        cells = replace(
+            self.cells, shape=(2, 2), place=np.arange(4), counts=held[0], squares=held[1]
+        )
+        return replace(self, matrix=matrix, cells=cells, together=(), _probable={})
+
+    def _likely(self, measure: MeasureLike, level: float) -> Interval:
+        """Of rows that are independent and weigh alike; else as of so many of these."""
+        return likely_interval(self.likely(measure), measure, self.cells, level)
+
+    def share_of(
+        self, measure: Any, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; of another
+        ``matrix`` in place of these rows', where that is given.
+
+        Of micro averages these are shares of what is, or is called, positive, where every row
+        stands once; as a negative it stands K − 1 times.
+        """
+        margin = measure.definition.share_of
+        if margin is None or measure.average in ("macro", "weighted"):
+            return None
+        whole = self.matrix if matrix is None else matrix
+        seen: ConfusionMatrix | None = whole
+        if measure.label is not None:
+            seen = whole.of_class(measure.label)
+        elif measure.average == "micro":
+            of_rows = margin in ("positive", "predicted_positive")
+            seen = whole.pooled(measure.picked(whole.labels)) if of_rows else None
+        return seen
+
+    def _trials(
+        self, measure: Any, seen: ConfusionMatrix, value: float, level: float
+    ) -> tuple[float, float]:
+        """The effective number of rows that a share is of, the design effect of clusters taken off,
+        and the degrees of freedom that it has; NaN where they are too few."""
+        size = size_of(measure, seen)
+        if self.clusters is None:
+            return size, math.inf
+        split = by_cluster(measure, self.matrix.labels, self.cells.flat, self.clusters)
+        return self.clusters.trials(value, split, measure.plain, size, level)
+
+    def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
+        """The derivative by each of the cells."""
+        truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
+        return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
+
+    def _among(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
+        """1 for each of the cells that the measure is a ratio of, 0 for the others."""
+        codes = np.unravel_index(self.cells.place, self.cells.shape)
+        among = moving_cells(measure, self.matrix if whole is None else whole, *codes)
+        return among.astype(np.float64)
+
+    @cached_property
+    def _row(self) -> npt.NDArray[np.uint32]:
+        """Which of the cells each row falls into."""
+        return self.cells.row()
+
+    @cached_property
+    def _by_cluster(self) -> FloatArray | None:
+        """What each cluster holds of each of the cells, (clusters, C), where that is no more than
+        there are rows."""
+        clusters, cells = self.clusters, len(self.cells.place)
+        if clusters is None or clusters.size * cells > len(clusters.code):
+            return None
+        return clusters.matrices(self._row, (cells,))
+
+    def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
+        """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
+        where these are a batch of them."""
+        weight, by_cell = self.cells.weight, self._gradient(measure, whole)
+        moved = by_cell[self._row]
+        moved, held = moved if weight is None else moved * weight, None
+        if self.clusters is not None:
+            held = self._among(measure, whole)[self._row]
+            held = held if weight is None else held * weight
+        return Influence(moved, Space(weight, self.clusters, held=held))
+
+    def _error(self, measure: Any, value: float) -> Error:
+        """By the delta method."""
+        if self.clusters is not None:
+            by_cluster = self._by_cluster
+            if by_cluster is None:
+                return exact(self.influence(measure).error, value)
+            moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
+            found = cr2(moved, held if held.any() else self.clusters.held)
+            return exact(Error(found.se, "delta", found.degrees), value)
+        return Error(self.cells.error(self._gradient(measure), value), "delta")
+
+    def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
+        """The measure of each of several arrays of counts of the cells (m, C)."""
+        step, out = self.cells.at_once, []
+        for begin in range(0, len(counts), step):
+            some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
+            out.append(measure.apply(some))
+        return np.concatenate(out)
+
+    def _stratified(self, measure: Any) -> FloatArray | None:
+        """Replicates drawn class by class, of independent rows that weigh alike."""
+        drawn = self.cells.drawn_by_class(self.settings)
+        if drawn is None:
+            return None
+        return np.concatenate([self._applied(measure, counts) for counts in drawn])
+
+    def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
+        """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
+        weigh differently, and where the cells are many, one after the other or groups of them."""
+        cells = self.cells
+        if cells.plain and len(cells.place) <= MOST_GROUPS:
+            rest = cells.counts - np.eye(len(cells.place))
+            return intervals.left_out(self._applied(measure, rest), cells.counts), cells.counts
+        return intervals.left_out(self._applied(measure, cells.without_groups())), None
+
+    def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
+        """Of few cells, whose counts are all there is to the rows: each replicate by the delta
+        method."""
+        cells = self.cells
+        if len(cells.place) > _FEW_CELLS or not cells.plain:
+            return None
+        drawn = np.concatenate(list(cells.drawn(self.settings)))
+        variance = np.zeros(len(drawn))
+        for cell in range(drawn.shape[1]):
+            steps, ends = drawn[:, cell] * STEP, []
+            for sign in (1, -1):
+                moved = drawn.copy()
+                moved[:, cell] += sign * steps
+                ends.append(self._applied(measure, moved))
+            held = steps > 0
+            slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
+            variance[held] += drawn[held, cell] * np.square(slope)
+        se = cells.error(self._gradient(measure))
+        return se, self._applied(measure, drawn), np.sqrt(variance)
+
+    def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
+        """Bootstrap replicates of each measure, all from the same draws."""
+
+        def matrices() -> Iterator[ConfusionMatrix]:
+            for some in self.cells.drawn(self.settings):
+                yield self.cells.redrawn(some, self.matrix.labels)
+
+        return _kept(self._spread, (*measures, *self.together), matrices)
+
+    def beside(self, other: ClassCounts) -> BothCounts:
+        """These counts and those of a second system on the same rows; kept until those of another
+        are asked for."""
+        if not self._beside or self._beside[0].second is not other:
+            self._beside[:] = [BothCounts(self, other)]
+        return self._beside[0]
+
+
+def _kept(
+    kept: dict[Any, FloatArray],
+    measures: Iterable[Any],
+    matrices: Callable[[], Iterable[ConfusionMatrix]],
+) -> dict[Any, FloatArray]:
+    """The values of measures of matrices that come some at a time, with those that were kept."""
+    todo = [m for m in dict.fromkeys(measures) if m not in kept]
+    if todo:
+        parts = [[m.apply(some) for m in todo] for some in matrices()]
+        kept.update(zip(todo, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class BothCounts:
+    """The confusion matrices of two systems on the same rows, drawn together.
+
+    The cells of truth × first × second are all there is to the rows, so redrawing the cells is
+    redrawing the rows.
+    """
+
+    first: ClassCounts
+    second: ClassCounts
+    #: The cells of truth × first × second, of rows that are gone.
+    met: Cells | None = None
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Of truth × first × second."""
+        if self.met is not None:
+            return self.met
+        of, k = self.first.cells, self.first.matrix.classes
+        flat = of.flat * k + self.second.cells.flat % k
+        return Cells.from_flat(flat, (k, k, k), of.weight, of.clusters)
+
+    def error(self, measure: Any) -> Error:
+        """By the delta method."""
+        size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
+        if self.cells.clusters is not None:
+            return exact(
+                (self.first.influence(measure) - self.second.influence(measure)).error, size
+            )
+        return Error(self.cells.error(self.moved(measure)[0], size), "delta")
+
+    def moved(self, measure: Any) -> tuple[FloatArray, FloatArray]:
+        """How much a row of each cell moves the difference, and the rows of each."""
+        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        ours, theirs = (
+            cell_gradient(measure, counts.matrix, truth, predicted)
+            for counts, predicted in ((self.first, first), (self.second, second))
+        )
+        return ours - theirs, self.cells.counts
+
+    @cached_property
+    def _rows(self) -> FloatArray:
+        """The rows in each cell, those of weight 0 aside."""
+        if self.cells.rows is not None:
+            return self.cells.rows
+        of, weight = self.cells.row(), self.cells.weight
+        if weight is not None and not (there := weight > 0).all():
+            of = of[there]
+        return np.bincount(of, minlength=len(self.cells.place)).astype(np.float64)
+
+    def unit_groups(self, measure: Any) -> UnitGroups:
+        """By how much rows of weight 1 in each cell move the difference, times all weight."""
+        there, cells = self._rows > 0, self.cells
+        values = self.moved(measure)[0] * cells.counts.sum()
+        of = (values, self._rows, cells.counts, cells.squares)
+        return UnitGroups(*(column[there] for column in of))
+
+    def difference(self, measure: Any, first: Reading, second: Reading) -> Reading:
+        """That of the readings of both, the first less the second."""
+        of_rows = measure.definition.hits is not None and not measure.viewed
+        known = bool(np.isfinite(first.value - second.value))
+
+        def error() -> Error | Interval:
+            return self.error(measure) if known else intervals.missing("none", "undefined_value")
+
+        def likely(level: float) -> Interval:
+            return likely_interval(self.likely(measure), measure, self.cells, level)
+
+        cells = self.cells
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            methods={"Jeffreys of the cells": likely} if known else {},
+            replicates=lambda: self.drawn(measure),
+            drawn_as=DRAWN_BY_SUMS if cells.by_sums else "",
+            unit_groups=(lambda: self.unit_groups(measure)) if cells.by_sums else None,
+            likely=lambda: self.likely(measure),
+            stratified=(lambda: self.by_class(measure)) if cells.plain else None,
+            jackknife=lambda: self.moved(measure) if cells.plain else None,
+            discordant=(lambda: self.discordant(measure)) if of_rows and cells.plain else None,
+        )
+
+    def drawn(self, measure: Any) -> FloatArray:
+        """Bootstrap replicates of the difference; of all measures at once."""
+        return self._drawn[measure] if measure in self._drawn else self._all([measure])[measure]
+
+    @cached_property
+    def _drawn(self) -> dict[Any, FloatArray]:
+        return self._all(self.first.together)
+
+    def _all(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
+        if self._drawn_alike:
+            first, second = (of.replicates(measures) for of in (self.first, self.second))
+            return {measure: first[measure] - second[measure] for measure in measures}
+        return self._differences(self.cells.drawn(self.first.settings), measures)
+
+    @property
+    def _drawn_alike(self) -> bool:
+        """Whether each system alone is drawn by the same rows (or clusters) as both together, so
+        that its replicates are already those of the pair."""
+        alone = (self.first.cells, self.second.cells)
+        return all(cells.by_row for cells in (self.cells, *alone)) and (
+            self.cells.weight is None or not self.cells.dense
+        )
+
+    def likely(self, measure: Any) -> FloatArray:
+        """The difference in cells as likely as the rows make them."""
+        cells, names, seen = self.cells, self.first.matrix.labels, measure
+        if measure.label is not None and len(names) > 2:
+            seen = measure.plain
+            own = names.index(measure.label)
+            codes = [code == own for code in np.unravel_index(cells.flat, cells.shape)]
+            cells = Cells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
+            names = ("rest", measure.label)
+        parts = []
+        for likely, drawn in cells.as_likely(self.first.settings):
+            first, second = (likely.by_margins(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+            parts.append(seen.apply(first) - seen.apply(second))
+        return np.concatenate(parts)
+
+    def by_class(self, measure: Any) -> FloatArray | None:
+        """The same of one measure, drawn class by class."""
+        drawn = self.cells.drawn_by_class(self.first.settings)
+        return None if drawn is None else self._differences(drawn, [measure])[measure]
+
+    def _differences(
+        self, replicates: Iterable[FloatArray], measures: Sequence[Any]
+    ) -> dict[Any, FloatArray]:
+        parts: dict[Any, list[FloatArray]] = {m: [] for m in measures}
+        names = self.first.matrix.labels
+        for drawn in replicates:
+            first, second = (self.cells.redrawn(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+            for measure, part in parts.items():
+                part.append(measure.apply(first) - measure.apply(second))
+        return {measure: np.concatenate(part) for measure, part in parts.items()}
+
+    def discordant(self, measure: Any) -> tuple[float, float]:
+        """How many rows only one of the two gets right: the first for accuracy, the second for the
+        error rate, and the other way round."""
+        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        counts = self.cells.counts
+        only_first = float(counts[(first == truth) & (second != truth)].sum())
+        only_second = float(counts[(first != truth) & (second == truth)].sum())
+        if measure.definition.higher_is_better:
+            return only_first, only_second
+        return only_second, only_first
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The law of counts: the cells of two systems on the same rows are drawn together; of shares of
+    all rows those say everything on which only one of the two is right."""
+
+    measure: Any
+    counts: ClassCounts
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference, from the cells of truth × first × second."""
+        assert isinstance(second.law, _Counted)
+        return self.counts.beside(second.law.counts).difference(self.measure, first, second)

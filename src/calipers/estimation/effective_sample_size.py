@@ -1,0 +1,246 @@
+"""Averages of counts over labels or classes as shares of so many effective rows.
+
+Half a right row and half a wrong one are added to each label, as Jeffreys' prior does, and what the
+average would be and how it would vary says of how many rows it is as good as a share: of those the
+limits are Wilson's, about the value itself. So labels that are all right, or all wrong, vary; and
+what the added rows move each label by, all of them in one direction, is not in the limits. Of 50
+labels of 6 to 15 rows each, limits about the average with added rows held the truth of macro-F1 82
+times of 100.
+
+A row that has one class and no other is an error of two classes where it is wrong, and so are those
+that are added. Were they errors of either class by itself, macro-F1 of 5 classes with 20 or 50 rows
+each would hold the truth 90 to 94 times of 100 at 0.97 and 0.99, not 94 to 96 times (±1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals, proportions
+from calipers.inference.available_methods import effective_number
+from calipers.inference.gradients import by_cell, class_gradient
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Limits, Reading
+from calipers.inference.variance_estimators import Error
+from calipers.measures import parse
+from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.multinomial_cells import Cells
+
+#: What is added to each label, by truth and prediction: what is wrong is either error.
+ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
+
+METHOD = "Wilson [W], effective rows"
+
+
+def interval(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    units: FloatArray,
+    squares: Callable[[FloatArray], float],
+    level: float,
+    clusters: Clusters | None = None,
+) -> Interval | None:
+    """Of an average of the counts of labels, a row (or cluster) of each of which weighs ``units``;
+    ``squares`` gives the sum over rows of the squares of what they move, for the derivatives by the
+    counts (L, 2, 2). None of measures without a lower end."""
+    ends, value = measure.definition.range, float(measure.apply(matrix))
+    if not math.isfinite(ends[0]):
+        return None
+    if clusters is not None and not clusters.degrees > 0:
+        return intervals.missing("none", "too_few_clusters")
+    each = matrix.one_vs_rest()
+    likely, moved, rows, added = _with_added(measure, matrix, units)
+    by_row = moved * units[:, None, None]
+    if isinstance(matrix, LabelMatrices):
+        of_added = float((added * np.square(by_row)).sum())
+    else:
+        of_added = _added_moves(by_row[rows > 0])
+    variance = squares(moved) + of_added
+    share, rate = _share(float(measure.apply(likely)), *ends)
+    if not (variance > 0 and 0 < share < 1):
+        return intervals.missing(METHOD, "no_spread")
+    size, name = share * (1 - share) / (variance * rate**2), METHOD
+    if clusters is not None:
+        name = clusters.named(f"{METHOD}, clustered")
+        size /= intervals.as_student(1.0, clusters.degrees, level) ** 2
+    bounded = measure.average == "macro" and ends[1] < math.inf
+    centre = (
+        min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value
+    )
+    seen, rate = _share(centre, *ends)
+    made = proportions.wilson(seen, size, level)
+    low, high = (_value(end, *ends) for end in (made.low, made.high))
+    return Interval(low, high, name, se=made.se / rate)
+
+
+def _with_added(
+    measure: Any, matrix: ConfusionMatrix, units: FloatArray
+) -> tuple[LabelMatrices, FloatArray, FloatArray, FloatArray]:
+    """The counts with the rows that are added, the derivatives by them, how many rows each label
+    has, and what is added."""
+    rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
+    added = ADDED * (rows > 0)[:, None, None]
+    if measure.average == "micro":
+        added /= np.count_nonzero(rows)
+    counts = matrix.one_vs_rest().counts + added * units[:, None, None]
+    likely = LabelMatrices(counts, counts, matrix.labels)
+    # As n − 1 where a share is estimated; of one row as of 1½.
+    factor = rows_of(likely) / units / np.maximum(rows - 1, 0.5)
+    moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
+    return likely, moved, rows, added
+
+
+def by_count(measure: Any, matrix: ConfusionMatrix) -> FloatArray | None:
+    """The derivatives by counts whose sum of squares over independent rows :func:`interval` takes;
+    None of measures that it does not apply to."""
+    if not math.isfinite(measure.definition.range[0]):
+        return None
+    return _with_added(measure, matrix, units_of(matrix))[1]
+
+
+def units_of(matrix: ConfusionMatrix) -> FloatArray:
+    """What a row of each label weighs, by Kish's number, where rows are independent."""
+    return by_kish(rows_of(matrix), rows_of(matrix.squared))
+
+
+def by_kish(total: FloatArray, squared: FloatArray) -> FloatArray:
+    """What a row, or a cluster, of each label weighs, of the sums of weights and of squares; 1
+    where there is none."""
+    return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+
+
+def of_several(measure: Any) -> bool:
+    """Whether a measure of several classes is an average over them, or a linear function of one."""
+    return measure.average in ("macro", "weighted") or measure.definition.macro_of is not None
+
+
+def of_classes(
+    measure: Any, matrix: ConfusionMatrix, cells: Cells, level: float
+) -> Interval | None:
+    """Of an average over the classes that the rows of these cells have one each of, or of a linear
+    function of one."""
+    if measure.average is None:
+        average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
+        made, to = of_classes(average, matrix, cells, level), measure.definition.rescaled
+        if made is None or made.reason or to is None:
+            return made
+        low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
+        return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
+    truth, predicted = np.divmod(cells.place, matrix.classes)
+    by_cluster = cells.clusters is not None
+    squared = cells.squares_by_class() if by_cluster else rows_of(matrix.squared)
+    units = by_kish(rows_of(matrix), squared)
+
+    def squares(by_count: FloatArray) -> float:
+        return cells.sum_of_squares(by_cell(by_count, truth, predicted))
+
+    return interval(measure, matrix, units, squares, level, cells.clusters)
+
+
+def _added_moves(moved: FloatArray) -> float:
+    """The sum of squares of what the added rows move, each of which has one class: of any two
+    classes as many are wrong."""
+    (rest, wrong), (missed, hit) = moved.transpose(1, 2, 0)
+    right, missed, wrong = hit - rest + rest.sum(), missed - rest + rest.sum(), wrong - rest
+    both = missed * (wrong.sum() - wrong) / max(len(rest) - 1, 1)
+    errors = np.square(missed) + np.square(wrong) + 2 * both
+    return float((ADDED[1, 1] * np.square(right) + ADDED[1, 0] * errors).sum())
+
+
+def rows_of(matrix: ConfusionMatrix) -> FloatArray:
+    """What rows that have each label, or are said to, weigh in all."""
+    each = matrix.one_vs_rest()
+    return np.asarray(each.positive + each.fp)
+
+
+def _share(value: float, low: float, high: float) -> tuple[float, float]:
+    """A value as a share of its range, by its odds where that has no end; and how fast it rises."""
+    if high < math.inf:
+        return (value - low) / (high - low), 1 / (high - low)
+    return (value - low) / (1 + value - low), 1 / (1 + value - low) ** 2
+
+
+def _value(share: float, low: float, high: float) -> float:
+    if high < math.inf:
+        return low + (high - low) * share
+    return low + share / (1 - share) if share < 1 else math.inf
+
+
+def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) -> float:
+    """By how much a macro average is too high, by the jackknife: what is little for a label, as the
+    F1 of few rows is a little too low, is much beside the error of many."""
+    value, total = measure.plain.apply(each), np.zeros(len(each.counts))
+    for cell in np.ndindex(2, 2):
+        held, squares = each.cell(*cell), each.squared.cell(*cell)
+        row = np.divide(squares, held, out=np.zeros(len(held)), where=held > 0)
+        counts, at = each.counts.copy(), (..., *cell)
+        counts[at] = np.maximum(held - row, 0.0)
+        less = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
+        total[np.isfinite(less)] += (less * held / np.where(row > 0, row, 1.0))[np.isfinite(less)]
+    return float(total[picked].sum() / np.count_nonzero(picked))
+
+
+# --- Areas of pairs ------------------------------------------------------------------------------
+
+
+def with_interval(
+    measure: Any,
+    reading: Reading,
+    terms: Sequence[tuple[float, Reading]],
+    accelerated: Callable[[], float | None] = lambda: None,
+    number: float | None = None,
+) -> Reading:
+    """An area of pairs of independent rows, or an average of such, with its interval by effective
+    rows; ``accelerated`` is the acceleration, where that is known without looking at rows, and
+    ``number`` Kish's effective number of rows, where these are gone."""
+    area = measure.definition.area
+    if area is None or area.name != "AUC" or reading.clusters is not None:
+        return reading
+
+    def skewness() -> float:
+        known = accelerated()
+        if known is not None:
+            return 6 * abs(known)
+        if reading.jackknife is not None:  # of one table, whose rows need not be put in order
+            found = reading.jackknife()
+            return 0.0 if found is None else 6 * abs(intervals.acceleration(*found))
+        own = None if reading.influence is None else reading.influence()
+        return 0.0 if own is None else abs(intervals.skewness(own.moved))
+
+    limits: Limits = partial(_by_rows, reading, terms, number)
+    methods = {**reading.methods, "effective rows": limits}
+    return replace(reading, skew=skewness, methods=methods)
+
+
+def _by_rows(
+    reading: Reading, terms: Sequence[tuple[float, Reading]], number: float | None, level: float
+) -> Interval | None:
+    """As a share of as many rows as have the same spread: a row of either class is added to each
+    term, which may stand anywhere among those of the other one. What they add to the variance is no
+    less than that of as many rows as there are allows, since the terms share them."""
+    found, (low, high) = reading.found_error, reading.bounds
+    if not isinstance(found, Error) or not found.se >= 0:
+        return None
+    rows = effective_number(reading) if number is None else number
+    weight = np.array([share for share, _ in terms])
+    value = np.array([(of.value - low) / (high - low) for _, of in terms])
+    sizes = np.minimum([of.sizes() for _, of in terms], rows)
+    pull = (1 / (sizes + 1)).sum(axis=1)
+    likely, best = (float(weight @ (at + (0.5 - at) * pull)) for at in (value, np.ones(len(value))))
+    moved = (1 / 12 + np.square(0.5 - value)) * (1 / np.square(sizes)).sum(axis=1)
+    added = max(float(np.square(weight) @ moved), best * (1 - best) / rows)
+    size = likely * (1 - likely) / ((found.se / (high - low)) ** 2 + added)
+    made = proportions.wilson((reading.value - low) / (high - low), size, level)
+    least, most = (low + (high - low) * end for end in (made.low, made.high))
+    return Interval(least, most, METHOD, se=found.se)

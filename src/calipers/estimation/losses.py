@@ -1,0 +1,533 @@
+"""Measures of the mean of a value per row: losses, squares, shares of rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.proportions import share_methods
+from calipers.estimation.undefined import reasons
+from calipers.inference import bayesian_bootstrap, intervals
+from calipers.inference.intervals import ROUNDING, Interval, missing, t_of
+from calipers.inference.point_estimate import Limits, Reading, Units
+from calipers.inference.resampling import row_means, weighted_means
+from calipers.inference.variance_estimators import Error, Influence, OfMeans
+from calipers.measures.regression import SQUARES
+from calipers.once import cached_property, kept
+from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
+from calipers.statistics.histogram import MOST_OF_TAIL
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+def skewed_t(
+    mean: float, se: float, skewness: float, degrees: float, level: float, *, positive: bool
+) -> Interval:
+    """Student's t interval of a mean, corrected for skewness (Hall 1992).
+
+    With T = (mean − μ)/se and s the skewness over √n, T + aT² + a²T³/3 + s/6 is nearly normal for
+    a = s/3; it rises with T, and its inverse takes Student's quantiles to those of T. However large
+    one value is, T stays above −7 or so. The lower limit of a mean of what is never negative is
+    found on the log scale, where a = s/3 − se/(2·mean).
+
+    >>> interval = skewed_t(2.0, 0.5, 0.0, 9, 0.95, positive=False)
+    >>> round(interval.low, 4), round(interval.high, 4)  # Student's
+    (0.8689, 3.1311)
+    """
+    method = "t, skewness-corrected"
+    if not (degrees > 0 and math.isfinite(se)):
+        return missing(method, "too_few_rows")
+    if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
+        return missing(method, "no_spread")
+    t = t_of(level, degrees)
+
+    def turned(y: float, a: float) -> float:
+        root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
+        return 3 * (y - skewness / 6) / (root**2 + root + 1)
+
+    high = mean - se * turned(-t, skewness / 3)
+    if positive and mean > 0:
+        relative = se / mean
+        low = mean * math.exp(-relative * turned(t, skewness / 3 - relative / 2))
+    else:
+        low = mean - se * turned(t, skewness / 3)
+    return Interval(low, high, method, se=se)
+
+
+#: Of squares whose tail is heavier than this index of their roots there is no variance; half a row
+#: stands at no more than so many times the largest.
+LEAST_INDEX, MOST_BEYOND = 2.2, 25.0
+
+#: Few values are taken for the tail, but at least so many.
+FEWEST_OF_TAIL = 5
+
+
+def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
+    """What a row beyond the largest of squares has in the mean, if the tail of their roots goes on
+    as that of the largest √n does: x·α/(α − 2) of a Pareto tail from x on, with Hill's index α
+    (1975). Of so many ``rows``, where the largest of them are enough.
+
+    >>> round(unseen_square(np.square(np.linspace(0.01, 1, 100))), 3)  # next to no tail
+    1.133
+    """
+    n, most = len(squares), float(squares.max(initial=0.0))
+    few = max(int(math.sqrt(n if rows is None else rows)), FEWEST_OF_TAIL)
+    few = min(few, MOST_OF_TAIL - 1, n - 1)
+    index = LEAST_INDEX
+    if few > 0:
+        tail = np.partition(squares, n - 1 - few)[n - 1 - few :]
+        least = float(tail[0])
+        if least > 0:
+            mean = float(np.log(tail[1:] / least).sum()) / few / 2
+            index = max(LEAST_INDEX, 1 / mean) if mean > 0 else math.inf
+    beyond = index / (index - 2) if math.isfinite(index) else 1.0
+    return most * min(beyond, MOST_BEYOND)
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """A value for each row."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+    #: What values can be, where that is narrower than the range of the measure.
+    ends: tuple[float, float] | None = None
+
+    @cached_property
+    def statistic(self) -> Moments:
+        """Their moments."""
+        return Moments.from_rows(self.values, self.weight)
+
+    def added(self, measure: MeasureLike) -> SkewMoments:
+        """What batches of them add up to for a measure: with how values are spread, where its
+        interval takes that."""
+
+        def made() -> SkewMoments:
+            moments = SkewMoments.from_rows(self.values, self.weight)
+            if self.clusters is not None or not (squares or bounded):
+                return moments
+            spread = Histogram.from_rows(self.values, self.weight, largest=squares)
+            return replace(moments, spread=spread)
+
+        squares, definition = of_squares(measure), measure.definition
+        ends = definition.range if self.ends is None else self.ends
+        bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
+        bounded &= is_mean(measure) and definition.hits is None
+        return kept(self, ("added", squares, bounded), made)
+
+    def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
+        """The reading of a measure of their mean."""
+        rows = self.values, self.weight, self.clusters, self.settings
+        return of_losses(measure, *rows, trials, self.ends)
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """The values."""
+        return self.values
+
+    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` are the moments of all rows, where these
+        are a batch of them."""
+        return influence(measure, self.values, self.weight, self.clusters, whole)
+
+
+def of_moments(
+    measure: MeasureLike,
+    moments: Moments,
+    settings: Settings,
+    rows: int,
+    ends: tuple[float, float] | None = None,
+    by_cluster: Influence | None = None,
+) -> Reading:
+    """What the moments of a value per row say of a measure of its mean; with third ones also its
+    limits, where rows are gone. ``ends`` is what values can be, where that is narrower than the
+    range of the measure; ``by_cluster`` how much each cluster moves the measure."""
+    value, definition = float(measure.apply(moments)), measure.definition
+    rate = slope(measure, value, moments)
+    bounds = definition.range if ends is None else ends
+    known: dict[str, Any] = {}
+    if isinstance(moments, SkewMoments):
+        of = _OfMean(measure, moments, bounds)
+        if by_cluster is not None:
+            of = _OfClusters(measure, moments, bounds, by_cluster)
+        methods = of.methods()
+        if definition.hits is not None and by_cluster is None:
+            methods |= share_methods(value, moments.effective_size)
+        known = {"skew": lambda: abs(of.skewness), "methods": methods}
+    return Reading(
+        value=value,
+        kind="mean of a value per row",
+        settings=settings,
+        n=rows,
+        bounds=bounds,
+        # Of rows without a finite value those are the reason, and not all that there are.
+        undefined=reasons(measure, moments, moments.infinite or rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: (moments.effective_size,),
+        error=lambda: Error(rate * moments.standard_error, "delta"),
+        kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
+        far_end=definition.interval == "far_end",
+        **known,
+    )
+
+
+def of_squares(measure: MeasureLike) -> bool:
+    """Whether it is of a mean of squares."""
+    return measure.definition.rows in SQUARES
+
+
+def excess_kurtosis(squares: Moments) -> float:
+    """The excess kurtosis about 0 of what is squared, in its standard errors."""
+    mean = squares.mean
+    if not (mean > 0 and np.isfinite(squares.m2)):
+        return 0.0
+    excess = 1 + squares.m2 / squares.weight / mean**2 - 3
+    return float(excess / np.sqrt(24 / squares.effective_size))
+
+
+def of_losses(
+    measure: MeasureLike,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    settings: Settings,
+    trials: float | None = None,
+    ends: tuple[float, float] | None = None,
+) -> Reading:
+    """The reading of a measure of the mean of a value per row; ``trials`` is the effective number
+    of rows where they are right or wrong and independent, so that the mean is a share; ``ends`` is
+    what values can be, where that is narrower than the range of the measure.
+
+    A function of the mean (the root of mean squares, a total, an exponential) varies by its slope
+    there. The units test that means do not differ, which is not the same of functions of them.
+    """
+    moments = Moments.from_rows(loss, weight)
+    made = of_moments(measure, moments, settings, len(loss), ends)
+    of = _Losses(measure, moments, loss, weight, clusters, settings, made.bounds)
+
+    return replace(
+        made,
+        weight=weight,
+        clusters=clusters,
+        skew=lambda: abs(of.skewness),
+        error=None,
+        influence=lambda: influence(measure, loss, weight, clusters),
+        units=Units(loss, weight, clusters),
+        units_make_value=is_mean(measure),
+        replicates=of.replicates,
+        jackknife=of.left_out,
+        methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
+    )
+
+
+def is_mean(measure: MeasureLike) -> bool:
+    """Whether it is the mean itself."""
+    return measure.definition.interval not in ("root_mean", "exponential", "total")
+
+
+def influence(
+    measure: MeasureLike,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    whole: Moments | None = None,
+) -> Influence | None:
+    """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
+    the moments of all rows, where these are a batch of them."""
+    if is_mean(measure):
+        space = OfMeans(weight, clusters, whole=whole)
+        return Influence(loss, space, "normal" if space.clusters is None else "Student t")
+    moments = Moments.from_rows(loss, weight) if whole is None else whole
+    rate = slope(measure, float(measure.apply(moments)), moments)
+    if not np.isfinite(rate):
+        return None
+    scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
+    space = OfMeans(weight, clusters, whole=scaled)
+    return Influence(rate * loss, space)
+
+
+def slope(measure: MeasureLike, value: float, moments: Moments) -> float:
+    """How fast a measure of a mean loss rises with the mean; NaN where it has no slope, as √ at
+    0."""
+    match measure.definition.interval:
+        case "root_mean":
+            return 1 / (2 * value) if value > 0 else float("nan")
+        case "exponential":
+            return value
+        case "total":
+            return moments.weight
+    return 1.0
+
+
+class _OfMean:
+    """The intervals that a measure of a mean has of its own, by moments of independent rows."""
+
+    clusters: Clusters | None = None
+
+    def __init__(self, measure: MeasureLike, moments: Moments, bounds: tuple[float, float]) -> None:
+        self.measure, self.moments, self.bounds = measure, moments, bounds
+        self.kind = measure.definition.interval
+
+    def at(self, means: FloatArray) -> FloatArray:
+        """The measure, were the mean another."""
+        return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
+
+    def methods(self) -> dict[str, Limits]:
+        """By name, but for those that take rows."""
+        made: dict[str, Limits] = {"delta": self.by_error, "hall": self.skewed}
+        if self.kind == "root_mean":
+            made["chi-square"] = self.chi_square
+        else:
+            made["student"] = self.student
+        spread = self.spread
+        if spread is not None and is_mean(self.measure) and np.isfinite(self.bounds).all():
+            made["bayesian"] = lambda level: bayesian_bootstrap.bayesian(spread, self.bounds, level)
+        return made
+
+    @property
+    def spread(self) -> Histogram | None:
+        """How the values are spread, where that is known without them."""
+        independent = isinstance(self.moments, SkewMoments) and self.clusters is None
+        return self.moments.spread if independent else None  # type: ignore[attr-defined]
+
+    @cached_property
+    def skewness(self) -> float:
+        """The skewness of rows, or of sums by cluster, over √n, by which the mean is not normal."""
+        moments = self.moments
+        known = isinstance(moments, SkewMoments) and np.isfinite(moments.mean)
+        return moments.skewness if known else 0.0  # type: ignore[attr-defined]
+
+    def skewed(self, level: float) -> Interval:
+        """Student's t, corrected for skewness."""
+        degrees = self.moments.effective_size - 1
+        if self.clusters is not None:
+            degrees = self.clusters.degrees
+        mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
+        made = skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
+        if self.clusters is None and made.reason is None and of_squares(self.measure):
+            high = self.unseen(level)
+            made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
+        if self.clusters is not None and self.clusters.number < 2:
+            return intervals.missing(made.method, "too_few_clusters")
+        return self.of_limits(self.named(made))
+
+    def unseen(self, level: float) -> float:
+        """How high a mean of squares may be for half a row beyond the largest; NaN where it is not
+        known how they are spread."""
+        if self.spread is None:
+            return float("nan")
+        end = unseen_square(self.spread.largest, self.spread.rows)
+        return bayesian_bootstrap.upper(self.spread, end, level)
+
+    def named(self, made: Interval) -> Interval:
+        """Whose method says how many clusters there are."""
+        return (
+            made
+            if self.clusters is None
+            else replace(made, method=self.clusters.named(made.method))
+        )
+
+    def of_limits(self, made: Interval) -> Interval:
+        """Limits of the mean as the measure takes them."""
+        if made.reason is not None:
+            return made
+        ends = np.array([made.low, made.high])
+        ends = np.maximum(ends, 0.0) if self.bounds[0] >= 0 else ends
+        low, high = self.at(ends).tolist()
+        return replace(made, low=low, high=high, se=self.error)
+
+    @property
+    def mean_error(self) -> float:
+        """The standard error of the mean."""
+        return self.moments.standard_error
+
+    @property
+    def error(self) -> float:
+        """That of the measure."""
+        return self.rate * self.mean_error
+
+    @property
+    def rate(self) -> float:
+        """How fast the measure rises with the mean."""
+        return slope(self.measure, float(self.measure.apply(self.moments)), self.moments)
+
+    def by_error(self, level: float) -> Interval:
+        """From the standard error of the mean."""
+        if self.clusters is None:
+            return self.of_mean(self.mean_error, level)
+        if not self.clusters.degrees > 0:
+            return intervals.missing("none", "too_few_clusters")
+        wide = intervals.as_student(self.mean_error, self.clusters.degrees, level)
+        made = self.of_mean(wide, level)
+        name = self.clusters.named(f"{made.method}, clustered")
+        return replace(made, method=name, se=self.error)
+
+    def of_mean(self, se: float, level: float) -> Interval:
+        """From a standard error of the mean, as the measure takes it."""
+        mean = self.moments.mean
+        if self.kind == "root_mean":
+            return intervals.root_mean(mean, se, level)
+        made = intervals.normal_mean(mean, se, level)
+        if self.kind not in ("total", "exponential"):
+            return made
+        return self.of_limits(made if made.reason else replace(made, method="normal, of the mean"))
+
+    def student(self, level: float) -> Interval:
+        """Student's t."""
+        if self.clusters is not None:
+            return replace(self.by_error(level), method=self.clusters.named("Student t"))
+        n, se = self.moments.effective_size, self.mean_error
+        t = intervals.student(self.moments.mean, se, n, level)
+        if t.reason is not None:
+            return t
+        made = self.of_mean(intervals.as_student(se, n - 1, level), level)
+        return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
+
+    def chi_square(self, level: float) -> Interval | None:
+        """Of normal residuals."""
+        if self.clusters is not None:
+            return None
+        mean = self.moments.mean
+        kurtosis = self.fourth / mean**2 if mean > 0 else 3.0
+        root = float(self.measure.apply(self.moments))
+        return intervals.chi_square(root, self.moments.effective_size, kurtosis, level)
+
+    @property
+    def fourth(self) -> float:
+        """The mean of the squares of what the mean is of."""
+        moments = self.moments
+        return moments.m2 / moments.weight + moments.mean**2
+
+
+class _OfClusters(_OfMean):
+    """The same by moments of clustered rows, of which it is known how much each cluster moves the
+    measure."""
+
+    def __init__(
+        self,
+        measure: MeasureLike,
+        moments: Moments,
+        bounds: tuple[float, float],
+        by_cluster: Influence,
+    ) -> None:
+        super().__init__(measure, moments, bounds)
+        self.by_cluster, self.clusters = by_cluster, by_cluster.space.clusters
+
+    @cached_property
+    def skewness(self) -> float:
+        """Of sums by cluster."""
+        return intervals.skewness(self.by_cluster.moved)
+
+    @property
+    def mean_error(self) -> float:
+        """By clusters."""
+        return self.by_cluster.error.se / self.rate
+
+
+class _Losses(_OfMean):
+    """The same of rows that are here."""
+
+    def __init__(
+        self,
+        measure: MeasureLike,
+        moments: Moments,
+        loss: FloatArray,
+        weight: FloatArray | None,
+        clusters: Clusters | None,
+        settings: Settings,
+        bounds: tuple[float, float],
+    ) -> None:
+        super().__init__(measure, moments, bounds)
+        self.loss, self.weight = loss, weight
+        self.clusters, self.settings = clusters, settings
+
+    def replicates(self) -> FloatArray:
+        """Of the bootstrap of rows, or of their clusters."""
+        column = self.loss[:, None]
+        return self.at(row_means(column, self.weight, self.settings, self.clusters)[:, 0])
+
+    def methods(self) -> dict[str, Limits]:
+        """By name, but for the bootstraps of all."""
+        made = super().methods()
+        if is_mean(self.measure) and np.isfinite(self.bounds).all():
+            made["bayesian"] = self.bayesian
+        if self.clusters is None:
+            made["studentised"] = self.studentised
+        return made
+
+    @cached_property
+    def skewness(self) -> float:
+        """Of rows, or of sums by cluster."""
+        mean, loss = self.moments.mean, self.loss
+        if not np.isfinite(mean):
+            return 0.0
+        if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
+            loss = np.where(self.weight > 0, loss, mean)
+        return intervals.skewness(Units(loss, self.weight, self.clusters).moved)
+
+    def unseen(self, level: float) -> float:
+        """By half a row beyond the largest."""
+        end = unseen_square(self._used)
+        return bayesian_bootstrap.upper(self.loss, end, level, self.weight)
+
+    @property
+    def _used(self) -> FloatArray:
+        """The values of rows that weigh anything."""
+        return self.loss if self.weight is None else self.loss[self.weight > 0]
+
+    @property
+    def mean_error(self) -> float:
+        """By rows, or clusters."""
+        if self.clusters is not None:
+            return self.clusters.mean_error(self.loss).se
+        return super().mean_error
+
+    @property
+    def fourth(self) -> float:
+        """By rows."""
+        return Moments.from_rows(np.square(self.loss), self.weight).mean
+
+    def bayesian(self, level: float) -> Interval:
+        """Of values that have ends; of clusters by their means."""
+        values, weight = self.loss, self.weight
+        if self.clusters is not None:
+            if self.clusters.number < 2:
+                return intervals.missing(bayesian_bootstrap.METHOD, "too_few_clusters")
+            values, weight = self.clusters.by_mean(values)
+        made = bayesian_bootstrap.bayesian(values, self.bounds, level, weight)
+        return self.named(made)
+
+    def left_out(self) -> tuple[FloatArray, None]:
+        """How much each row, or cluster, moves the value by being left out."""
+        w = np.ones(len(self.loss)) if self.weight is None else self.weight
+        parts = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
+        if self.clusters is not None:
+            parts = np.column_stack([np.bincount(self.clusters.code, part) for part in parts.T])
+        parts = parts[parts[:, 1] > 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = (parts[:, 0].sum() - parts[:, 0]) / (parts[:, 1].sum() - parts[:, 1])
+            # A sum of what is not negative is not negative, but for rounding.
+            means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
+            return intervals.left_out(self.at(means)), None
+
+    def studentised(self, level: float) -> Interval:
+        """Bootstrap-t of the mean."""
+        drawn, se = self._drawn_with_errors(), self.moments.standard_error
+        return self.of_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
+
+    def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Replicates of the mean, and the standard error of each."""
+        from calipers import _core
+
+        settings, loss, weight = self.settings, self.loss, self.weight
+        if weight is None:
+            means, errors = _core.bootstrap_means(loss[:, None], settings.seed, settings.resamples)
+            return means[:, 0], errors[:, 0]
+        means, errors = weighted_means([loss[weight > 0]], weight[weight > 0], settings)
+        return means[:, 0], errors[:, 0]

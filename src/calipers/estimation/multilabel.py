@@ -1,0 +1,324 @@
+"""Rows that have several labels: averages over labels of measures of counts, and values of rows of
+which some have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation import effective_sample_size
+from calipers.estimation.losses import Losses
+from calipers.estimation.undefined import reasons
+from calipers.inference.gradients import class_gradient
+from calipers.inference.intervals import Interval
+from calipers.inference.method_limits import FEW_OF_LABEL, MOST_REDRAWN
+from calipers.inference.point_estimate import Reading
+from calipers.inference.resampling import row_means
+from calipers.inference.variance_estimators import Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import FloatArray, LabelMatrices, Moments
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Which labels rows have, and which a system says that they have, shape (rows, labels)."""
+
+    truth: npt.NDArray[np.bool_]
+    predicted: npt.NDArray[np.bool_]
+    labels: tuple[str, ...]
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def matrices(self) -> LabelMatrices:
+        """The counts of each label."""
+        return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
+
+    @property
+    def statistic(self) -> LabelMatrices:
+        """The counts."""
+        return self.matrices
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No average over labels is a mean over rows."""
+
+    @property
+    def _long(self) -> bool:
+        """Whether redrawing all labels takes too long."""
+        return self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+
+    def _by_error(self, measure: Any) -> bool:
+        """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
+        of scarce labels, and where redrawing all labels takes too long."""
+        return not self.settings.prefers_bootstrap and (
+            self._long or _scarce(measure, self.matrices)
+        )
+
+    @cached_property
+    def drawn(self) -> LabelMatrices:
+        """Bootstrap replicates of the counts, rows drawn."""
+        columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
+        means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+        hit, y, z = np.split(means, 3, axis=1)
+        counts = np.stack([1 - y - z + hit, z - hit, y - hit, hit], axis=-1)
+        # What is left of a margin by subtraction may be a hair off nothing.
+        counts = np.where(counts < 1e-12, 0.0, counts) * float(self.matrices.one_vs_rest().total[0])
+        counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
+        return replace(self.matrices, counts=counts, squares=counts)
+
+    def _interval(self, measure: Any, level: float) -> Interval | None:
+        """As a share of effective rows."""
+
+        def squares(by_count: FloatArray) -> float:
+            moved = self._moved(by_count)
+            return dot(moved, moved) if self.clusters is None else self.clusters.squares(moved)
+
+        return effective_sample_size.interval(
+            measure, self.matrices, self._units, squares, level, self.clusters
+        )
+
+    @cached_property
+    def _units(self) -> FloatArray:
+        """What a row of each label weighs, or a cluster of them, by Kish's number."""
+        if self.clusters is None:
+            return effective_sample_size.units_of(self.matrices)
+        sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
+        return effective_sample_size.by_kish(sums.sum(axis=0), np.square(sums).sum(axis=0))
+
+    def _moved(self, by_count: FloatArray) -> FloatArray:
+        """What each row moves, of derivatives by the counts of each label."""
+        cell = self.truth * 2 + self.predicted
+        out = np.zeros(len(cell))
+        for label, of_label in enumerate(by_count.reshape(-1, 4)):
+            out += of_label[cell[:, label]]
+        return out if self.weight is None else out * self.weight
+
+    def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
+        """By how much each row moves an average of counts over labels; ``whole`` are the counts of
+        all rows, where these are a batch of them."""
+        by_count = class_gradient(measure, self.matrices if whole is None else whole)
+        return Influence(self._moved(by_count), Space(self.weight, self.clusters))
+
+    def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
+        """What each row moves an average by, with the rows that are added to each label, of which
+        the interval takes the sum of squares; ``whole`` are the counts of all rows, of which these
+        are a batch."""
+        by_count = (
+            None if self.clusters is not None else effective_sample_size.by_count(measure, whole)
+        )
+        return None if by_count is None else Moments.from_rows(self._moved(by_count))
+
+    @staticmethod
+    def of_matrices(
+        measure: MeasureLike,
+        matrices: LabelMatrices,
+        settings: Settings,
+        rows: int,
+        second: Callable[[], Any] | None = None,
+    ) -> Reading:
+        """What the counts of each label say of an average of a measure of counts; ``second`` is
+        what a second look at the rows adds up to."""
+        definition, value = measure.definition, float(measure.apply(matrices))
+        why = reasons(measure, matrices, rows)
+
+        def interval(level: float) -> Interval | None:
+            found = None if second is None else second()
+            if found is None:
+                return None
+            squares = found.m2 + found.weight * found.mean**2
+            units = effective_sample_size.units_of(matrices)
+            return effective_sample_size.interval(
+                measure, matrices, units, lambda _: squares, level
+            )
+
+        return Reading(
+            value=value,
+            kind="average over labels",
+            settings=settings,
+            n=rows,
+            bounds=definition.range,
+            undefined=why,
+            agreed=bool(why) and bool(np.isfinite(value)),
+            higher_is_better=definition.higher_is_better,
+            few=lambda: not settings.prefers_bootstrap and _scarce(measure, matrices),
+            methods={} if second is None else {"effective rows": interval},
+        )
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of an average of counts."""
+        return replace(
+            self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
+            weight=self.weight,
+            clusters=self.clusters,
+            few=lambda: self._by_error(measure),
+            influence=lambda: self.influence(measure),
+            replicates=lambda: measure.apply(self.drawn),
+            methods={"effective rows": partial(self._interval, measure)},
+        )
+
+
+def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
+    """Whether a label that counts as much as any other has few rows."""
+    rows = np.where(measure.picked(matrices.labels), effective_sample_size.rows_of(matrices), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.square(rows) / effective_sample_size.rows_of(matrices.squared)
+    return measure.average == "macro" and bool((sizes[rows > 0] < FEW_OF_LABEL).any())
+
+
+@dataclass(frozen=True, eq=False)
+class RowValues:
+    """Values of rows, NaN where a row has none; a number is a measure of the mean of the others.
+    ``ends`` are those of :class:`Losses`."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+    ends: tuple[float, float] | None = None
+
+    @cached_property
+    def has(self) -> Any:
+        """Which rows have a value."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def present(self) -> Losses:
+        """The rows that have a value."""
+        weight = None if self.weight is None else self.weight[self.has]
+        clusters = None if self.clusters is None else self.clusters.taken(self.has)
+        return Losses(self.values[self.has], weight, clusters, self.settings, self.ends)
+
+    @property
+    def statistic(self) -> Moments:
+        """Of the rows that have a value."""
+        return self.present.statistic
+
+    def added(self, measure: MeasureLike) -> Moments:
+        """What batches of them add up to."""
+        return self.present.added(measure)
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """The values."""
+        return self.values
+
+    def replicates(self) -> FloatArray:
+        """Bootstrap replicates of the mean, all rows drawn."""
+        columns = np.column_stack([np.where(self.has, self.values, 0.0), self.has])
+        means = row_means(columns, self.weight, self.settings, self.clusters)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(means[:, 0] / means[:, 1])
+
+    def moving(self, mean: float, total: float | None = None) -> Influence:
+        """By how much each of all rows moves the mean; ``total`` is what all weigh that have a
+        value, where these are a batch of them."""
+        weight = np.ones(len(self.values)) if self.weight is None else self.weight
+        total = weight[self.has].sum() if total is None else total
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
+            moved = np.nan_to_num(self.values - mean) * weight / total
+        return Influence(moved, self._space)
+
+    @property
+    def _space(self) -> Space:
+        held = self.has.astype(np.float64)
+        return Space(
+            self.weight, self.clusters, held=held if self.weight is None else held * self.weight
+        )
+
+    def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
+        """By how much each of all rows moves the number; ``whole`` are the moments of all that have
+        a value, where these are a batch of them."""
+        found = self.present.influence(measure.plain, whole)
+        if found is None:
+            return None
+        out = np.zeros(len(self.values))
+        out[self.has] = found.plain.column
+        return replace(found, column=out, space=self._space)
+
+    def reading(self, measure: Any) -> Reading:
+        """The reading, from the rows that have a value."""
+        share = measure.definition.hits is not None and self.clusters is None
+        trials = self.statistic.effective_size if share else None
+        made = self.present.reading(measure.plain, trials)
+        return replace(_of_those(measure, made, len(self.values)), law=self)
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """As of losses; where a row lacks one of its two values, by what each row adds to either
+        mean."""
+        other = second.law
+        assert isinstance(other, RowValues)
+        if self.has.all() and other.has.all():
+            return replace(first, law=None) - replace(second, law=None)
+        return first.difference(
+            second,
+            n=len(self.values),
+            clusters=self.clusters,
+            weight=self.weight,
+            influence=lambda: self.moving(first.value) - other.moving(second.value),
+            replicates=lambda: self.replicates() - other.replicates(),
+        )
+
+
+def _of_those(measure: Any, made: Reading, rows: int) -> Reading:
+    """The reading of the rows that have a value as one of all rows."""
+    undefined = dict.fromkeys(made.undefined, rows)
+    if 0 < rows - made.n < rows:
+        undefined[next(iter(measure.definition.undefined))] = rows - made.n
+    return replace(made, of=rows, undefined=undefined)
+
+
+def held_by(found: Influence) -> Influence:
+    """Influence by cluster, where these are worth what the rows weigh that have a value."""
+    space = found.space
+    assert space.clusters is not None
+    clusters = replace(space.clusters, weight=space.held)
+    return replace(found, space=replace(space, clusters=clusters))
+
+
+def of_those_there(measure: Any, made: Reading, moments: Moments, rows: int) -> Reading:
+    """The same of rows that are gone, so many of which the moments are of."""
+    law = _Gone(rows, moments.effective_size, complete=moments.rows == rows)
+    return replace(_of_those(measure, replace(made, n=moments.rows), rows), law=law)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gone:
+    """The law of :class:`RowValues` whose rows are gone."""
+
+    rows: int
+    #: Kish's number of those that have a value.
+    size: float
+    complete: bool
+
+    def _plain(self, reading: Reading) -> Influence | None:
+        """By how much rows move a mean, without the n/(n − 1) of its own error."""
+        found = None if reading.influence is None else reading.influence()
+        if found is None or reading.clusters is not None or not self.size > 1:
+            return found
+        return float(np.sqrt(1 - 1 / self.size)) * found
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """As of losses; where a row lacks one of its two values, by what each row adds to either
+        mean."""
+        other = second.law
+        assert isinstance(other, _Gone)
+        if self.complete and other.complete:
+            return replace(first, law=None) - replace(second, law=None)
+
+        def influence() -> Influence | None:
+            one, two = self._plain(first), other._plain(second)
+            return None if one is None or two is None else replace(one - two, name="delta")
+
+        return first.difference(second, n=self.rows, influence=influence)

@@ -1,0 +1,380 @@
+"""Measures of clusters against true classes: estimates over how both partitions meet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals
+from calipers.inference.influence import STEP
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.method_limits import FEW_OF_CELL
+from calipers.inference.point_estimate import Reading, UnitGroups
+from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import ContingencyTable, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 2_000_000
+
+#: The prior goes to all cells where they are not more than this; else to so many others in each of
+#: so many turns.
+_ALL, _SOME, _TURNS = 125, 25, 40
+
+#: What the prior adds in all.
+_PRIOR = 1.0
+
+#: Of no more cells than these, empty ones included, tables are drawn from a smooth one.
+MOST_SMOOTH = 10_000
+
+#: A class is surely larger than another by so many standard deviations of their difference.
+SURELY = 2.0
+
+#: Cells and contents of draws (b, C).
+Drawn = tuple[tuple[IntArray, ...], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The cells that hold points: the position of each along each axis of this ``shape``, and how
+    many points it holds."""
+
+    shape: tuple[int, ...]
+    codes: tuple[IntArray, ...]
+    held: FloatArray
+
+    @classmethod
+    def from_codes(
+        cls, codes: Sequence[IntArray], shape: Sequence[int], held: FloatArray | None = None
+    ) -> Contents:
+        """Of points that give a position along each axis, or of as many as are ``held`` alike."""
+        flat = np.ravel_multi_index(tuple(codes), tuple(shape))
+        place, inverse = np.unique(flat, return_inverse=True)
+        counts = np.bincount(inverse, held, len(place))
+        axes = np.unravel_index(place, tuple(shape))
+        return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
+
+    def likely(self, settings: Settings, draws: int | None = None) -> Iterator[Drawn]:
+        """Dirichlet(counts + the prior), times the number of points; without the prior so many
+        ``draws``, where that is given."""
+        random = np.random.Generator(np.random.Philox(settings.seed))
+        left, cells = draws or settings.resamples, math.prod(self.shape)
+        few = cells <= _ALL
+        turn = left if few or draws else max(1, -(-left // _TURNS))
+        size = max(1, min(turn, _AT_ONCE // (len(self.held) + _ALL)))
+        while left > 0:
+            codes, shape = self.codes, self.held
+            if not draws:
+                place = np.arange(cells) if few else random.integers(0, cells, _SOME)
+                codes, shape = self._with(place, _PRIOR / len(place))
+            some = min(size, left)
+            drawn = random.standard_gamma(shape, (some, len(shape)))
+            yield codes, drawn * (self.held.sum() / drawn.sum(axis=1, keepdims=True))
+            left -= some
+
+    def _with(self, place: IntArray, added: float) -> tuple[tuple[IntArray, ...], FloatArray]:
+        """These cells and others, that hold so much more."""
+        own = np.ravel_multi_index(self.codes, self.shape)
+        place, inverse = np.unique(np.append(own, place), return_inverse=True)
+        more = np.append(self.held, np.full(len(inverse) - len(own), added))
+        held = np.bincount(inverse, more, len(place)).astype(np.float64)
+        return tuple(np.unravel_index(place, self.shape)), held
+
+    def worlds(self) -> list[FloatArray]:
+        """Shares of all cells of two axes that may well be behind these contents, of which the
+        values of what is drawn are flattered more: none of too many cells.
+
+        The first is taken towards independence as far as chance may have taken it away from there
+        (Hausser and Strimmer 2009), so that empty cells are possible; in the second the classes of
+        a cluster are equal that its largest one is not surely above.
+        """
+        if math.prod(self.shape) > MOST_SMOOTH:
+            return []
+        held = np.zeros(self.shape)
+        held[self.codes] = self.held
+        n = float(held.sum())
+        share = held / n
+        target = share.sum(axis=1)[:, None] * share.sum(axis=0)
+        apart = float(np.square(target - share).sum())
+        noise = (1 - float(np.square(share).sum())) / max(n - 1, 1.0)
+        towards = min(1.0, noise / apart) if apart > 0 else 1.0
+        top = held.max(axis=0)
+        near = top - held <= SURELY * np.sqrt(top + held)
+        level = (held * near).sum(axis=0) / near.sum(axis=0)
+        return [towards * target + (1 - towards) * share, np.where(near, level, held) / n]
+
+
+TOO_LITTLE = 1.5
+
+METHOD = "Dirichlet, of the cells"
+
+#: Of so many points a share is what it is.
+_MANY = 1e12
+
+#: Where the error of a difference is taken from draws, and where these are of a normal.
+_TAILS, _NORMAL = (0.025, 0.975), 1.959963984540054
+
+#: So many tables say how large a bias is.
+_OF_BIAS = 400
+
+
+class Spread(NamedTuple):
+    """How a value varies: draws about it, and by how much it may be too high: as the jackknife has
+    it, and in each of some worlds that may be behind the data."""
+
+    draws: FloatArray
+    jackknife: float
+    worlds: tuple[float, ...]
+
+    @property
+    def biases(self) -> FloatArray:
+        """What it may be too high by. What is known of a bias may be too little by half, but where
+        classes were made as equal as can be."""
+        found = np.array([self.jackknife, *self.worlds, 0.0, 0.0][:3])
+        return found * [TOO_LITTLE, TOO_LITTLE, 1.0]
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Percentiles of the draws; the lower one farther down by the bias, the upper one farther
+        up where the value is too low."""
+        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        return low - float(self.biases.max()), high - min(self.jackknife, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The true class and the cluster of each of some points, or of as many as are ``held`` alike;
+    measures ``together`` are drawn in one go."""
+
+    truth: IntArray
+    cluster: IntArray
+    classes: tuple[str, ...]
+    clusters: tuple[str, ...]
+    settings: Settings
+    together: tuple[Any, ...] = ()
+    held: FloatArray | None = None
+    #: How much points move a measure, where something else knows.
+    moves: Callable[[Any], Influence | None] | None = None
+    _spread: dict[Any, Spread] = field(default_factory=dict, repr=False)
+    _beside: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def statistic(self) -> ContingencyTable:
+        """How both meet."""
+        codes = self.truth, self.cluster
+        return ContingencyTable.from_codes(*codes, self.classes, self.clusters, self.held)
+
+    @property
+    def number(self) -> int:
+        """How many points there are."""
+        return len(self.truth) if self.held is None else int(self.held.sum())
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No point has a value of its own."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of both partitions."""
+        table, definition, n = self.statistic, measure.definition, self.number
+        return Reading(
+            value=float(measure.apply(table)),
+            kind="measure of partitions",
+            settings=self.settings,
+            n=n,
+            unit="points",
+            bounds=definition.range,
+            undefined=reasons(measure, table, n),
+            higher_is_better=definition.higher_is_better,
+            sizes=lambda: (float(n),),
+            caution=self._caution if definition.interval == "information" else "",
+            law=_Meeting(measure, self),
+            influence=lambda: self.influence(measure),
+            error=lambda: Error(float(np.std(self.spread(measure).draws)), METHOD),
+            methods={METHOD: partial(self._interval, measure)},
+        )
+
+    @property
+    def _caution(self) -> str:
+        cells = len(self.classes) * len(self.clusters)
+        return "few points a cell" if self.number < FEW_OF_CELL * cells else ""
+
+    def influence(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> Influence:
+        """How much each point moves the value; ``whole`` is the table of all points, where these
+        are some of them."""
+        if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
+            return known
+        alike = 1.0 if self.held is None else np.sqrt(self.held)
+        return Influence(self.slopes(measure, whole) * alike, Space(), METHOD)
+
+    def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
+        """How much a point of each entry moves the value."""
+        table = self.statistic if whole is None else whole
+        steps = STEP * np.eye(len(table.held)) * table.held
+        ends = [
+            measure.apply(
+                ContingencyTable.of_cells(
+                    table.held + sign * steps, table.class_of, table.cluster_of, table
+                )
+            )
+            for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * steps.diagonal())
+        slope -= float((slope * table.held).sum() / table.held.sum())
+        place = table.class_of * len(self.clusters) + table.cluster_of
+        cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
+        return np.asarray(slope[cell])
+
+    def spread(self, measure: Any) -> Spread:
+        """How the value varies; of all measures that are asked for at once."""
+        if measure not in self._spread:
+            measures = list(dict.fromkeys((measure, *self.together)))
+            self._spread.update(self._spreads(measures))
+        return self._spread[measure]
+
+    def _spreads(self, measures: Sequence[Any]) -> dict[Any, Spread]:
+        table = self.statistic
+        shape = len(self.classes), len(self.clusters)
+        cells = Contents(shape, (table.class_of, table.cluster_of), table.held)
+        drawn = self._values(measures, cells.likely(self.settings))
+        # Draws about counts are off as counts are about the truth; without the prior, which is not
+        # to be taken off with that.
+        alone = self._values(measures, cells.likely(self.settings, _OF_BIAS))
+        removed = self._jackknife(measures)
+        worlds = [self._flattered(measures, cells, of) for of in cells.worlds()]
+        made = {}
+        for measure in measures:
+            value = float(measure.apply(table))
+            off = _mean_of(alone[measure]) - value
+            flattered = tuple(world[measure] for world in worlds)
+            made[measure] = Spread(drawn[measure] - off, removed[measure], flattered)
+        return made
+
+    def _values(
+        self, measures: Sequence[Any], drawn: Iterable[Drawn], axis: int = 1, chance: float = 1.0
+    ) -> dict[Any, FloatArray]:
+        """Of contents of cells whose clusters stand along an axis; ``chance`` is how much of what
+        it makes of this table it makes of theirs."""
+        parts: dict[Any, list[FloatArray]] = {measure: [] for measure in measures}
+        for codes, held in drawn:
+            made = ContingencyTable.of_cells(held, codes[0], codes[axis], self.statistic, chance)
+            for measure, part in parts.items():
+                part.append(np.atleast_1d(measure.apply(made)))
+        return {measure: np.concatenate(part) for measure, part in parts.items()}
+
+    def _jackknife(self, measures: Sequence[Any]) -> dict[Any, float]:
+        """By how much the values are too high: (n − 1)·(mean without one point − value)."""
+        table, sums = self.statistic, dict.fromkeys(measures, 0.0)
+        n = float(table.total)
+        for some, points in table.without_one():
+            for measure in measures:
+                sums[measure] += float((measure.apply(some) * points).sum())
+        found = {m: (n - 1) * (total / n - float(m.apply(table))) for m, total in sums.items()}
+        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in found.items()}
+
+    def _flattered(
+        self, measures: Sequence[Any], cells: Contents, share: FloatArray
+    ) -> dict[Any, float]:
+        """By how much values of so many points are too high in the mean where all cells have these
+        shares."""
+        codes = tuple(of.ravel() for of in np.indices(cells.shape))
+        random = np.random.Generator(np.random.Philox(self.settings.seed))
+        n, shares = round(float(cells.held.sum())), share.ravel() / share.sum()
+        drawn = random.multinomial(n, shares, _OF_BIAS).astype(np.float64)
+        found = self._values(measures, [(codes, drawn)])
+        true = self._values(measures, [(codes, shares[None] * _MANY)], chance=n / _MANY)
+        off = {m: _mean_of(found[m]) - float(true[m][0]) for m in measures}
+        return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
+
+    def beside(self, other: Partition, measure: Any) -> FloatArray:
+        """Draws of the difference to another clustering of the same points."""
+        kept, key = self._beside, (other, measure)
+        if key not in kept:
+            kept.clear()
+            shape = len(self.classes), len(self.clusters), len(other.clusters)
+            codes = self.truth, self.cluster, other.cluster
+            cells = Contents.from_codes(codes, shape, self.held)
+            measures = list(dict.fromkeys((measure, *self.together)))
+            for one, (drawn, alone) in self._apart(other, measures, cells).items():
+                value = float(one.apply(self.statistic) - one.apply(other.statistic))
+                kept[other, one] = drawn - _mean_of(alone) + value
+        return kept[key]
+
+    def _apart(
+        self, other: Partition, measures: Sequence[Any], cells: Contents
+    ) -> dict[Any, tuple[FloatArray, FloatArray]]:
+        """Differences in contents of cells with the prior, and without it."""
+        found = [
+            [
+                of._values(measures, cells.likely(self.settings, draws), axis)
+                for of, axis in ((self, 1), (other, 2))
+            ]
+            for draws in (None, _OF_BIAS)
+        ]
+        return {m: tuple(ours[m] - theirs[m] for ours, theirs in found) for m in measures}  # type: ignore[misc]
+
+    def _interval(self, measure: MeasureLike, level: float) -> Interval:
+        if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
+            return intervals.missing(METHOD, "no_spread")  # no other table can be drawn
+        found = self.spread(measure)
+        if not np.isfinite(found.draws).all():
+            return intervals.missing(METHOD, "undefined_replicates")
+        value = float(measure.apply(self.statistic))
+        # Of one cluster draws of most measures are what they are but for rounding.
+        low, high = (value if abs(end - value) <= ROUNDING else end for end in found.limits(level))
+        return Interval(low, high, METHOD, se=float(np.std(found.draws)))
+
+
+def _mean_of(values: FloatArray) -> float:
+    """The mean of those that are there; NaN of none."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class _Meeting:
+    """The law of partitions: of two clusterings of the same points the cells of class × first ×
+    second are drawn together."""
+
+    measure: Any
+    partition: Partition
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference, with the standard error of a normal that reaches as far as the draws do
+        where they reach farther, and as one value may be more biased than the other."""
+        assert isinstance(second.law, _Meeting)
+        other, measure = second.law.partition, self.measure
+        known = bool(np.isfinite(first.value - second.value))
+
+        def error() -> Error | Interval:
+            if not known:
+                return intervals.missing("none", "undefined_value")
+            value = first.value - second.value
+            low, high = np.quantile(self.partition.beside(other, measure), _TAILS).tolist()
+            more = self.partition.spread(measure).biases - other.spread(measure).biases
+            low, high = low - max(0.0, *more), high - min(0.0, *more)
+            return Error(max(value - low, high - value) / _NORMAL, METHOD)
+
+        def moved() -> Influence:
+            return self.partition.influence(measure) - other.influence(measure)
+
+        def groups() -> UnitGroups:
+            """Points that are alike move it alike."""
+            held = self.partition.held
+            assert held is not None
+            moved = self.partition.slopes(measure) - other.slopes(measure)
+            return UnitGroups(moved * held.sum(), held, held, held)
+
+        return first.difference(
+            second,
+            influence=moved,
+            error=error,
+            unit_groups=None if self.partition.held is None else groups,
+        )

@@ -1,0 +1,299 @@
+"""Rows dealt anew: what a small part of the rows would have got, were it made up by chance.
+
+That a part does not differ from the rest means that its rows might be any of all rows. So as many
+rows are taken from all of them, again and again, and what was found is compared with what those
+got. The test is exact for parts of any size and measures of any kind, where errors and bootstraps
+say next to nothing of a few rows, and nothing of rows that are all alike.
+
+A mean per row is divided by its standard error first (Janssen 1997), so that parts may vary
+differently. The variance of few rows is itself a guess: that of either part is averaged with that
+of all rows as if they were :data:`AS_ALL` more rows, without which three rows that happen to agree
+would seem certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.losses import Losses
+from calipers.estimation.multilabel import LabelCounts, RowValues
+from calipers.estimation.regression import Fitted, Ordered
+from calipers.estimation.scores import ScoredRows
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.paired_tests import Test
+from calipers.once import cached_property
+from calipers.statistics import FloatArray, Moments, NumberMoments, ScoreTable
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import Settings
+
+#: So many rows of a variance are taken from that of all rows.
+AS_ALL = 2.0
+
+#: So many numbers are held at a time.
+_AT_ONCE = 4_000_000
+
+Lots = npt.NDArray[np.intp]
+
+
+def lots(rows: int, size: int, settings: Settings) -> Lots:
+    """So many of all rows by chance, in every replicate, (B, size): random orders are cut up."""
+    generator = np.random.Generator(np.random.Philox(settings.seed))
+    each = rows // size
+    orders = (generator.permutation(rows) for _ in range(-(-settings.resamples // each)))
+    cut = np.concatenate([order[: each * size].reshape(each, size) for order in orders])
+    return cut[: settings.resamples]
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """What a part less the rest is (``found``), what it is of rows dealt anew (``drawn``), and by
+    what either is divided for comparison."""
+
+    found: float
+    drawn: FloatArray
+    error: float = 1.0
+    errors: FloatArray | float = 1.0
+    unit: str = "rows"
+
+    @property
+    def turned(self) -> Dealt:
+        """The rest less the part."""
+        return replace(self, found=-self.found, drawn=-self.drawn)
+
+    def compared(self, level: float) -> tuple[Interval, Test]:
+        """Interval and test, two-sided. The interval is as wide as chance alone makes it: the ends
+        of what was drawn, turned about what was found."""
+        name = f"{self.unit} dealt anew"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.asarray(self.drawn / self.errors)
+        t = t[np.isfinite(t)]
+        if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
+            p = 1.0 if self.found == 0 else np.nan
+            return intervals.missing(name, "no_spread"), Test(p, name)
+        own = self.found / self.error
+        hair = 1e-9 * np.abs(t).max()
+        below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
+        low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
+        made = Interval(
+            self.found - float(high) * self.error, self.found - float(low) * self.error, name
+        )
+        return made, Test(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
+
+
+class Deck(Protocol):
+    """All rows, in an order that does not depend on theirs, of which lots are taken."""
+
+    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt | None:
+        """A part less the rest, and of lots of as many rows the same; None where values are not
+        finite."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a part, as positions, and the value of the measure there."""
+
+    rows: npt.NDArray[np.intp]
+    value: float
+
+
+def deck(sample: Any) -> Deck | None:
+    """That of the rows of a sample; None of measures that take more than one statistic."""
+    match sample:
+        case Losses() | RowValues():
+            return _Losses.of(sample)
+        case ClassCounts():
+            row = sample.cells.row().astype(np.intp)
+            return _Deck(sample, _ordered(row, sample.cells.weight), _counts)
+        case ScoredRows():
+            place = sample.order.place
+            return _Deck(sample, _ordered(place, sample.positive, sample.weight), _tables)
+        case LabelCounts():
+            sets = np.hstack([sample.truth, sample.predicted])
+            return _Deck(sample, _ordered(*sets.T, sample.weight), _labels)
+        case Fitted() | Ordered():
+            columns = np.column_stack([sample.truth, sample.predicted])
+            rows = _ordered(*columns.T, sample.weight)
+            return _Deck(sample, rows, _moments if isinstance(sample, Fitted) else _weighed)
+    return None
+
+
+def _ordered(*columns: Any) -> Lots:
+    """The rows in order of these columns."""
+    return np.lexsort([column for column in columns if column is not None][::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Deck:
+    """Rows of which the statistics of lots are formed."""
+
+    sample: Any
+    order: Lots
+    form: Callable[[Any, Lots], Iterator[Any]]
+    _last: list[Any] = field(default_factory=list, repr=False)
+
+    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt:
+        """The difference to the rest is that to all rows, in proportion."""
+        if not self._last or self._last[0] is not taken:  # once for all measures of a part
+            self._last[:] = [taken, list(self.form(self.sample, self.order[taken]))]
+        whole = float(measure.apply(self.sample.statistic))
+        values = np.concatenate([measure.apply(statistic) for statistic in self._last[1]])
+        others = 1 - len(part.rows) / len(self.order)
+        return Dealt((part.value - whole) / others, (values - whole) / others)
+
+
+# --- Counts and scores ----------------------------------------------------------------------------
+
+
+def _chunks(taken: Lots, numbers: int) -> Iterator[Lots]:
+    step = max(1, _AT_ONCE // max(numbers, 1))
+    return (taken[begin : begin + step] for begin in range(0, len(taken), step))
+
+
+def _sums(place: Lots, of: FloatArray | None, places: int) -> FloatArray:
+    """Of each row of ``place`` (b, n), what ``of`` its entries adds up to at every place."""
+    flat = place + np.arange(len(place))[:, None] * places
+    weights = None if of is None else of.ravel()
+    made = np.bincount(flat.ravel(), weights, len(place) * places)
+    return made.reshape(len(place), places).astype(np.float64)
+
+
+def _counts(sample: ClassCounts, taken: Lots) -> Iterator[Any]:
+    cells, row = sample.cells, sample.cells.row().astype(np.intp)
+    for lot in _chunks(taken, max(taken.shape[1], len(cells.place), sample.matrix.classes**2)):
+        weight = None if cells.weight is None else cells.weight[lot]
+        yield cells.matrix(_sums(row[lot], weight, len(cells.place)), sample.matrix.labels)
+
+
+def _tables(sample: ScoredRows, taken: Lots) -> Iterator[ScoreTable]:
+    scores, size = sample.table.scores, taken.shape[1]
+    for lot in _chunks(taken, 4 * size):
+        # Scores of a row of weight 0 are in no table.
+        at = np.sort(sample.order.place[lot].astype(np.intp), axis=1)
+        order = np.argsort(sample.order.place[lot], axis=1, kind="stable")
+        rows = np.take_along_axis(lot, order, axis=1)
+        level: Lots = np.cumsum(np.diff(at, axis=1, prepend=at[:, :1]) > 0, axis=1, dtype=np.intp)
+        weight = np.ones(rows.shape) if sample.weight is None else sample.weight[rows]
+        of_positive = np.where(sample.positive[rows], weight, 0.0)
+        positive, all_of = (_sums(level, w, size) for w in (of_positive, weight))
+        distinct = np.full(lot.shape, scores[-1] if len(scores) else 0.0)
+        np.put_along_axis(distinct, level, sample.score[rows], axis=1)
+        negative = np.maximum(all_of - positive, 0.0)
+        squares = positive, negative
+        if sample.weight is not None:
+            both = np.square(of_positive), np.square(weight - of_positive)
+            squares = _sums(level, both[0], size), _sums(level, both[1], size)
+        yield ScoreTable(distinct, positive, negative, *squares, size)
+
+
+def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
+    columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
+    weight = np.ones(len(columns)) if sample.weight is None else sample.weight
+    parts = np.column_stack([columns * weight[:, None], weight])
+    for lot in _chunks(taken, len(parts)):
+        times = _sums(lot, None, len(parts))  # how often each row is in a lot: once or never
+        sums = times @ parts
+        (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
+        counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
+        counts = np.where(counts < 1e-12 * total[..., None], 0.0, counts)
+        counts = counts.reshape(*hit.shape, 2, 2)
+        yield replace(sample.matrices, counts=counts, squares=counts, rows=taken.shape[1])
+
+
+def _moments(sample: Fitted, taken: Lots) -> Iterator[Any]:
+    moments = sample.statistic
+    parts = moments.parts(sample.truth, sample.predicted)
+    shape, parts = parts.shape, parts.reshape(len(parts), -1)
+    weight = np.ones(len(parts)) if sample.weight is None else sample.weight
+    for lot in _chunks(taken, taken.shape[1] * parts.shape[1]):
+        total = weight[lot].sum(axis=1)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
+            means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
+        yield NumberMoments.of_means(means.reshape(-1, *shape[1:]), moments)
+
+
+def _weighed(sample: Ordered, taken: Lots) -> Iterator[Any]:
+    used = slice(None) if sample.weight is None else sample.weight > 0
+    for lot in _chunks(taken, len(sample.truth)):
+        times = _sums(lot, None, len(sample.truth))
+        times = times if sample.weight is None else times * sample.weight
+        yield sample.statistic.weighing(times[:, used])
+
+
+# --- Means of a value per row ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """Rows of a value each: their distance from the mean of all, and their weights."""
+
+    whole: Moments
+    apart: FloatArray
+    weight: FloatArray
+    order: Lots
+
+    @classmethod
+    def of(cls, sample: Losses | RowValues) -> _Losses | None:
+        """Those of a sample; a row without a value weighs nothing. None of infinite values."""
+        has = ~np.isnan(sample.values)
+        weight = has.astype(np.float64) if sample.weight is None else sample.weight * has
+        if np.isinf(sample.values).any() or np.count_nonzero(weight) < 2:
+            return None
+        whole = Moments.from_rows(sample.values[has], weight[has])
+        apart = np.where(has, sample.values - whole.mean, 0.0)
+        # Of values that are apart by rounding alone, the mean would leave some equal.
+        return cls(whole, apart, weight, _ordered(np.where(has, sample.values, 0.0), weight))
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """Of all rows, what :meth:`_sums` gives of some."""
+        return self._sums(np.arange(len(self.apart))[None])
+
+    def _sums(self, lot: Lots) -> FloatArray:
+        """Σw, Σw², Σwx and Σwx²."""
+        w, x = self.weight[lot], self.apart[lot]
+        return np.stack([of.sum(axis=1) for of in (w, w * w, w * x, w * x * x)])
+
+    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt | None:
+        """Both over their standard error."""
+        if measure.definition.interval == "total":  # which is not of the same size in both
+            return None
+        chunks = [self._sums(self.order[lot]) for lot in _chunks(taken, 4 * taken.shape[1])]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = self._apart(measure, self._sums(part.rows[None]))
+            drawn, errors = self._apart(measure, np.concatenate(chunks, axis=1))
+        return Dealt(float(own[0][0]), drawn, float(own[1][0]), errors)
+
+    def _apart(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The part less the rest, and the standard error of that."""
+        (a, of_a), (b, of_b) = (self._of(measure, *of) for of in (sums, self.sums - sums))
+        return a - b, np.sqrt(of_a + of_b)
+
+    def _of(
+        self, measure: Any, w: FloatArray, squares: FloatArray, wx: FloatArray, wxx: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The measure of some rows, and the square of its error."""
+        mean, n = wx / w, w**2 / squares
+        of_all = self.whole.m2 / self.whole.weight
+        own = np.maximum(wxx / w - mean**2, 0.0)
+        variance = (n * own + AS_ALL * of_all) / (n - 1 + AS_ALL) / n
+        near = self.whole.mean + mean * n / (n + AS_ALL)
+        rate: Any = 1.0
+        match measure.definition.interval:
+            case "root_mean":
+                rate = 0.5 / self._at(measure, near)
+            case "exponential":
+                rate = self._at(measure, near)
+        return self._at(measure, self.whole.mean + mean), variance * rate**2
+
+    def _at(self, measure: Any, means: FloatArray) -> FloatArray:
+        """The measure, were the mean another; of squares rounding may leave a hair below 0."""
+        means = np.maximum(means, 0.0) if measure.definition.interval == "root_mean" else means
+        return np.asarray(measure.plain.apply(replace(self.whole, mean=means)))  # type: ignore[arg-type]

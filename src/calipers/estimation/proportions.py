@@ -1,0 +1,80 @@
+"""Shares of trials: what is known of them exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Limits
+from calipers.statistics import ConfusionMatrix
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+
+_OF_SHARES = {
+    "wilson": proportions.wilson,
+    "clopper-pearson": proportions.clopper_pearson,
+    "jeffreys": proportions.jeffreys,
+    "agresti-coull": proportions.agresti_coull,
+}
+
+
+def share_methods(share: float, size: float) -> dict[str, Limits]:
+    """The intervals of a share of ``size`` (effective) trials, by name."""
+    return {
+        name: lambda level, made=made: made(share, size, level)  # type: ignore[misc]
+        for name, made in _OF_SHARES.items()
+    }
+
+
+def of_clusters(
+    value: float, trials: Callable[[float], tuple[float, float]], clusters: Clusters | None
+) -> dict[str, Limits]:
+    """The intervals of a share by its effective size, which depends on the level where rows come in
+    clusters, and the degrees of freedom of these."""
+
+    def limits(name: str, level: float) -> Interval:
+        size, degrees = trials(level)
+        made = share_methods(value, size)[name](level)
+        assert made is not None
+        if clusters is None:
+            return made
+        if not (degrees > 0 and math.isfinite(made.low)):
+            return intervals.missing("none", "too_few_clusters")
+        return replace(made, method=clusters.named(f"{made.method}, clustered"))
+
+    return {name: partial(limits, name) for name in share_methods(value, math.nan)}
+
+
+def size_of(measure: Any, seen: ConfusionMatrix) -> float:
+    """Of how many (effective) rows a measure is a share."""
+    return float(seen.effective_size(measure.definition.share_of))
+
+
+def by_cluster(
+    measure: Any, labels: tuple[str, ...], flat: npt.NDArray[np.integer[Any]], clusters: Clusters
+) -> ConfusionMatrix:
+    """The matrix of two classes of each cluster that a share of rows is taken of; ``flat`` says in
+    which cell of truth × prediction each row is."""
+    truth, predicted = np.divmod(flat, len(labels))
+    if measure.label is not None:
+        own = labels.index(measure.label)
+        truth, predicted = truth == own, predicted == own
+    elif measure.average is not None or len(labels) > 2:
+        # Of an average, a row stands once among what is positive and once among what is called so.
+        picked, right = measure.picked(labels), truth == predicted
+        called, truth = picked[predicted] & ~right, picked[truth]
+        predicted = truth & right
+    counts = clusters.matrices(2 * truth + predicted, (2, 2))
+    if measure.average == "micro":
+        counts[:, 0, 1] = clusters.matrices(1 * called, (2, 2))[:, 0, 1]
+    return ConfusionMatrix(counts, counts)

@@ -1,0 +1,226 @@
+"""How far raters agree: readings over how often items were put into each category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.undefined import reasons
+from calipers.inference import bayesian_bootstrap
+from calipers.inference.intervals import Interval
+from calipers.inference.method_limits import FEW_OF_CATEGORY
+from calipers.inference.point_estimate import Reading, SummedUnits, UnitGroups, Units, difference_of
+from calipers.inference.variance_estimators import Influence, Space
+from calipers.measures.rater_agreement import counted_items, moved_by_items, weight_of_items
+from calipers.statistics import FloatArray, Histogram, Ratings, UnitDifferences
+from calipers.statistics.base import kish, kish_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
+
+#: Of more items those that were rated alike are one entry.
+MANY = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Items that several raters put into categories, what they weigh, and the clusters that they
+    come in."""
+
+    statistic: Ratings
+    settings: Settings
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+
+    def added(self, measure: Any) -> Ratings:
+        """What batches add up: items that were rated alike are one entry."""
+        return self.statistic.alike
+
+    def per_row(self, measure: Any) -> None:
+        """No item has a value of its own."""
+
+    def influence(self, measure: Any, whole: Ratings | None = None) -> Influence | None:
+        """By how much each item moves the value; those that do not count do not."""
+        r = self.statistic
+        every = r if whole is None else whole
+        moved = moved_by_items(measure, r, every)
+        if moved is None:
+            return None
+        counted, column = counted_items(measure, r), np.zeros(len(r))
+        total = max(float(every.weight[counted_items(measure, every)].sum()), 1e-300)
+        column[counted] = np.sqrt(r.weight_squares[counted]) * moved / total
+        held = None if self.clusters is None else weight_of_items(measure, r)
+        return Influence(column, Space(self.weight, self.clusters, held=held), "delta")
+
+    def reading(self, measure: Any) -> Reading:
+        """The reading of a measure of agreement."""
+        made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
+        if self.clusters is not None:
+            made["methods"] = {"bayesian": lambda level: self._of_clusters(measure, level)}
+        return reading_of(
+            measure,
+            self.statistic.alike if len(self.statistic) > MANY else self.statistic,
+            self.settings,
+            law=_Items(measure, self),
+            influence=lambda: self.influence(measure),
+            **made,
+        )
+
+    def _counted_weight(self, measure: Any) -> FloatArray | None:
+        if self.weight is None:
+            return None
+        return self.weight[counted_items(measure, self.statistic)]
+
+    def _of_clusters(self, measure: Any, level: float) -> Interval:
+        """The Bayesian bootstrap of clusters: by how much each moves the value."""
+        found = self.influence(measure)
+        assert found is not None
+        assert self.clusters is not None
+        value = float(measure.apply(self.statistic))
+        moved, held = self.clusters.parts(found.column, weight_of_items(measure, self.statistic))
+        there = held > 0
+        units = value + moved[there] * there.sum()
+        made = bayesian_bootstrap.bayesian(units, _ends(measure, self.statistic), level)
+        return Interval(
+            made.low,
+            made.high,
+            self.clusters.named(made.method),
+            reason=made.reason,
+            se=made.se,
+        )
+
+
+def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> Reading:
+    """The reading of a measure of agreement, of which the statistic tells all but the clusters that
+    items come in."""
+    value, bounds = float(measure.apply(r)), _ends(measure, r)
+    counted = counted_items(measure, r)
+    methods = {}
+    if moved_by_items(measure, r) is not None:
+        # Where items weigh differently, the same groups as where batches of them are added up.
+        own = r.alike if np.ptp(r.unit) > 0 else r
+
+        def bayesian(level: float) -> Interval:
+            moved, there = moved_by_items(measure, own), counted_items(measure, own)
+            assert moved is not None
+            sums = own.weight[there], own.weight_squares[there]
+            units = Histogram.of_groups(value + moved, *sums, int(own.held[there].sum()))
+            return bayesian_bootstrap.bayesian(units, bounds, level)
+
+        methods = {"bayesian": bayesian}
+    rare = r.shared.beside_commonest < FEW_OF_CATEGORY
+    made: dict[str, Any] = {
+        "value": value,
+        "kind": "agreement of raters",
+        "settings": settings,
+        "n": round(float(r.held[counted].sum())),
+        "of": r.number,
+        "unit": "items",
+        "bounds": bounds,
+        "higher_is_better": measure.definition.higher_is_better,
+        "undefined": reasons(measure, r, r.number),
+        "sizes": lambda: (kish(r.weight[counted].sum(), r.weight_squares[counted].sum()),),
+        "caution": "few ratings beside the commonest" if rare else "",
+        "methods": methods,
+    }
+    return Reading(**{**made, **parts})
+
+
+def _unlike_most(values: FloatArray) -> int:
+    """How many items move a difference unlike most of them."""
+    return UnitDifferences.of_rows(values).differing
+
+
+def of_either(made: Reading, found: UnitDifferences, total: float) -> Reading:
+    """A difference of sets of raters whose items are gone, by those that either set rated: how far
+    they move it, of items that weigh a ``total`` in all."""
+    weight = float(found.spread.sums.sum())
+    size = kish(weight, float(found.spread.squares.sum()))
+    if made.influence is None or not size > 1:
+        return made
+    influence = made.influence
+
+    def moved() -> Influence | None:
+        one = influence()
+        return None if one is None else np.sqrt(size / (size - 1)) * one
+
+    spread = found.spread.moved(0.0, weight / total)
+    return replace(
+        made,
+        n=found.spread.rows,
+        sizes=lambda: (size,),
+        influence=moved,
+        units=SummedUnits(made.value, size, moved, weighted=made.uneven),
+        unit_spread=lambda: replace(found, spread=spread),
+    )
+
+
+def _ends(measure: Any, r: Ratings) -> tuple[float, float]:
+    """The range of a measure; where it has no lower end, what is low enough for data like these: of
+    Fleiss' κ what ratings that never agree make of such shares of the categories."""
+    low, high = measure.definition.range
+    if np.isfinite(low):
+        return low, high
+    chance = float(np.square(r.share_of_category).sum())
+    alone = bool((r.times == 1).any())
+    return (min(-1.0, -chance / (1 - chance)) if alone and chance < 1 else -1.0), high
+
+
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """The law of raters: of the same items, which either set of raters may have rated twice."""
+
+    measure: Any
+    rated: Rated
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference, by how much each item moves it."""
+        assert isinstance(second.law, _Items)
+        either = counted_items(self.measure, self.rated.statistic) | counted_items(
+            second.law.measure, second.law.rated.statistic
+        )
+        if len(self.rated.statistic) < self.rated.statistic.number:
+            return self._of_groups(first, second, either)
+        n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
+        units, influence = None, difference_of(first.influence, second.influence)
+        moved, changed = None if influence is None else influence(), None
+        own = np.ones(n) if weight is None else weight[either]
+        if moved is not None:
+            values = moved.column[either] * own.sum() / own
+            units = Units(
+                first.value - second.value + values,
+                None if weight is None else own,
+                None if clusters is None else clusters.taken(either),
+            )
+            # To first order an item that is rated alike moves it too, as most do.
+            changed = partial(_unlike_most, values)
+        parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
+        parts |= {"raw": self._raw(second.law.rated), "sizes": lambda: (kish_of(own),)}
+        return first.difference(second, n=n, weight=None if weight is None else own, **parts)
+
+    def _of_groups(self, first: Reading, second: Reading, either: npt.NDArray[np.bool_]) -> Reading:
+        """The same of items that are known by how many were rated alike."""
+        r, influence = self.rated.statistic, difference_of(first.influence, second.influence)
+        held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
+
+        def groups() -> UnitGroups:
+            assert influence is not None
+            column = influence().column[either] / np.sqrt(squares)
+            return UnitGroups(column * weight.sum(), held, weight, squares)
+
+        parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
+        parts |= {"sizes": lambda: (kish(weight.sum(), squares.sum()),)}
+        return first.difference(second, n=round(float(held.sum())), **parts)
+
+    def _raw(self, other: Rated) -> FloatArray:
+        """By how much more of the pairs of its ratings agree, of each item that both rated
+        twice."""
+        both = self.rated.statistic.twice & other.statistic.twice
+        first, second = (of.statistic.agreeing[both] for of in (self.rated, other))
+        return np.asarray(first - second)

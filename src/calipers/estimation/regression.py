@@ -1,0 +1,369 @@
+"""How well numbers are predicted: readings over the moments of truth and prediction, and over the
+rows by size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.losses import excess_kurtosis
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval
+from calipers.inference.point_estimate import Limits, Reading
+from calipers.inference.resampling import row_means, row_times
+from calipers.inference.transformations import SCALES
+from calipers.inference.variance_estimators import Influence, LeftOut, OfMeans
+from calipers.measures import parse
+from calipers.once import cached_property, kept
+from calipers.statistics import (
+    FitMoments,
+    FloatArray,
+    Moments,
+    NumberMoments,
+    NumberRows,
+    kish_of,
+)
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+#: So many rows are left out one by one before the next are, so that what is made of them on the
+#: way stays in the processor's cache.
+_AT_ONCE = 1 << 13
+#: The rows of the policy, and the scales on which they are more nearly normal.
+_KINDS = {
+    "fit": "share of variance",
+    "correlation": "correlation",
+    "median": "median",
+    "quantile": "quantile",
+    "pairs": "share of pairs",
+}
+_SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
+
+
+def of_statistic(
+    measure: MeasureLike, statistic: NumberMoments | NumberRows, settings: Settings, rows: int
+) -> Reading:
+    """What moments or rows say of a measure, but for how it varies."""
+    definition = measure.definition
+    return Reading(
+        value=float(measure.apply(statistic)),
+        kind=_KINDS.get(definition.interval, "largest"),
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, statistic, rows),
+        higher_is_better=definition.higher_is_better,
+        transform=_SCALES.get(definition.interval),
+    )
+
+
+def of_gathered(made: Reading, rows: NumberRows | NumberMoments) -> Reading:
+    """A reading of independent rows that are only known by their numbers, or what these add up to,
+    with what that says of its limits and of how heavy the tail of its errors is."""
+    if isinstance(rows, NumberMoments):
+        squared = rows.squared if isinstance(rows, FitMoments) else None
+        if squared is None or made.kind != "share of variance":
+            return made
+        return replace(made, kurtosis=lambda: excess_kurtosis(squared))
+    if made.kind == "median":
+        size = kish_of(rows.weight)
+        limits: Limits = partial(_by_share_below, rows, size, WOODRUFF)
+        return replace(made, methods={**made.methods, "woodruff": limits})
+    if made.kind != "share of variance":
+        return made
+
+    def kurtosis() -> float:
+        return excess_kurtosis(
+            Moments.from_rows(np.square(rows.predicted - rows.truth), rows.weight)
+        )
+
+    return replace(made, kurtosis=kurtosis)
+
+
+#: What limits of a quantile by the share of rows below it are called.
+WOODRUFF = "Woodruff [W]"
+
+
+def _by_share_below(
+    rows: NumberRows, size: float, name: str, level: float, share: float = 0.5
+) -> Interval:
+    """The errors at the limits of the share of rows below a quantile of them."""
+    if size < 2:
+        return intervals.missing(name, "too_few_rows")
+    made = proportions.wilson(share, size, level)
+    low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
+    return Interval(low, high, name)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedRows:
+    """Rows with a true and a predicted number each."""
+
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @property
+    def statistic(self) -> Any:
+        """What measures are formulas over."""
+        raise NotImplementedError
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """None of them is a mean over rows."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` is the statistic of all rows, where these
+        are a batch of them."""
+        if whole is not None:
+            return self._influence(measure, whole)
+        return kept(self, ("influence", measure), lambda: self._influence(measure))
+
+    def _influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+        raise NotImplementedError
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        """Of the bootstrap of rows, or of their clusters."""
+        raise NotImplementedError
+
+    @cached_property
+    def size(self) -> float:
+        """Kish's effective number of rows; of clusters, theirs."""
+        if self.clusters is not None:
+            return float(self.clusters.number)
+        return Moments.from_rows(np.zeros(len(self.truth)), self.weight).effective_size
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure."""
+        made = of_statistic(measure, self.statistic, self.settings, len(self.truth))
+        has = made.kind != "largest"
+
+        def skewness() -> float:
+            found = self.influence(measure)
+            return 0.0 if found is None else abs(intervals.skewness(found.moved))
+
+        def kurtosis() -> float:
+            squares = np.square(self.predicted - self.truth)
+            return excess_kurtosis(Moments.from_rows(squares, self.weight))
+
+        def replicates() -> FloatArray:
+            drawn: FloatArray = kept(
+                self, ("replicates", measure), lambda: self._replicates(measure)
+            )
+            return drawn
+
+        return replace(
+            made,
+            weight=self.weight,
+            clusters=self.clusters,
+            sizes=lambda: (self.size,),
+            skew=skewness,
+            kurtosis=kurtosis
+            if made.kind == "share of variance" and self.truth.ndim == 1
+            else None,
+            influence=(lambda: self.influence(measure)) if has else None,
+            linear=self._linear(made),
+            replicates=replicates if has else None,
+            methods=self._methods(measure, made),
+        )
+
+    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+        """Values of rows in which serial dependence is looked for, where there is no influence."""
+        return None
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        if made.kind not in ("correlation", "share of pairs"):
+            return {}
+        return {"of rows": partial(_of_rows, made, self)}
+
+
+def _of_rows(of: Reading, rows: NumberedRows, level: float) -> Interval:
+    """Of a share of pairs as if it were one of the rows; of a correlation r the same of
+    (1 + r)/2."""
+    if rows.clusters is not None and rows.clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    r = of.kind == "correlation"
+    made = proportions.wilson((1 + of.value) / 2 if r else of.value, rows.size, level)
+    name = f"{made.method}, of (1 + value)/2" if r else made.method
+    name = name if rows.clusters is None else rows.clusters.named(name)
+    if not r:
+        return replace(made, method=name)
+    return Interval(2 * made.low - 1, 2 * made.high - 1, name, made.reason, 2 * made.se)
+
+
+# --- Moments --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(NumberedRows):
+    """Rows of which a measure reads the moments; columns for several outputs make an average.
+
+    How much it changes where a row is left out says how it varies, on the scale on which it is
+    more nearly normal: with 20 rows these limits held the truth 93 to 95 times of 100 (R²,
+    Pearson, CCC; ±0.5) where derivatives on the same scale did 91 to 93 times, and of lognormal
+    numbers 89 to 94 where those did 78 to 85 times; with 100 rows 94 to 96, and 91 to 93.
+    """
+
+    @cached_property
+    def statistic(self) -> NumberMoments:
+        """The moments."""
+        return NumberMoments.from_rows(self.truth, self.predicted, self.weight)
+
+    def added(self, measure: MeasureLike) -> NumberMoments:
+        """What batches of them add up to."""
+        if self.truth.ndim == 2:
+            return self.statistic
+        columns = self.truth, self.predicted, self.weight
+        return kept(self, "added", lambda: FitMoments.from_rows(*columns))
+
+    def _influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
+        """By how much the value changes where each row is left out."""
+        moments = self.statistic if whole is None else whole
+        scale = SCALES[_SCALES[measure.definition.interval]]
+        value = float(measure.apply(moments))
+        column = np.zeros(len(self.truth))
+        if scale.holds(value):
+            for start in range(0, len(column), _AT_ONCE):
+                some = slice(start, start + _AT_ONCE)
+                weight = None if self.weight is None else self.weight[some]
+                each = NumberMoments.each(self.truth[some], self.predicted[some], weight)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    others = scale.to(measure.apply(moments.without(each)))
+                    column[some] = (scale.to(value) - others) / scale.slope(value)
+        space = LeftOut(self.weight, self.clusters, size=moments.effective_size)
+        return Influence(column, space, "jackknife")
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        moments = self.statistic
+        parts = moments.parts(self.truth, self.predicted)
+        flat = parts.reshape(len(parts), -1)
+        drawn = row_means(flat, self.weight, self.settings, self.clusters)
+        drawn = drawn.reshape(-1, *parts.shape[1:])
+        return measure.apply(NumberMoments.of_means(drawn, moments))
+
+
+# --- Rows by size ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(NumberedRows):
+    """Rows of which a measure reads the order of their numbers, or the best constant prediction."""
+
+    @cached_property
+    def statistic(self) -> NumberRows:
+        """The rows."""
+        return NumberRows.from_rows(self.truth, self.predicted, self.weight)
+
+    def _influence(self, measure: MeasureLike, whole: NumberRows | None = None) -> Influence | None:
+        """By the derivative; None of medians."""
+        rows = self.statistic if whole is None else whole
+        match measure.definition.interval:
+            case "fit":
+                column = self._saved(measure, rows)
+            case "correlation":
+                column = self._of_ranks(rows)
+            case "pairs":
+                moves = measure.definition.moves
+                assert moves is not None
+                own = NumberRows(self.truth, self.predicted, np.ones(len(self.truth)))
+                column = moves(own, rows)
+            case _:
+                return None
+        # Over all rows it is 0 on average, which a batch does not show.
+        sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
+        of_all = None if whole is None else Moments(rows.rows, *sums)
+        return Influence(column, OfMeans(self.weight, self.clusters, whole=of_all), "delta")
+
+    def _saved(self, measure: MeasureLike, rows: NumberRows) -> FloatArray:
+        """The constant is the best one, so that a row moves its loss by what it loses itself."""
+        given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
+        loss = parse(
+            f"{measure.definition.skill_of}" + (f"({given})" if given else ""), ("regression",)
+        )
+        constant = loss.definition.constant
+        assert constant is not None
+        if not rows.rows:
+            return np.full(len(self.truth), np.nan)
+        best = constant(rows.truth, rows.weight, **loss.parameters)
+        least = float(rows.mean(loss.losses(rows.truth, np.full(rows.rows, best))))
+        rest = 1 - float(measure.apply(rows))
+        of_constant = loss.losses(self.truth, np.full(len(self.truth), best))
+        with np.errstate(divide="ignore", invalid="ignore"):  # of rows without weight, or no value
+            moved = (rest * of_constant - loss.losses(self.truth, self.predicted)) / least
+        return np.asarray(moved)
+
+    def _of_ranks(self, rows: NumberRows) -> FloatArray:
+        """A row moves the product of ranks by its own, and by the ranks that it moves."""
+        if not rows.rows:
+            return np.full(len(self.truth), np.nan)
+        y, p = ((by, by.midranks(rows.weight) - 0.5) for by in (rows.by_truth, rows.by_prediction))
+        own = y[0].positions(self.truth), p[0].positions(self.predicted)
+
+        def product(a: int, b: int) -> tuple[float, FloatArray]:
+            """The mean product of ranks, and what each row adds to it."""
+            (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
+            at = f[by_a.first[own[a]]] * g[by_b.first[own[b]]]
+            moved = at + by_a.above(rows.weight, g)[own[a]] + by_b.above(rows.weight, f)[own[b]]
+            return float(rows.mean(f * g)), moved
+
+        (both, n), (a, of_a), (b, of_b) = product(0, 1), product(0, 0), product(1, 1)
+        if not a * b > 0:
+            return np.full(len(self.truth), np.nan)
+        size = math.sqrt(a * b)
+        return np.asarray(n / size - both / size / 2 * (of_a / a + of_b / b))
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        if made.kind == "median":
+            return {"woodruff": partial(self._woodruff, made.value)}
+        return super()._methods(measure, made)
+
+    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+        """Of a median whether rows lie above it, over the density there, which the length of
+        Woodruff's interval tells (Bahadur 1966)."""
+        if made.kind != "median":
+            return None
+
+        def values() -> FloatArray | None:
+            limits = self._woodruff(made.value, 0.95)
+            error = np.abs(self.predicted - self.truth)
+            above = np.where(error == made.value, 0.5, error > made.value) - 0.5
+            above = above if self.weight is None else above * self.weight
+            norm = float(np.linalg.norm(above))
+            if limits.reason is not None or not norm > 0:
+                return None
+            se = (limits.high - limits.low) / 2 / intervals.z_of(0.95)
+            return np.asarray(above * (se / norm))
+
+        return values
+
+    def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
+        """Limits of the share of rows below the median, or another quantile, as errors (Woodruff
+        1952)."""
+        name, clusters, rows = WOODRUFF, self.clusters, self.statistic
+        size = self.size
+        if clusters is not None:
+            below = np.abs(self.predicted - self.truth)
+            below = np.where(below == value, share, below < value)
+            error, varies = clusters.mean_error(below), share * (1 - share)
+            if not clusters.degrees > 0:
+                return intervals.missing(name, "too_few_clusters")
+            se = intervals.as_student(error.se, clusters.degrees, level)
+            size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
+        return _by_share_below(rows, size, name, level, share)
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        return np.concatenate(list(self._drawn(measure)))
+
+    def _drawn(self, measure: MeasureLike) -> Iterator[FloatArray]:
+        used = slice(None) if self.weight is None else self.weight > 0
+        for times in row_times(len(self.truth), self.weight, self.settings, self.clusters):
+            yield measure.apply(self.statistic.weighing(times[:, used]))

@@ -1,0 +1,386 @@
+"""Measures of scores: readings over a table of distinct scores and the rows behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation import effective_sample_size
+from calipers.estimation.undefined import reasons
+from calipers.inference import intervals, proportions
+from calipers.inference.influence import error, influence, jackknife
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.method_limits import FEW_BEYOND
+from calipers.inference.point_estimate import Limits, Reading
+from calipers.inference.score_bootstrap import Drawn, drawn_by_class
+from calipers.inference.variance_estimators import ByClass, Error, Influence
+from calipers.once import cached_property, kept
+from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
+from calipers.statistics.scores import USUAL_AREAS
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+#: The rows of the policy for areas that have a law of their own.
+_KINDS = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
+
+#: Rates at a rate of the other class: its parameter, and the place of that class.
+_AT_RATES = {"FPR@recall": ("recall", 0), "recall@FPR": ("fpr", 1)}
+_INTERPOLATED = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Rows of two classes with a score each, and how they are redrawn."""
+
+    positive: npt.NDArray[np.bool_]
+    score: npt.NDArray[np.floating[Any]]
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+    #: Measures that are bootstrapped together.
+    together: tuple[MeasureLike, ...] = ()
+
+    @cached_property
+    def order(self) -> ScoreOrder:
+        """The scores by size."""
+        return ScoreOrder(self.score)
+
+    @cached_property
+    def table(self) -> ScoreTable:
+        """The table of distinct scores."""
+        return ScoreTable.from_rows(self.positive, self.score, self.weight)
+
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table."""
+        return self.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of scores is a mean over rows."""
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Bootstrap replicates of the table."""
+        return Drawn(self.table, self.settings, self.rows(), self.together)
+
+    @cached_property
+    def drawn_by_row(self) -> Drawn:
+        """The same, drawn by row, so that the same rows are drawn for every system."""
+        return Drawn(self.table, self.settings, self.rows(by_row=True), self.together)
+
+    def rows(self, *, by_row: bool = False) -> Any:
+        """Truth, score and weight where the bootstrap cannot do with the table alone."""
+        unit = np.arange(len(self.positive), dtype=np.uint32) if by_row else None
+        if self.clusters is not None:
+            unit = self.clusters.code
+        if self.weight is None and unit is None:
+            return None
+        return self.positive, self.order, self.weight, unit
+
+    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` is the table of all rows, where these are
+        a batch of them."""
+        place: npt.NDArray[np.integer[Any]]
+        if whole is None:
+            found, place = influence(measure, self.table), self.order.place
+        else:  # of which many batches ask, each of them for several measures
+            found = kept(whole, ("influence", measure), lambda: influence(measure, whole))
+            place = kept(self, ("place", id(whole)), lambda: whole.place_of(self.order))
+        if found is None:
+            return None
+        area = measure.definition.area
+        moved = found.at(self.positive, place)
+        moved = moved if self.weight is None else moved * self.weight
+        pairs = area is not None and area.name == "AUC"
+        space = self.space(whole, pairs=pairs)
+        if not pairs or (self.clusters is None and area.scale != 1):
+            return Influence(moved, space)
+        return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
+
+    def second(self, measure: MeasureLike, whole: ScoreTable) -> SkewMoments | None:
+        """What tells how few of all rows decide an area, of which the table of rows that weigh
+        alike tells it."""
+        if self.weight is None or self.clusters is not None or measure.definition.area is None:
+            return None
+        found = self.influence(measure, whole)
+        return None if found is None else SkewMoments.from_rows(found.column)
+
+    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
+        """What influences of these rows live in."""
+        sizes = None if whole is None else intervals.class_sizes(whole)
+        return ByClass(self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of scores."""
+        made = of_table(measure, self.table, self.settings, len(self.positive))
+        of = _OfScores(self, measure, made.value)
+        made = replace(
+            made,
+            weight=self.weight,
+            clusters=self.clusters,
+            influence=of.influence,
+            error=of.error,
+            alone=lambda: self.drawn.of(measure),
+            replicates=lambda: self.drawn_by_row.of(measure),
+            stratified=of.stratified,
+            studentised=of.studentised,
+            jackknife=of.jackknife,
+            left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
+            methods=of.methods(),
+        )
+        return effective_sample_size.with_interval(measure, made, [(1.0, made)], of.acceleration)
+
+
+def of_table(
+    measure: MeasureLike,
+    table: ScoreTable,
+    settings: Settings,
+    rows: int,
+    *,
+    together: bool = False,
+) -> Reading:
+    """What a table of scores says of a measure; ``together`` takes usual areas as the core computes
+    them, with their errors in one go over the table."""
+    definition = measure.definition
+    area = definition.area if together else None
+    if area is not None and area.name in USUAL_AREAS and not reasons(measure, table, rows):
+        value = area.scale * table.area(area.name)[0] + area.shift
+    else:
+        value = float(measure.apply(table))
+    kind = _KINDS.get(definition.interval, "measure of scores")
+    if definition.at_corner:
+        kind = "maximum over thresholds"
+    elif definition.area is not None and definition.area.name in _INTERPOLATED:
+        kind = _INTERPOLATED[definition.area.name]
+
+    def error_of() -> Error | None:
+        se = error(measure, table)
+        return None if se is None else Error(se, "delta")
+
+    return Reading(
+        value=value,
+        kind=kind,
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, table, rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: intervals.class_sizes(table)[::-1],
+        transform="logit" if definition.range == (0, 1) else None,
+        caution=_few_beyond(measure, table),
+        error=error_of,
+        methods=_of_areas(measure, value, table),
+    )
+
+
+def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
+    """What speaks against a rate at a rate of a class of which hardly a row lies on the other side
+    of the threshold."""
+    if measure.definition.name not in _AT_RATES:
+        return ""
+    parameter, place = _AT_RATES[measure.definition.name]
+    rate = measure.parameters[parameter]
+    beyond = min(rate, 1 - rate) * intervals.class_sizes(table)[place]
+    few = 0 < beyond < FEW_BEYOND * (1 - ROUNDING)
+    return "hardly a row lies beyond the point" if few else ""
+
+
+@dataclass(frozen=True, eq=False)
+class _OfScores:
+    """One measure of some rows."""
+
+    rows: ScoredRows
+    measure: MeasureLike
+    value: float
+
+    @property
+    def _table(self) -> ScoreTable:
+        return self.rows.table
+
+    def influence(self) -> Influence | None:
+        """By how much each row moves the value."""
+        return self._influence
+
+    @cached_property
+    def _influence(self) -> Influence | None:
+        return self.rows.influence(self.measure)
+
+    def error(self) -> Error | None:
+        """The standard error of the value."""
+        if self.rows.clusters is None:
+            se = error(self.measure, self._table)
+            return None if se is None else Error(se, "delta")
+        found = self.influence()
+        return None if found is None else replace(found.error, name="delta")
+
+    def acceleration(self) -> float | None:
+        """How lopsidedly rows move an area, where the table alone says it."""
+        area = self.measure.definition.area
+        if area is None or self.rows.clusters is not None:
+            return None
+        return self._table.acceleration(area.name)
+
+    def methods(self) -> dict[str, Limits]:
+        """What the law of an area has of its own, and that of a maximum."""
+        clusters, area = self.rows.clusters, self.measure.definition.area
+        if self.measure.definition.at_corner:
+            return {"turned on logits": self._turned, "of the smaller class": self._of_smaller}
+        if area is None:
+            definition = self.measure.definition
+            share = definition.range == (0, 1) or definition.part is not None
+            return {"of the smaller class": self._of_smaller} if share else {}
+        if clusters is None:
+            return _of_areas(self.measure, self.value, self._table)
+        if area.name != "AUC":
+            return {"of positives": partial(_of_positives, self.value, self._sizes[0])}
+        return {"delong": self._obuchowski, "area": self._separated}
+
+    @property
+    def _sizes(self) -> tuple[float, float]:
+        """How many positives and negatives there are, or clusters that have such; one cluster says
+        nothing."""
+        clusters = self.rows.clusters
+        if clusters is None:
+            return intervals.class_sizes(self._table)
+        return clusters.numbers_by_class(self.rows.positive) if clusters.number > 1 else (0, 0)
+
+    def _of_smaller(self, level: float) -> Interval:
+        """As of a share of the class that has fewer rows, or clusters."""
+        part, rows, which = self._part, min(self._sizes), "of the smaller class"
+        if not rows > 0:
+            alone = self.rows.clusters is not None and self.rows.clusters.number < 2
+            return intervals.missing("none", "too_few_clusters" if alone else "one_class")
+        if part is None:
+            return _of_rows(self.value, rows, which, level)
+        least = float(self.measure.apply(_reversed(self._table)))
+        made = _of_rows((self.value - least) / (1 - least), rows * part, which, level)
+        low, high = (least + (1 - least) * end for end in (made.low, made.high))
+        return replace(made, low=low, high=high, se=(1 - least) * made.se)
+
+    @property
+    def _part(self) -> float | None:
+        part = self.measure.definition.part
+        return None if part is None else part(self.measure.parameters)
+
+    def _separated(self, level: float) -> Interval:
+        clusters, area = self.rows.clusters, self.measure.definition.area
+        assert clusters is not None
+        inside = (self.value - area.shift) / area.scale
+        if inside not in (0.0, 1.0):
+            return intervals.missing("none", "too_few_clusters")
+        return _made_of(area, clusters.separated(inside, self.rows.positive, level))
+
+    def _obuchowski(self, level: float) -> Interval:
+        clusters, found = self.rows.clusters, self.influence()
+        assert clusters is not None
+        assert found is not None
+        error = found.error
+        if np.isfinite(error.se) and not error.se > 0:
+            return intervals.missing("Obuchowski", "no_spread")
+        return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
+
+    def _turned(self, level: float) -> Interval:
+        clusters = self.rows.clusters
+        name = "bootstrap [B]" if clusters is None else clusters.bootstrap
+        size, drawn = min(intervals.class_sizes(self._table)), self.rows.drawn.of(self.measure)
+        return intervals.turned_on_logit(self.value, drawn, size, level, f"pivotal {name}, logit")
+
+    def stratified(self) -> FloatArray | None:
+        """Replicates drawn class by class, of independent rows that weigh alike."""
+        if self.rows.clusters is not None or self._table.weighted:
+            return None
+        tables = drawn_by_class(self._table, self.rows.settings)
+        return np.concatenate([self.measure.apply(table) for table in tables])
+
+    def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
+        """By the influence of rows, else by leaving out groups of them."""
+        if self.rows.clusters is None:
+            plain = not self._table.weighted
+            found = influence(self.measure, self._table) if plain else None
+            if found is not None:
+                moved = np.concatenate(found)
+                return moved, np.concatenate([self._table.positive, self._table.negative])
+            own = self.influence()
+            if own is not None:
+                return own.column, None
+        return jackknife(self.measure, self._table, self.rows.drawn.ranked), None
+
+    def studentised(self) -> tuple[float, FloatArray, FloatArray] | None:
+        """Where the influence of rows has a formula, and the table is all there is to the rows."""
+        if self.rows.rows() is not None:
+            return None
+        own = influence(self.measure, self._table)
+        if own is None or self.measure.definition.area is None:
+            return None
+
+        def both(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
+            found = influence(self.measure, table)
+            assert found is not None
+            return np.stack([self.measure.apply(table), found.error(table)])
+
+        replicates, errors = np.concatenate(list(self.rows.drawn.each(both)), axis=1)
+        return float(own.error(self._table)), replicates, errors
+
+
+def _reversed(table: ScoreTable) -> ScoreTable:
+    """All negatives above all positives."""
+    one, two = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    return replace(
+        table,
+        scores=two,
+        positive=one * table.positive.sum(),
+        negative=two * table.negative.sum(),
+        positive_squares=one * table.positive_squares.sum(),
+        negative_squares=two * table.negative_squares.sum(),
+    )
+
+
+def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
+    """As of a share of so many rows."""
+    if not rows > 0:
+        return intervals.missing("none", "too_few_clusters")
+    made = proportions.wilson(value, rows, level)
+    return replace(made, method=f"{made.method}, {which}")
+
+
+def _of_positives(value: float, positives: float, level: float) -> Interval:
+    """As of the positives, whose precisions an area is the mean of."""
+    return _of_rows(value, positives, "of positives", level)
+
+
+def _made_of(area: Any, found: Interval) -> Interval:
+    """The interval of an area as that of what is made of it."""
+    low, high = (area.scale * end + area.shift for end in (found.low, found.high))
+    return replace(found, low=low, high=high, se=area.scale * found.se)
+
+
+def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
+    """The intervals of an area of independent rows, from the table alone; of what is made of an
+    AUC, A = (value − shift)/scale, as it is made of it."""
+    area = measure.definition.area
+    if area is None:
+        return {}
+    if area.name != "AUC":
+        positives = intervals.class_sizes(table)[0]
+        made: dict[str, Limits] = {"of positives": partial(_of_positives, value, positives)}
+        if area.name == "AP-DG":
+            return made
+        on_logit = partial(intervals.precision_recall_logit, value, positives)
+        return {**made, "area": on_logit, "logit": on_logit}
+
+    def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
+        return _made_of(area, made((value - area.shift) / area.scale, table, level))
+
+    return {
+        "area": partial(limits, intervals.auc_interval),
+        "delong": partial(limits, intervals.delong_interval),
+        "hanley": partial(limits, intervals.hanley_interval),
+    }

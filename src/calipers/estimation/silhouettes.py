@@ -1,0 +1,258 @@
+"""Silhouettes: of each point, of each cluster and of all, with all that a point moves.
+
+A point moves a mean of silhouettes by its own, and by all others whose distances it is part of. To
+leave out the latter makes errors too small: of three clusters of 100 or 400 points such intervals
+held the truth 70 to 80 times of 100, with both parts 93 to 96 times (±1.2).
+
+Of a sample of m of n points each silhouette is exact, by the distances to all points. The mean then
+has the values of m points, and the distances of n: a point that is not sampled moves it through the
+distances of those that are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from calipers.estimation.cluster_geometry import reading_of
+from calipers.estimation.distances import Matrix, Points
+from calipers.inference.variance_estimators import Influence, Space
+from calipers.once import cached_property, kept
+from calipers.statistics import FloatArray, IntArray, Moments
+from calipers.statistics.clusters import sums_of
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+#: What points move is kept of each of so many clusters, and added up.
+FEW_CLUSTERS = 50
+
+
+class Nearest(NamedTuple):
+    """Of each point its mean distance to the others of its cluster, NaN where it is alone; to those
+    of the nearest other cluster, and which one that is."""
+
+    own: FloatArray
+    other: FloatArray
+    which: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Silhouettes:
+    """The silhouettes of points, or of those that are ``sampled``, by distances to all points."""
+
+    cluster: IntArray
+    sizes: FloatArray
+    geometry: Points | Matrix
+    settings: Settings
+    sampled: IntArray | None = None
+
+    @cached_property
+    def at(self) -> IntArray:
+        """The points whose silhouettes are taken."""
+        return np.arange(len(self.cluster)) if self.sampled is None else self.sampled
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """Mean distances."""
+        sums, at = self.geometry.sums(self.cluster, self.sampled), np.arange(len(self.at))
+        cluster = self.cluster[self.at]
+        size = self.sizes[cluster]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = np.where(size > 1, sums[at, cluster] / (size - 1), np.nan)
+            mean = np.where(self.sizes > 0, sums / self.sizes, np.inf)
+        mean[at, cluster] = np.inf
+        which = mean.argmin(axis=1)
+        return Nearest(own, mean[at, which], which)
+
+    def moving(self, place: int | None) -> FloatArray:
+        """How much each point moves the mean silhouette, of all points or of a cluster, as one to
+        which others have their distances, but for one over their number. Leaving it out changes a
+        mean of distances to as many points by the difference over one less. No point is among those
+        that it has its own distances to."""
+        if place is not None:
+            return self._through(place)
+        if len(self.sizes) > FEW_CLUSTERS:
+            return self._through(None)
+        return np.asarray(sum(self._through(int(k)) for k in np.flatnonzero(self.sizes)))
+
+    def _through(self, place: int | None) -> FloatArray:
+        return kept(self, place, lambda: self._found_through(place))
+
+    def _found_through(self, place: int | None) -> FloatArray:
+        own, other, which = self.nearest
+        cluster = self.cluster[self.at]
+        inside = np.ones(len(own), bool) if place is None else cluster == place
+        out = np.zeros(len(self.cluster))
+        for slope, group, mean, less in (
+            (slopes(own, other)[0], cluster, own, 2),
+            (slopes(own, other)[1], which, other, 1),
+        ):
+            for k in np.unique(group[inside]):
+                rows, others = self._members[k], np.flatnonzero((group == k) & inside)
+                weight = slope[others]
+                moved = self.geometry.between(rows, self.at[others], np.abs(weight))
+                part = np.abs(weight) * np.nan_to_num(mean[others])
+                moved -= part.sum()
+                if less == 2:  # its distance to itself, which is 0, was taken for one to another
+                    moved[np.searchsorted(rows, self.at[others])] += part
+                out[rows] += (moved if less == 1 else -moved) / max(self.sizes[k] - less, 1.0)
+        number = float(len(out) if place is None else self.sizes[place])
+        return np.asarray(out * (number / max(float(np.count_nonzero(inside)), 1.0)))
+
+    @cached_property
+    def _members(self) -> list[IntArray]:
+        """The points of each cluster."""
+        order = np.argsort(self.cluster, kind="stable")
+        return np.split(order, np.cumsum(self.sizes[:-1]).astype(int))
+
+
+@dataclass(frozen=True, eq=False)
+class Simplified:
+    """The silhouettes of points, by distances to the centres of clusters. Of a batch of all points
+    ``sizes``, ``middles`` and ``pulled`` are those of all."""
+
+    cluster: IntArray
+    sizes: FloatArray
+    points: FloatArray
+    settings: Settings
+    middles: FloatArray | None = None
+    pulled: FloatArray | None = None
+
+    sampled = None
+
+    @cached_property
+    def at(self) -> IntArray:
+        """All points."""
+        return np.arange(len(self.cluster))
+
+    @cached_property
+    def centres(self) -> FloatArray:
+        """The means of clusters."""
+        if self.middles is not None:
+            return self.middles
+        sums = sums_of(self.points, self.cluster, len(self.sizes))
+        return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """Distances to centres."""
+        far = np.full((len(self.points), len(self.sizes)), np.inf)
+        for j in np.flatnonzero(self.sizes):
+            far[:, j] = np.sqrt(np.square(self.points - self.centres[j]).sum(axis=1))
+        at = np.arange(len(self.points))
+        own = np.where(self.sizes[self.cluster] > 1, far[at, self.cluster], np.nan)
+        far[at, self.cluster] = np.inf
+        which = far.argmin(axis=1)
+        return Nearest(own, far[at, which], which)
+
+    def moving(self, place: int | None) -> FloatArray:
+        """How much each point moves the mean silhouette, of all points or of a cluster, through the
+        centre of its own cluster, but for one over their number."""
+        pull = self.pull(place) if self.pulled is None else self.pulled
+        size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
+        off = self.points - self.centres[self.cluster]
+        return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
+
+    def pull(self, place: int | None) -> FloatArray:
+        """How much the sum of silhouettes changes as each centre moves."""
+        own, other, which = self.nearest
+        pull = np.zeros_like(self.centres)
+        rows = slice(None) if place is None else self.cluster == place
+        for slope, group, far in zip(
+            slopes(own, other), (self.cluster, which), (own, other), strict=True
+        ):
+            pace = np.divide(slope, far, out=np.zeros_like(slope), where=far > 0)[rows]
+            towards = (self.centres[group[rows]] - self.points[rows]) * pace[:, None]
+            pull += sums_of(np.nan_to_num(towards), group[rows], len(self.sizes))
+        return pull
+
+
+def value(own: FloatArray, other: FloatArray) -> FloatArray:
+    """The silhouette of each point."""
+    from calipers.measures.cluster_indices import silhouettes
+
+    with np.errstate(invalid="ignore"):
+        return silhouettes(own, other)
+
+
+def slopes(own: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How fast a silhouette falls with the distance to one's own cluster, and rises with that to
+    the other; neither where a point is alone."""
+    with np.errstate(all="ignore"):  # distances may be too small to divide by
+        to_own = np.where(own < other, -1 / other, -other / own**2)
+        to_other = np.where(own < other, own / other**2, 1 / own)
+    return np.nan_to_num(to_own, posinf=0, neginf=0), np.nan_to_num(to_other, posinf=0, neginf=0)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSilhouette:
+    """The mean of silhouettes: of all points, or of the cluster at a place, -1 where there is none
+    of its name."""
+
+    of: Silhouettes | Simplified
+    place: int | None = None
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Of each point; NaN where there is no other cluster."""
+        several = np.count_nonzero(self.of.sizes) > 1
+        own, other, _ = self.of.nearest
+        return value(own, other) if several else np.full(len(own), np.nan)
+
+    @cached_property
+    def cluster(self) -> IntArray:
+        """The cluster of each of these points."""
+        return np.asarray(self.of.cluster[self.of.at])
+
+    @cached_property
+    def _inside(self) -> FloatArray:
+        """1 for each point that the mean is of, 0 for others."""
+        inside = np.ones(len(self.of.at))
+        return inside if self.place is None else inside * (self.cluster == self.place)
+
+    @cached_property
+    def statistic(self) -> Moments:
+        """Their moments."""
+        return Moments.from_rows(self.values[self._inside > 0])
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """Those of points are no values by themselves: each hangs on all points."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+        """How much each point moves the mean, by its own value where that is taken, and through
+        the distances of others."""
+        moments = self.statistic if whole is None else whole
+        if moments.weight == 0 or np.isnan(moments.mean):
+            return None
+        moved = self._centred if whole is None else self._moved(moments)
+        return Influence(moved, Space(), "Student t")
+
+    @cached_property
+    def _centred(self) -> FloatArray:
+        moved = self._moved(self.statistic)
+        return np.asarray(moved - moved.mean())
+
+    def _moved(self, moments: Moments) -> FloatArray:
+        """Its mean over all points is 0, but for rounding."""
+        sizes, taken = self.of.sizes, float(moments.weight)
+        moved = self.of.moving(self.place) / (
+            sizes.sum() if self.place is None else sizes[self.place]
+        )
+        moved[self.of.at] += (self.values - moments.mean) * self._inside / taken
+        return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of the mean."""
+        plain: Any = getattr(measure, "plain", measure)
+        n = int(self.statistic.weight)
+        of = None
+        if self.of.sampled is not None:
+            sizes = self.of.sizes
+            of = int(sizes.sum() if self.place is None else sizes[self.place] * (self.place >= 0))
+        return reading_of(plain, self.statistic, n, self.of.settings, self, of)

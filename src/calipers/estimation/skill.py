@@ -1,0 +1,165 @@
+"""The share of the best constant answer's loss that probabilities of several classes save.
+
+1 − L/D, a function of two readings of the same rows: the mean loss L, and the loss D of always
+answering the shares of the classes. D is least at the shares, so that to first order a row moves it
+by what it would lose under them. Its error keeps the n/(n − 1) of means: without it the delta
+method's interval held the truth 93.8 and 93.2 times of 100 (Brier, log loss) with 20 rows of three
+classes, with it 94.4 and 93.8 times (±0.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.estimation.losses import of_losses
+from calipers.inference.point_estimate import Reading, function
+from calipers.inference.resampling import row_means
+from calipers.inference.variance_estimators import Influence, OfMeans
+from calipers.measures.probabilities import least_loss
+from calipers.statistics import ClassLosses, Moments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+    from calipers.statistics import FloatArray
+
+#: So many numbers are held at a time when the shares of classes are redrawn.
+_AT_ONCE = 30_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantAnswer:
+    """The classes of rows, and what always answering their shares loses: ``losses`` for a row of
+    each class."""
+
+    truth: npt.NDArray[np.intp]
+    shares: FloatArray
+    losses: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    def reading(self, loss: MeasureLike) -> Reading:
+        """The reading of the least loss of a constant answer."""
+        value = float(least_loss(self.shares, str(loss)))
+
+        def replicates() -> FloatArray:
+            """Each has its own shares of the classes; NaN where they are 1 and 0."""
+            present = np.flatnonzero(self.shares)
+            at_once = max(1, _AT_ONCE // len(self.truth))
+            blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
+            drawn = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
+            several = drawn.max(axis=1) < 1 - 1e-12  # 1 but for rounding
+            return np.where(several, least_loss(drawn, str(loss)), np.nan)
+
+        return Reading(
+            value=value,
+            kind="mean of a value per row",
+            settings=self.settings,
+            n=len(self.truth),
+            weight=self.weight,
+            clusters=self.clusters,
+            influence=lambda: Influence(
+                self.losses[self.truth], OfMeans(self.weight, self.clusters), "delta"
+            ),
+            replicates=replicates,
+        )
+
+    def _means(self, columns: npt.NDArray[Any]) -> FloatArray:
+        """The means of columns in each replicate; the same rows are drawn every time."""
+        return row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+
+
+def of_skill(
+    measure: MeasureLike, loss: MeasureLike, values: FloatArray, constant: ConstantAnswer
+) -> Reading:
+    """The reading of the share saved, from the losses of rows; negative where the constant answer
+    is better."""
+    c, rows = constant, len(values)
+    own = of_losses(loss, values, c.weight, c.clusters, c.settings)
+    least = c.reading(loss)
+    reason = _lacking(c.shares, own.value)
+    slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
+    return function(
+        lambda own, least: 1 - own / least,
+        [own, least],
+        slopes,
+        kind="skill",
+        bounds=measure.definition.range,
+        higher_is_better=True,
+        undefined={} if reason is None else {reason: own.undefined.get(reason, rows)},
+        **({"value": float("nan"), "influence": None} if reason else {}),
+    )
+
+
+def _lacking(shares: FloatArray, lost: float) -> str | None:
+    """Why nothing is known of what is saved."""
+    if not shares.any() or np.isnan(shares).any():
+        return "no_rows"
+    if np.count_nonzero(shares) < 2:
+        return "one_class"
+    return None if np.isfinite(lost) else "zero_probability"
+
+
+def _slopes(lost: float, least: float) -> list[float]:
+    """By the mean loss, and by that of the constant answer."""
+    return [-1 / least, lost / least**2]
+
+
+# --- Rows in batches ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SavedRows:
+    """The losses and the classes of a batch of rows; ``constant`` gives what a row of each class
+    loses where always these shares of the classes are answered."""
+
+    loss: MeasureLike
+    values: FloatArray
+    truth: npt.NDArray[np.intp]
+    sizes: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    constant: Callable[[FloatArray], FloatArray]
+
+    @property
+    def statistic(self) -> ClassLosses:
+        """What batches add up to."""
+        return ClassLosses(Moments.from_rows(self.values, self.weight), self.sizes)
+
+    def influence(self, whole: ClassLosses) -> Influence | None:
+        """By how much each row moves what is saved on all rows."""
+        lost, shares = whole.lost.mean, whole.shares
+        if _lacking(shares, lost):
+            return None
+        least = float(least_loss(shares, str(self.loss)))
+        of_own, of_least = _slopes(lost, least)
+        column = of_own * self.values + of_least * self.constant(shares)[self.truth]
+        moments = replace(whole.lost, mean=of_own * lost + of_least * least)
+        return Influence(column, OfMeans(self.weight, self.clusters, whole=moments), "delta")
+
+
+def of_sums(measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int) -> Reading:
+    """What sums over all rows say of the share saved."""
+    lost, shares, own = sums.lost.mean, sums.shares, measure.definition
+    reason, skill_of = _lacking(shares, lost), own.skill_of
+    number = sums.lost.infinite if reason == "zero_probability" else rows
+    value = float("nan") if reason else 1 - lost / float(least_loss(shares, str(skill_of)))
+    return Reading(
+        value=value,
+        kind="skill",
+        settings=settings,
+        n=rows,
+        bounds=own.range,
+        higher_is_better=True,
+        undefined={} if reason is None else {reason: number},
+        sizes=lambda: (sums.lost.effective_size,),
+    )

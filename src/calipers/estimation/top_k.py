@@ -1,0 +1,153 @@
+"""How often the true class is among the best k: readings over the places of true classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.proportions import share_methods
+from calipers.estimation.undefined import reasons
+from calipers.inference.multinomial_cells import Cells
+from calipers.inference.point_estimate import Reading, difference_of
+from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import ClassRanks, FloatArray, rank_cells
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class RankedClasses:
+    """Rows by the place of their true class among all of them."""
+
+    truth: npt.NDArray[np.intp]
+    score: npt.NDArray[np.floating[Any]]
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The rows by how many classes stand above the true one, and beside it."""
+        k, cell = self.score.shape[1], rank_cells(self.truth, self.score)
+        return Cells.from_codes([cell // k, cell % k], (k, k), self.weight, self.clusters)
+
+    @cached_property
+    def statistic(self) -> ClassRanks:
+        """The rows counted by the place of their true class."""
+        counts, squares = (
+            self.cells.onto((0, 1), sums) for sums in (self.cells.counts, self.cells.squares)
+        )
+        return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """What each row counts for."""
+        return np.asarray(self._credit(measure)[self.cells.row()])
+
+    def _credit(self, measure: Any) -> FloatArray:
+        """What the rows of each of the cells count for."""
+        above, others = np.unravel_index(self.cells.place, self.cells.shape)
+        credit: FloatArray = measure.losses(above, others)
+        return credit
+
+    def influence(self, measure: MeasureLike, whole: ClassRanks | None = None) -> Influence:
+        """By how much each row moves the value; ``whole`` are the places in all rows, where these
+        are a batch of them."""
+        ranks = self.statistic if whole is None else whole
+        moved = (self.per_row(measure) - float(measure.apply(ranks))) / float(ranks.total)
+        moved = moved if self.weight is None else moved * self.weight
+        return Influence(moved, Space(self.weight, self.clusters))
+
+    def _error(self, by_cell: FloatArray) -> Error:
+        return error_of_cells(self.cells, by_cell)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading: a share where every row is right or wrong, a mean where ties make parts of
+        rows."""
+        ranks, credit = self.statistic, self._credit(measure)
+        made = of_statistic(measure, ranks, self.settings, len(self.truth))
+
+        def replicates() -> FloatArray:
+            drawn = self.cells.drawn(self.settings)
+            with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or without a weight
+                return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in drawn])
+
+        return replace(
+            made,
+            weight=self.weight,
+            clusters=self.clusters,
+            law=_Credited(measure, self),
+            influence=lambda: self.influence(measure),
+            error=lambda: self._error((credit - made.value) / float(ranks.total)),
+            replicates=replicates,
+            methods=made.methods if self.clusters is None else {},
+        )
+
+
+def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int) -> Reading:
+    """What the places of true classes say of a measure: of a share where every row is right or
+    wrong its limits, of independent rows."""
+    value, definition = float(measure.apply(ranks)), measure.definition
+    above, others = np.nonzero(ranks.counts)
+    credit = measure.losses(above, others)
+    share = not ((credit > 0) & (credit < 1)).any()
+    size = float(ranks.total**2 / ranks.squares.sum()) if share and len(above) else 0.0
+    return Reading(
+        value=value,
+        kind="share by rank",
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, ranks, rows),
+        higher_is_better=definition.higher_is_better,
+        methods=share_methods(value, size) if share else {},
+    )
+
+
+def error_of_cells(cells: Cells, by_cell: FloatArray) -> Error:
+    """By the delta method."""
+    if cells.clusters is None:
+        return Error(cells.error(by_cell), "delta")
+    moved = by_cell[cells.row()]
+    moved = moved if cells.weight is None else moved * cells.weight
+    se, degrees = cells.clusters.sum_error(moved)
+    return Error(se, "delta", degrees)
+
+
+@dataclass(frozen=True, eq=False)
+class _Credited:
+    """The law of what rows count for: the differences of two systems on the same rows are few, and
+    the rows of each kind are drawn together."""
+
+    measure: MeasureLike
+    rows: RankedClasses
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """From the difference of what each row counts for."""
+        assert isinstance(second.law, _Credited)
+        rows, value = self.rows, first.value - second.value
+        apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
+        kinds, code = np.unique(apart, return_inverse=True)
+        cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
+
+        def error() -> Error:
+            return error_of_cells(cells, (kinds - value)[cells.place] / float(rows.statistic.total))
+
+        def replicates() -> FloatArray:
+            drawn = cells.drawn(rows.settings)
+            with np.errstate(invalid="ignore"):  # a replicate may be without weight
+                return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
+
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            replicates=replicates,
+            jackknife=lambda: None,
+        )

@@ -1,0 +1,668 @@
+"""Means over topics, and what else summarises values per topic: intervals and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.estimation.proportions import share_methods
+from calipers.inference import bayesian_bootstrap, intervals, paired_tests
+from calipers.inference.intervals import Interval
+from calipers.inference.method_limits import randomisations
+from calipers.inference.point_estimate import Limits, Reading, Units
+from calipers.inference.resampling import weighted_means
+from calipers.inference.summaries import Summary
+from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.once import cached_property
+from calipers.statistics import Moments, kish_of
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+    from calipers.inference.time_order import TimeOrder
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """The values of a measure per topic, NaN where there is none; with the weight of each topic
+    where topics are pooled, how important each is where some are more so than others, and the
+    clusters and the order in time that topics come in."""
+
+    measure: MeasureLike
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    importance: FloatArray | None = field(default=None, kw_only=True)
+    clusters: Clusters | None = field(default=None, kw_only=True)
+    order: TimeOrder | None = field(default=None, kw_only=True)
+
+    @property
+    def summary(self) -> Summary:
+        """How values become one."""
+        return Summary.of(self.measure.definition)
+
+    @cached_property
+    def has(self) -> Any:
+        """Which topics have a value."""
+        return self.summary.has(self.values, self.weight)
+
+    @cached_property
+    def columns(self) -> FloatArray:
+        """What the summary takes the means of, of the topics that have a value."""
+        own = np.column_stack(self.summary.columns(self.values, self.weight))
+        return np.asarray(own[self.has])
+
+    @cached_property
+    def own(self) -> FloatArray | None:
+        """The importance of the topics that have a value."""
+        return None if self.importance is None else self.importance[self.has]
+
+    @cached_property
+    def first(self) -> Moments:
+        """The moments of the first column."""
+        return Moments.from_rows(self.columns[:, 0], self.own)
+
+    @cached_property
+    def grouped(self) -> Clusters | None:
+        """The clusters, in which a topic without a value is none."""
+        return None if self.clusters is None else counting(self.clusters, self.importance, self.has)
+
+    @property
+    def steps(self) -> FloatArray:
+        """How far a mean moves with each topic that has a value, u/Σu; of independent ones times
+        √(n/(n − 1)), n being Kish's number of topics."""
+        u = np.ones(len(self.columns)) if self.own is None else self.own
+        return self.steps_of(u)
+
+    def steps_of(self, u: FloatArray) -> FloatArray:
+        """The same of some topics, by what they count for."""
+        n = kish_of(u)
+        factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
+        return np.asarray(u / u.sum() * factor)
+
+    def influence(self, columns: FloatArray, has: Any, value: float) -> Influence:
+        """By how much each topic moves a summary of the columns of those that have this value, as a
+        vector over all topics; nothing where there is none. Of topics in clusters the denominator
+        of a ratio is what they hold."""
+        column = np.zeros(len(self.values))
+        own = None if self.importance is None else self.importance[has]
+        if len(columns):
+            steps = self.steps_of(np.ones(len(columns)) if own is None else own)
+            column[has] = moved_by(self.summary, columns, value, own) * steps
+        if self.clusters is None:
+            return Influence(column, Space(), "Student t")
+        held, ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
+        if ratio:
+            u = np.ones(len(column)) if self.importance is None else self.importance
+            held = np.zeros(len(column))
+            held[has] = columns[:, 1] * u[has]
+        clusters = counting(self.clusters, self.importance, has)
+        return Influence(column, Space(None, clusters, held=held), "Student t")
+
+
+def counting(clusters: Clusters, importance: FloatArray | None, has: Any) -> Clusters:
+    """The clusters of topics that count for so much, and for nothing without a value."""
+    if has.all():
+        return replace(clusters, weight=importance)
+    u = np.ones(len(has)) if importance is None else importance
+    return replace(clusters, weight=np.where(has, u, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class OfTopics:
+    """The intervals of one reading: of the mean of the first column, before a sum is made of it or
+    a logarithm undone; of topics pooled, of the ratio of both."""
+
+    topics: Summed
+    value: float
+    drawn: Callable[[], tuple[FloatArray, FloatArray]]
+
+    def replicates(self) -> FloatArray:
+        """Of the summary."""
+        return self.topics.summary.of_means(self.drawn()[0], len(self.topics.columns))
+
+    def influence(self) -> Influence:
+        """By how much each topic moves the summary; nothing where it has no value."""
+        return self.topics.influence(self.topics.columns, self.topics.has, self.value)
+
+    def methods(self) -> dict[str, Limits]:
+        """By name; of one topic, what needs no spread alone."""
+        n = len(self.topics.columns)
+        if self.topics.grouped is not None:  # all else is that of any clusters
+            return {"student": self._clustered_t, "bayesian": self._bayesian}
+        shares: dict[str, Limits] = {}
+        if self.topics.measure.definition.share_of == "topics":
+            shares = share_methods(self.value, self.topics.first.effective_size)
+        pooled = self.topics.summary.kind == "pooled"
+        made = self._of_ratio() if pooled else self._of_the_mean()
+        if n < 2:
+            made = {name: lambda level: intervals.missing("none", "too_few_units") for name in made}
+        return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
+
+    def _clustered_t(self, level: float) -> Interval:
+        error, clusters = self.influence().error, self.topics.grouped
+        assert clusters is not None
+        return clusters.normal(self.value, error.se, error.degrees, level, error.name)
+
+    def _of_ratio(self) -> dict[str, Limits]:
+        return {
+            "percentile": lambda level: intervals.percentile(self.replicates(), level),
+            "bca": self._pooled_bca,
+            "studentised": self._pooled_t,
+            "student": self._pooled_student,
+        }
+
+    def _of_the_mean(self) -> dict[str, Limits]:
+        return {
+            "percentile": lambda level: self._of_mean(
+                intervals.percentile(self.drawn()[0][:, 0], level)
+            ),
+            "bca": lambda level: self._of_mean(self._bca(level)),
+            "studentised": lambda level: self._of_mean(self._studentised(level)),
+            "student": lambda level: self._of_mean(
+                intervals.student(self._mean, self._se, self.topics.first.effective_size, level)
+            ),
+        }
+
+    @property
+    def _values(self) -> tuple[FloatArray, FloatArray | None, float]:
+        """What the topics have, what they weigh, and the mean of it."""
+        topics = self.topics
+        if topics.summary.kind != "pooled" or topics.weight is None:
+            return self._first, topics.own, self._mean
+        if topics.summary.formula is not None:  # its linear part
+            moved = moved_by(topics.summary, topics.columns, self.value, topics.own)
+            return self.value + moved, topics.own, self.value
+        weight = topics.weight[topics.has] * (1.0 if topics.own is None else topics.own)
+        return topics.values[topics.has], weight, self.value
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Those of the range, as the summary takes them; else beyond all values."""
+        ends = np.array(self.topics.measure.definition.range, np.float64)
+        if self.topics.summary.kind == "geometric":
+            ends = self.topics.summary.columns(ends)[0]
+        values = self._values[0]
+        if self.topics.summary.formula is not None:
+            ends = np.array([np.fmin(ends[0], values.min()), np.fmax(ends[1], values.max())])
+        middle = float(np.median(values))
+        most = bayesian_bootstrap.reach(values - middle)
+        low, high = np.where(np.isfinite(ends), ends, (middle - most, middle + most)).tolist()
+        return low, high
+
+    def _bayesian(self, level: float) -> Interval:
+        values, weight, _ = self._values
+        clusters = self.topics.grouped
+        if clusters is not None:
+            clusters = replace(clusters.taken(self.topics.has), weight=weight)
+            if clusters.number < 2:
+                return intervals.missing(bayesian_bootstrap.METHOD, "too_few_clusters")
+            values, weight = clusters.by_mean(values)
+        made = bayesian_bootstrap.bayesian(values, self._ends, level, weight)
+        made = made if self.topics.summary.kind == "pooled" else self._of_mean(made)
+        return made if clusters is None else replace(made, method=clusters.named(made.method))
+
+    @cached_property
+    def _apart(self) -> FloatArray:
+        values, weight, mean = self._values
+        return (values - mean) * (1.0 if weight is None else weight / weight.mean())
+
+    def skewness(self) -> float:
+        """The size of the skewness over √n; 0 where nothing varies."""
+        return abs(intervals.skewness(self.moved))
+
+    @property
+    def moved(self) -> FloatArray:
+        """By how much the topics, or the clusters of them, move the summary, but for a factor."""
+        clusters = self.topics.grouped
+        if clusters is None:
+            return self._apart
+        return np.bincount(clusters.code[self.topics.has], self._apart).astype(np.float64)
+
+    @property
+    def _first(self) -> FloatArray:
+        first: FloatArray = self.topics.columns[:, 0]
+        return first
+
+    @property
+    def _mean(self) -> float:
+        return float(self.topics.first.mean)
+
+    @property
+    def _se(self) -> float:
+        return self.topics.first.standard_error
+
+    def _of_mean(self, made: Interval) -> Interval:
+        """An interval of the mean as one of the summary."""
+        n, summary = len(self._first), self.topics.summary
+        ends = summary.of_means(np.array([[made.low], [made.high]]), n)
+        method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
+        se = made.se * rate(summary, self.value, n)
+        return Interval(float(ends[0]), float(ends[1]), method, made.reason, se)
+
+    def _studentised(self, level: float) -> Interval:
+        means, errors = (of[:, 0] for of in self.drawn())
+        return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
+
+    def _bca(self, level: float) -> Interval:
+        accelerated = intervals.acceleration(self._apart)
+        return intervals.bca(self._mean, self.drawn()[0][:, 0], accelerated, level)
+
+    def _pooled_bca(self, level: float) -> Interval:
+        columns, n = self._counted, len(self.topics.columns)
+        rest = columns.sum(axis=0) - columns
+        moved = intervals.left_out(self.topics.summary.of_means(rest, n))
+        return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
+
+    def _pooled_t(self, level: float) -> Interval:
+        return pooled_t(self.topics.summary, self._counted, self.value, self.topics.settings, level)
+
+    def _pooled_student(self, level: float) -> Interval:
+        """Of its linear part."""
+        n = self.topics.first.effective_size
+        return intervals.student(self.value, self.influence().error.se, n, level)
+
+    @property
+    def _counted(self) -> FloatArray:
+        """The columns, each topic as much as it counts for."""
+        own = self.topics.own
+        return self.topics.columns if own is None else self.topics.columns * own[:, None]
+
+
+def moved_by(
+    summary: Summary, columns: FloatArray, value: float, importance: FloatArray | None = None
+) -> FloatArray:
+    """By how much each topic moves a summary of this value, times their number, or over its share
+    of the importance of all."""
+    first, mean = columns[:, 0], partial(np.average, weights=importance)
+    if summary.formula is not None:
+        means = np.average(columns, weights=importance, axis=0)
+        return np.asarray((columns - means) @ _slopes(summary, means[None])[0])
+    if summary.kind == "pooled":
+        return np.asarray((first - value * columns[:, 1]) / mean(columns[:, 1]))
+    return np.asarray((first - mean(first)) * rate(summary, value, len(first)))
+
+
+def rate(summary: Summary, value: float, n: int) -> float:
+    """How fast a summary of n topics grows with the mean of its column."""
+    return {"sum": float(n), "geometric": value}.get(summary.kind, 1.0)
+
+
+def _slopes(summary: Summary, means: FloatArray) -> FloatArray:
+    """How fast a summary grows with each of its means, by central differences, a row each."""
+    from calipers.inference.influence import STEP
+
+    made, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
+    for place in range(means.shape[1]):
+        apart = np.zeros(means.shape)
+        apart[:, place] = step[:, place]
+        ends = (summary.of_means(means + sign * apart, 1) for sign in (1, -1))
+        made[:, place] = np.subtract(*ends) / (2 * step[:, place])
+    return np.where(means > 0, made, 0.0)
+
+
+def pooled_t(
+    summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
+) -> Interval:
+    """Bootstrap-t of a ratio r = Σx/Σw of topics (x, w): the error of each replicate is that of its
+    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short. Of
+    another function of means it is √(s′Cs/(n − 1)), with slopes s and covariances C."""
+    from calipers import _core
+
+    if summary.formula is not None:
+        return _function_t(summary, columns, value, settings, level)
+    w, n = columns[:, 1], len(columns)
+    apart = columns[:, 0] - value * w
+    parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = drawn[:, 1] / drawn[:, 0]
+        spread = drawn[:, 2] - 2 * moved * drawn[:, 3] + moved**2 * drawn[:, 4]
+        errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / drawn[:, 0]
+        se = float(np.sqrt(np.square(apart).mean() / (n - 1)) / w.mean())
+    return intervals.bootstrap_t(value, se, value + moved, errors, level)
+
+
+def _function_t(
+    summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
+) -> Interval:
+    from calipers import _core
+
+    n, width = columns.shape
+    middle = columns.mean(axis=0)
+    apart = columns - middle  # so that squares keep their digits
+    first, second = np.triu_indices(width)
+    parts = np.column_stack([apart, apart[:, first] * apart[:, second]])
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+
+    def errors(moved: FloatArray, products: FloatArray) -> FloatArray:
+        slopes = _slopes(summary, middle + moved)
+        twice = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
+        spread = (twice * (products - moved[:, first] * moved[:, second])).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
+
+    moved, products = drawn[:, :width], drawn[:, width:]
+    none = np.zeros((1, width))
+    se = float(errors(none, parts[:, width:].mean(axis=0)[None])[0])
+    replicates = summary.of_means(middle + moved, n)
+    return intervals.bootstrap_t(value, se, replicates, errors(moved, products), level)
+
+
+@dataclass(frozen=True, eq=False)
+class Topics(Summed):
+    """Values per topic, and what they are called."""
+
+    unit: str = "topics"
+    undefined: Mapping[str, int] = field(default_factory=dict)
+
+    def reading(self, draws: Draws, place: int) -> Reading:
+        """The reading, drawn with those of other measures."""
+        definition, n = self.measure.definition, int(np.count_nonzero(self.has))
+        kind = "mean over topics"
+        if definition.interval == "none":
+            kind = "count"
+        elif definition.share_of == "topics":
+            kind = "share of topics"
+        elif self.summary.kind == "pooled":
+            kind = "topics pooled"
+        value = self.summary.value(self.values, self.weight, self.importance)
+        of = OfTopics(self, value, lambda: draws.of(place))
+        empty = kind == "topics pooled" and n > 0 and np.isnan(value)
+        empty = empty and self.summary.formula is None  # else reasons of topics tell
+        return Reading(
+            value=value,
+            kind=kind,
+            settings=self.settings,
+            n=n,
+            unit=self.unit,
+            bounds=definition.range,
+            higher_is_better=definition.higher_is_better,
+            undefined={**self.undefined, "nothing_retrieved": n} if empty else self.undefined,
+            of=len(self.values),
+            weight=self.importance,
+            clusters=self.grouped,
+            order=None if self.order is None else self.order.taken(self.has),
+            sizes=lambda: (self.first.effective_size,),
+            law=self,
+            skew=of.skewness,
+            influence=of.influence,
+            linear=lambda: of.influence().moved[self.has],
+            jackknife=None if self.clusters is None else lambda: (of.moved, None),
+            replicates=of.replicates,
+            methods=of.methods() if n else {},
+        )
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference over the topics on which both have a value."""
+        assert isinstance(second.law, Topics)
+        [made] = differences([(first, second)], self.settings)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Replicates of the means of columns, and their standard errors: topics are drawn once for all
+    of them. ``tables`` has the columns of each reading; NaN where a topic has no value. Where
+    ``importance`` has what topics count for, that is so of each reading."""
+
+    tables: Sequence[Sequence[FloatArray]]
+    settings: Settings
+    importance: Sequence[FloatArray | None]
+    #: Of topics in clusters, which are drawn whole, those of each reading.
+    clusters: Sequence[Clusters | None] = ()
+
+    def of(self, place: int) -> tuple[FloatArray, FloatArray]:
+        """Those of one reading."""
+        return self._drawn[place]
+
+    @cached_property
+    def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
+        from calipers import _core
+
+        if any(of is not None for of in self.clusters):
+            return [
+                (of.means(np.column_stack(columns), self.settings), np.zeros(0))
+                for columns, of in zip(self.tables, self.clusters, strict=True)
+                if of is not None
+            ]
+        if any(weight is not None for weight in self.importance):
+            ones = np.ones(len(self.tables[0][0]))
+            return [
+                weighted_means(columns, ones if weight is None else weight, self.settings)
+                for columns, weight in zip(self.tables, self.importance, strict=True)
+            ]
+        flat = np.column_stack([column for columns in self.tables for column in columns])
+        means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
+        # Each column's replicates side by side, as they are read.
+        tables = [np.ascontiguousarray(drawn.T).T for drawn in (means, errors)]
+        ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
+        return list(zip(*(np.split(table, ends, axis=1) for table in tables), strict=True))
+
+
+def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
+    """The readings of several measures on the same topics, drawn together."""
+    draws = Draws(
+        [of.summary.columns(of.values, of.weight) for of in all_topics],
+        all_topics[0].settings,
+        [of.importance for of in all_topics],
+        [of.grouped for of in all_topics],
+    )
+    return [of.reading(draws, place) for place, of in enumerate(all_topics)]
+
+
+# --- Differences ----------------------------------------------------------------------------------
+
+
+def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) -> Iterator[Reading]:
+    """First minus second of pairs of readings, each over the topics on which both have a value. All
+    see the same draws of topics and the same signs, made once for all of them."""
+    both = [_Pair.of(first, second) for first, second in pairs]
+    # Columns of what the summaries need: of sums and means the difference itself.
+    counts = [pair.importance for pair in both]
+    clusters = [pair.clusters for pair in both]
+    draws = Draws([pair.drawn_columns() for pair in both], settings, counts, clusters)
+    signs = _Signs(
+        [pair.apart if u is None else pair.apart * u for pair, u in zip(both, counts, strict=True)],
+        settings,
+    )
+    for place, pair in enumerate(both):
+        yield pair.difference(draws, signs, place)
+
+
+@dataclass(frozen=True, eq=False)
+class _Signs:
+    """Randomisation tests of the same topics: all differences see the same signs."""
+
+    apart: list[FloatArray]
+    settings: Settings
+    _tests: dict[str, list[paired_tests.Test]] = field(default_factory=dict)
+
+    def test(self, place: int, towards: str) -> paired_tests.Test:
+        """Of one difference."""
+        if towards not in self._tests:
+            table, tries = np.column_stack(self.apart), randomisations(self.settings)
+            found = paired_tests.randomisation(table, tries, self.settings.seed, towards)
+            self._tests[towards] = found
+        return self._tests[towards][place]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two readings of a measure, and the columns of both; NaN where one of them has no value."""
+
+    first: Reading
+    second: Reading
+    summary: Summary
+    a: list[FloatArray]
+    b: list[FloatArray]
+    importance: FloatArray | None
+
+    @classmethod
+    def of(cls, first: Reading, second: Reading) -> _Pair:
+        """Topics on which either is undefined have no value."""
+        ours, theirs = first.law, second.law
+        assert isinstance(ours, Topics)
+        assert isinstance(theirs, Topics)
+        absent = ~(ours.has & theirs.has)
+        a, b = (of.summary.columns(*_without(absent, of)) for of in (ours, theirs))
+        return cls(first, second, ours.summary, a, b, ours.importance)
+
+    @cached_property
+    def has(self) -> Any:
+        """Where both have a value."""
+        return ~np.isnan(self.a[0])
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The clusters of topics, in which one on which either has no value is none."""
+        of = self.law.clusters
+        return None if of is None else counting(of, self.importance, self.has)
+
+    @property
+    def law(self) -> Topics:
+        """The topics of the first."""
+        assert isinstance(self.first.law, Topics)
+        return self.first.law
+
+    @property
+    def apart(self) -> FloatArray:
+        """First minus second of the first column."""
+        return self.a[0] - self.b[0]
+
+    def drawn_columns(self) -> list[FloatArray]:
+        """What has to be drawn."""
+        of_means = self.summary.kind in ("mean", "sum")
+        return [self.apart] if of_means else [*self.a, *self.b]
+
+    def difference(self, draws: Draws, signs: _Signs, place: int) -> Reading:
+        """The difference, of which one place of the draws and of the signs is."""
+        a, b = (np.column_stack(columns)[self.has] for columns in (self.a, self.b))
+        has, n = self.has, len(a)
+        own = None if self.importance is None else self.importance[has]
+        ours, theirs = self.law, self.second.law
+        assert isinstance(theirs, Topics)
+        shared: dict[str, Any] = {
+            "undefined": self.first.undefined,
+            "raw": (ours.values - theirs.values)[has],
+            "shares": ours.measure.definition.share_of == "topics",
+            "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
+            "clusters": self.clusters,
+            "order": None if ours.order is None else ours.order.taken(has),
+        }
+        if n == 0:
+            return self.first.difference(self.second, n=n, value=np.nan, **shared)
+        parts: dict[str, Any]
+        if self.summary.kind in ("mean", "sum"):
+            parts = self._of_means(self._units(a[:, 0] - b[:, 0]), draws, signs, place)
+        else:
+            parts = self._of_functions(a, b, own, draws, signs, place)
+        if ours.clusters is not None or ours.order is not None:
+            parts |= self._of_dependent(a, b)
+        return self.first.difference(self.second, n=n, **shared, **parts)
+
+    def _units(self, values: FloatArray) -> Units:
+        """Values of the topics on which both have one."""
+        own = None if self.importance is None else self.importance[self.has]
+        clusters = None if self.clusters is None else self.clusters.taken(self.has)
+        return Units(values, own, clusters)
+
+    def _of_dependent(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
+        """What is known of topics in clusters or in an order: by how much each moves the
+        difference. Where they come in clusters, no sign of a topic is as likely as the other."""
+        theirs = self.second.law
+        assert isinstance(theirs, Topics)
+
+        def influence() -> Influence:
+            made = [
+                of.influence(columns, self.has, self._value(columns))
+                for of, columns in ((self.law, a), (theirs, b))
+            ]
+            return made[0] - made[1]
+
+        found = {"influence": influence, "linear": lambda: influence().moved[self.has]}
+        if self.clusters is None:
+            return found
+        return {**found, "error": None, "studentised": None, "swapped": None}
+
+    def _value(self, columns: FloatArray) -> float:
+        """The summary of the topics on which both have a value."""
+        own = None if self.importance is None else self.importance[self.has]
+        means = np.average(columns, axis=0, weights=own)
+        return float(self.summary.of_means(means, len(columns)))
+
+    def _of_means(self, units: Units, draws: Draws, signs: _Signs, place: int) -> dict[str, Any]:
+        """Of means, or sums."""
+        scale = len(units.values) if self.summary.kind == "sum" else 1
+
+        def studentised() -> tuple[float, FloatArray, FloatArray]:
+            means, errors = draws.of(place)
+            return units.error.se, means[:, 0], errors[:, 0]
+
+        return {
+            "value": units.mean * scale,
+            "units": units,
+            "scale": scale,
+            "error": lambda: Error(units.error.se * scale, "Student t", units.error.degrees),
+            "replicates": lambda: draws.of(place)[0][:, 0] * scale,
+            "studentised": studentised,
+            "swapped": lambda towards: signs.test(place, towards),
+        }
+
+    def _of_functions(
+        self,
+        a: FloatArray,
+        b: FloatArray,
+        own: FloatArray | None,
+        draws: Draws,
+        signs: _Signs,
+        place: int,
+    ) -> dict[str, Any]:
+        """Of exponentials of means, or ratios of means."""
+        summary, settings, n = self.summary, self.first.settings, len(a)
+        of = [self._value(table) for table in (a, b)]
+
+        def replicates() -> FloatArray:
+            means, width = draws.of(place)[0], a.shape[1]
+            first, second = means[:, :width], means[:, width:]
+            return summary.of_means(first, n) - summary.of_means(second, n)
+
+        def moved() -> FloatArray:
+            return moved_by(summary, a, of[0], own) - moved_by(summary, b, of[1], own)
+
+        value = of[0] - of[1]
+        parts: dict[str, Any] = {
+            "value": value,
+            "linear_units": lambda: self._units(value + moved()),
+            "error": lambda: replace(self._units(moved()).error, name="Student t"),
+            "jackknife": lambda: (self._units(moved()).moved, None),
+            "replicates": replicates,
+        }
+        if summary.kind == "geometric":
+            return {
+                **parts,
+                "units": self._units(a[:, 0] - b[:, 0]),
+                "units_make_value": False,
+                "swapped": lambda towards: signs.test(place, towards),
+            }
+        tries, (first, second) = randomisations(settings), (a, b)
+        if own is not None:
+            first, second = (table * own[:, None] for table in (a, b))
+        return {
+            **parts,
+            "swapped": lambda towards: paired_tests.swapped_ratios(
+                first, second, tries, settings.seed, towards, summary.formula
+            ),
+        }
+
+
+def _without(absent: Any, of: Topics) -> tuple[FloatArray, FloatArray | None]:
+    """Values and weights without those of some topics."""
+    weight = of.weight
+    if weight is not None and weight.ndim > 1:
+        weight = np.where(absent[:, None], np.nan, weight)
+    return np.where(absent, np.nan, of.values), weight

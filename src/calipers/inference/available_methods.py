@@ -1,0 +1,797 @@
+"""The intervals that a reading can have: by what it knows of how it varies, and by its law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import bayesian_bootstrap, intervals, paired_tests, proportions
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.method_limits import (
+    ERROR_OF_ONE_ROW,
+    FEW_BESIDE_ONE_ROW,
+    FEW_FOR_NORMAL,
+    randomisations,
+)
+from calipers.inference.point_estimate import Limits, Reading, UnitGroups, Units
+from calipers.inference.procedures import (
+    Accelerated,
+    Bayesian,
+    Discordant,
+    OfNoDifference,
+    Procedure,
+    Randomization,
+    Replicates,
+    SignedRanks,
+    Signs,
+    Wald,
+    without,
+)
+from calipers.inference.transformations import SCALES
+from calipers.inference.variance_estimators import NAN, Error, Influence
+from calipers.statistics import Histogram, UnitDifferences, kish, kish_of
+
+if TYPE_CHECKING:
+    from calipers.inference.paired_tests import Test
+    from calipers.statistics import FloatArray
+
+#: What differences of units go by, as an interval and as a test.
+METHOD, TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstrap"
+
+#: What tests by the share of replicates are called, of rows and of clusters.
+BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
+
+
+def offers(reading: Reading) -> dict[str, Limits]:
+    """The intervals that a number can have, by method; one that asks for None does not apply."""
+    made: dict[str, Limits] = {}
+    if reading.draws and not reading.pivotal:
+        made["percentile"] = lambda level: _percentile(reading, level)
+        made["bca"] = lambda level: _accelerated(reading, level)
+    if reading.studentised is not None:
+        made["studentised"] = lambda level: _studentised(reading, level)
+    if reading.stratified is not None:
+        made["stratified"] = lambda level: _stratified(reading, level)
+    if reading.error is not None or reading.influence is not None:
+        made["by error"] = made["delta"] = lambda level: by_error(reading, level)
+        if reading.clusters is not None:
+            made["by cluster"] = lambda level: by_cluster(reading, level)
+    return {**made, **reading.methods}
+
+
+def effective_number(reading: Reading) -> float:
+    """Kish's effective number of rows."""
+    own = reading.weight
+    return reading.n if own is None else kish_of(own)
+
+
+def by_error(reading: Reading, level: float) -> Interval | None:
+    """From the standard error: normal, on the logit scale where the reading is so there, by
+    Student's t where it comes in clusters; None where it is not known."""
+    found, value, clusters = reading.found_error, reading.value, reading.clusters
+    if found is None:
+        return None
+    if isinstance(found, Interval):
+        return found if reading.reduced else None
+    if clusters is not None and clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    if reading.transform is not None:
+        return _on_scale(reading, found, level)
+    if np.isfinite(found.se) and not found.se > 0:
+        return intervals.missing(found.name, "no_spread")
+    if clusters is not None:
+        return clusters.normal(value, found.se, found.degrees, level, found.name)
+    return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+
+
+def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
+    """On the scale on which the reading is more nearly normal."""
+    assert reading.transform is not None
+    scale, value, se = SCALES[reading.transform], reading.value, found.se
+    name = f"{found.name}, {scale.name}"
+    if not (0 < se < np.inf and scale.holds(value)):
+        at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
+        return intervals.missing(name, at_end if se >= 0 else "too_few_rows")
+    most = 1.0
+    rows = (reading.sizes() or (effective_number(reading),))[0]
+    if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
+        most = min(most, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
+    if reading.clusters is not None:
+        name = reading.clusters.named(name)
+    if found.degrees is not None:
+        se = intervals.as_student(se, found.degrees, level)
+    low = intervals.on_scale(scale, value, most * se, level, name).low
+    return replace(intervals.on_scale(scale, value, se, level, name), low=low, se=found.se)
+
+
+# --- Rows in clusters ----------------------------------------------------------------------------
+
+#: Kinds of readings that are shares of rows, areas between two ends, and means.
+_SHARES = ("share of rows", "share by rank", "share of topics")
+_AREAS = (
+    "AUC",
+    "Gini",
+    "precision area",
+    "interpolated precision area",
+    "interpolated precision",
+    "measure of scores",
+    "average of scores",
+)
+_MEANS = (
+    "mean of a value per row",
+    "average over outputs",
+    "mean over topics",
+    "topics pooled",
+)
+
+
+def by_cluster(reading: Reading, level: float) -> Interval | None:
+    """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
+    share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
+    area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
+    a ratio of two sums, that of this ratio."""
+    found, clusters, value = reading.found_error, reading.clusters, reading.value
+    if clusters is None or not isinstance(found, Error):
+        return found if isinstance(found, Interval) and reading.reduced else None
+    if not (found.degrees is not None and found.degrees > 0 and np.isfinite(found.se)):
+        return intervals.missing("none", "too_few_clusters")
+    low, high = reading.bounds
+    mean = reading.kind in _MEANS
+    if np.isfinite(low) and np.isfinite(high):
+        if mean or reading.kind in _SHARES:
+            return _wilson_of_clusters(reading, found, level)
+        if reading.kind == "Gini" or (reading.kind in _AREAS and reading.transform is not None):
+            length = high - low
+            share, se = (value - low) / length, found.se / length
+            own = None if reading.influence is None else reading.influence()
+            name = clusters.named(f"{found.name if own is None else own.name}, logit")
+            if not (se > 0 and 0 < share < 1):
+                return intervals.missing(name, "area_at_its_limit")
+            wide = intervals.as_student(se, found.degrees, level)
+            made = intervals.on_logit(share, wide, level, name)
+            return replace(
+                made, low=low + length * made.low, high=low + length * made.high, se=found.se
+            )
+    if reading.kind == "agreement of raters" and value < high and found.se > 0:
+        name = clusters.named(f"Student t, {SCALES['rest'].name}")
+        half = intervals.t_of(level, found.degrees) * found.se
+        return Interval(*SCALES["rest"].around(value, half), name, se=found.se)
+    if mean and np.isfinite(low) and value > low and found.se > 0:
+        name = clusters.named("Student t, log")
+        half = intervals.t_of(level, found.degrees) * found.se
+        ends = SCALES["log"].around(value - low, half)
+        return Interval(low + ends[0], low + ends[1], name, se=found.se)
+    return by_error(reading, level)
+
+
+def _wilson_of_clusters(reading: Reading, found: Error, level: float) -> Interval:
+    """As a share of the range of values."""
+    assert reading.clusters is not None
+    (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
+    length = high - low
+    share = min(max((reading.value - low) / length, 0.0), 1.0)
+    held = reading.clusters.held if own is None else own.space.parts(own.column)[1]
+    scaled = found.se / length, found.degrees or 0.0
+    rows = (reading.sizes() or (effective_number(reading),))[0]
+    whole = reading.kind in _SHARES
+    size = reading.clusters.share_size(share, scaled, held, rows if whole else np.inf, level)
+    made = proportions.wilson(share, size, level)
+    name = reading.clusters.named(f"{made.method}, clustered")
+    ends = low + length * made.low, low + length * made.high
+    return Interval(*ends, name, se=found.se)
+
+
+def _bootstrap(reading: Reading) -> str:
+    """What its bootstrap is called."""
+    name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
+    name = reading.drawn_as or name
+    if reading.operands is None:
+        return name
+    return f"{'pivotal ' * reading.pivotal}paired {name}"
+
+
+def _percentile(reading: Reading, level: float) -> Interval:
+    if reading.clusters is not None and reading.clusters.number < 2:
+        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+    return intervals.percentile(reading.drawn, level, _bootstrap(reading))
+
+
+def _accelerated(reading: Reading, level: float) -> Interval | None:
+    moved = _jackknife(reading)
+    if moved is None:
+        return None
+    if reading.clusters is not None and reading.clusters.number < 2:
+        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+    accelerated = intervals.acceleration(*moved)
+    return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap(reading))
+
+
+def _jackknife(reading: Reading) -> tuple[FloatArray, FloatArray | None] | None:
+    """How much units move the value, and for how many rows each stands."""
+    if reading.jackknife is not None:
+        return reading.jackknife()
+    if reading.left_out is not None and not reading.pivotal:
+        return reading.left_out(), None
+    if isinstance(reading.units, Units):
+        return reading.units.moved, None
+    moved = None if reading.influence is None else reading.influence()
+    if moved is None:
+        return None
+    if reading.clusters is None:
+        return moved.moved, None
+    return np.bincount(reading.clusters.code, moved.moved).astype(np.float64), None
+
+
+def _studentised(reading: Reading, level: float) -> Interval | None:
+    assert reading.studentised is not None
+    found = reading.studentised()
+    return None if found is None else intervals.bootstrap_t(reading.value, *found, level)
+
+
+def _stratified(reading: Reading, level: float) -> Interval | None:
+    assert reading.stratified is not None
+    drawn = reading.stratified()
+    return None if drawn is None else intervals.percentile(drawn, level, "stratified bootstrap [B]")
+
+
+# --- Differences ----------------------------------------------------------------------------------
+
+#: What a test that is asked for by name goes by.
+OF_TESTS: Mapping[str, str] = {
+    "t": "student",
+    "wilcoxon": "wilcoxon",
+    "sign": "sign",
+    "randomisation": "randomisation",
+    "bootstrap": "percentile",
+    "normal": "delta",
+    "delong": "delong",
+    "mcnemar": "mcnemar",
+    "mid-p": "mid-p",
+}
+
+Makes = Callable[[Reading], "Procedure | None"]
+
+
+def procedure_by_name(reading: Reading, name: str) -> Procedure | None:
+    """The procedure of a difference by what it goes by; None where it does not apply."""
+    if reading.apart is not None:
+        return reading.apart(name)
+    return _PROCEDURES[name](reading) if name in _PROCEDURES else None
+
+
+def _shared(reading: Reading) -> dict[str, Any]:
+    return {"value": reading.value, "bounds": reading.bounds}
+
+
+@dataclass(frozen=True)
+class _Differences:
+    """Differences of units whose mean a difference is, exactly or to first order, with what each of
+    them weighs, how many have each value, or both, or how they are spread; and how many units
+    differ at all."""
+
+    values: FloatArray | Histogram
+    differing: int
+    weight: FloatArray | None = None
+    counts: FloatArray | None = None
+    #: Whether they are values of units, so that none is beyond the largest difference there can be.
+    exact: bool = True
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        of = self.values
+        return of.rows if isinstance(of, Histogram) else len(of)
+
+    @property
+    def ends(self) -> FloatArray:
+        """The least and the largest of them."""
+        of = self.values
+        if isinstance(of, Histogram):
+            return np.array([of.least, of.most])
+        return of if self.counts is None else of[self.counts > 0]
+
+    @property
+    def zero(self) -> _Differences:
+        """The same, were all of them 0."""
+        of = self.values
+        zero = of.moved(0.0, times=0.0) if isinstance(of, Histogram) else np.zeros(len(of))
+        return replace(self, values=zero)
+
+
+def unit_differences(reading: Reading) -> _Differences | None:
+    """Those of a difference of independent units that are at hand, or whose spread is known."""
+    if reading.clusters is not None:
+        return None
+    if reading.discordant is not None:
+        up, down = reading.discordant()
+        counts = np.array([up, down, reading.n - up - down])
+        return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
+    known = reading.units if isinstance(reading.units, Units) else None
+    units = known if reading.of_units else None
+    exact = units is not None
+    if units is None and reading.linear_units is not None:
+        units = reading.linear_units()
+    if units is not None:
+        if units.clusters is not None:
+            return None
+        values = units.values * reading.scale if exact else units.values
+        differing = (
+            bayesian_bootstrap.differing(values) if reading.changed is None else reading.changed()
+        )
+        return _Differences(values, differing, units.weight, exact=exact)
+    if reading.unit_groups is not None:
+        return _of_groups(reading, reading.unit_groups())
+    if reading.unit_spread is not None:
+        return _of_spread(reading, reading.unit_spread())
+    if reading.reduced or reading.influence is None:
+        return None
+    influence = reading.influence()
+    return None if influence is None else _of_influence(reading, influence)
+
+
+def _of_influence(reading: Reading, influence: Influence) -> _Differences | None:
+    """The difference and how much each row moves it, times their number; of rows of weight 0
+    nothing."""
+    weight, space = reading.weight, influence.space
+    if len(influence.column) != reading.n:
+        return None
+    try:
+        values = influence.by_unit(float(reading.n if weight is None else weight.sum()))
+    except NotImplementedError:  # the rows are gone
+        return None
+    positive = getattr(space, "positive", None)
+    if weight is not None:
+        there = weight > 0
+        weight, positive = weight[there], None if positive is None else positive[there]
+    return _of_spread(reading, UnitDifferences.of_rows(values, weight, positive))
+
+
+def _of_spread(reading: Reading, found: UnitDifferences | None) -> _Differences | None:
+    """By how values of units are spread, or how much each row moves the difference: these vary
+    about it."""
+    if found is None or not found.spread.bounded:
+        return None
+    spread, exact = found.spread, found.exact
+    if found.nonzero is None:
+        spread = spread.moved(reading.value - found.mean)
+    differing = found.differing if reading.changed is None else reading.changed()
+    return _Differences(spread, differing, exact=exact)
+
+
+def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
+    """The same of rows of which many move it alike, by Kish's number of each group."""
+    values, weight = groups.values, groups.weight
+    if not np.isfinite(values).all():
+        return None
+    apart = np.abs(values - groups.median) > 1e-9 * float(np.abs(values).max(initial=0.0))
+    values = reading.value + values - float(np.average(values, weights=weight))
+    own, number = groups.squares / weight, np.square(weight) / groups.squares
+    differing, units = float(groups.units[apart].sum()), float(groups.units.sum())
+    differing = round(differing if 2 * differing < units else units)
+    return _Differences(values, differing, own, number, exact=False)
+
+
+def _of_units(reading: Reading) -> Procedure | None:
+    """Student's t or the Bayesian bootstrap about the mean, the wider; of what has no units at
+    hand, and of clusters, t alone."""
+    found = t_error(reading)
+    units = unit_differences(reading)
+    if units is None:
+        return _by_t(reading)
+    if not isinstance(found, Error):
+        found = _error_of_values(units, reading)
+    elif units.exact and not isinstance(units.values, Histogram):
+        found = replace(found, se=_error_of_values(units, reading).se)
+    n, most = reading.n, reading.bounds[1]
+    if not units.differing and not units.exact:
+        if abs(reading.value) > reading.hair:  # all rows differ alike
+            units = replace(units, differing=units.number if units.counts is None else n)
+        else:
+            units = units.zero
+    ends = bayesian_bootstrap.ends_about(
+        units.ends,
+        reading.value,
+        units.differing,
+        most if units.exact or not units.differing else math.inf,
+    )
+    shared = {**_shared(reading), "method": METHOD, "name": TEST}
+    if ends is None:
+        return Wald(**shared, t=found, reason="nothing_differs", differing=0)
+    bayes = bayesian_bootstrap.AboutMean.of(
+        units.values, ends, weight=units.weight, counts=units.counts
+    )
+    silent = not math.isfinite(found.se) or not (found.degrees or 0) > 0
+    reason = "too_few_units" if silent and not math.isfinite(most) else None
+    if reading.unit == "rows" and reason:
+        reason = "too_few_rows"
+    if n and units.differing == 0 and silent and math.isfinite(most):
+        found = Error(0.0, found.name, 1.0)  # of units that do not differ the bootstrap says all
+    se = found.se
+    if bayes is not None and (2 * units.differing < n or not se > 0):
+        se = float(np.nanmax([se, bayes.spread]))
+    return Wald(
+        **shared,
+        t=found,
+        error=replace(found, se=se),
+        bayes=bayes,
+        differing=units.differing,
+        reason=reason,
+    )
+
+
+def _error_of_values(units: _Differences, reading: Reading) -> Error:
+    """The standard error of the mean of differences."""
+    of = units.values
+    if isinstance(of, Histogram):
+        total, size = float(of.sums.sum()), kish(float(of.sums.sum()), float(of.squares.sum()))
+        spread = float(of.squares @ np.square(of.mean - reading.value))
+        se = math.sqrt(spread * size / (size - 1)) / total if size > 1 else NAN
+        return Error(se, "paired t", round(size) - 1)
+    if units.counts is not None:
+        n, mean = float(units.counts.sum()), reading.value
+        spread = float(units.counts @ np.square(of - mean))
+        return Error(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
+    own = Units(of, units.weight).error
+    return Error(own.se, own.name, own.degrees)
+
+
+def t_error(reading: Reading) -> Error | Interval | None:
+    """The standard error with the degrees of freedom of its t: those that it has, else one less
+    than the rows, or than those of the smaller class where these are few."""
+    found = reading.found_error
+    if not isinstance(found, Error) or found.degrees is not None:
+        return found
+    sizes = reading.sizes() or (effective_number(reading),)
+    rows = min(sizes) if min(sizes) < FEW_FOR_NORMAL else sum(sizes)
+    return replace(found, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
+
+
+def _by_t(reading: Reading) -> Procedure | None:
+    """By the standard error and Student's t; where nothing differs in any of independent units, or
+    clusters, the Bayesian bootstrap of as many."""
+    return _by_found(reading, t_error(reading))
+
+
+def _delta(reading: Reading) -> Procedure | None:
+    """By the standard error: normal, or t of clusters and of the jackknife."""
+    found = reading.found_error
+    return _by_found(reading, found) if isinstance(found, Error) else None
+
+
+def _delong(reading: Reading) -> Procedure | None:
+    """Of two AUCs."""
+    found = reading.found_error
+    named = isinstance(found, Error) and found.name.startswith(("DeLong", "Obuchowski"))
+    return _by_found(reading, found) if named else None
+
+
+def _by_found(reading: Reading, found: Error | Interval | None) -> Procedure | None:
+    if isinstance(found, Interval) and found.reason:
+        return without(found.reason, reading.value, found.method)
+    if not isinstance(found, Error):
+        return None
+    name, method, clusters = found.name, found.name, reading.clusters
+    if found.degrees is not None:
+        name = name.replace("normal", "Student t")
+        if " t" not in f" {name}".replace("Student t", " t"):
+            name = name.replace(", paired", ", Student t, paired")
+    method = name
+    few = "too_few_rows" if reading.unit == "rows" else "too_few_units"
+    number = float(reading.n)
+    if clusters is not None:
+        method, few, number = clusters.named(name), "too_few_clusters", float(clusters.number)
+    shared = {**_shared(reading), "method": method, "name": name, "t": found, "error": found}
+    if not math.isfinite(found.se) or (found.degrees is not None and not found.degrees > 0):
+        return Wald(**shared, reason=few)
+    if found.se > 0:
+        return Wald(**shared)
+    if abs(reading.value) > reading.hair:
+        return Wald(**shared, reason="no_spread")
+    most = reading.bounds[1]
+    bayes = None
+    if math.isfinite(most):
+        counts = np.array([number])
+        bayes = bayesian_bootstrap.AboutMean.of(np.zeros(1), (-most, most), counts=counts)
+    if bayes is None:
+        return Wald(**shared, reason="nothing_differs", differing=0)
+    error = replace(found, se=bayes.spread)
+    shared |= {"method": METHOD, "name": TEST, "error": error, "t": replace(found, degrees=None)}
+    return Wald(**shared, bayes=bayes, differing=0)
+
+
+def _student(reading: Reading) -> Procedure | None:
+    """Student's t of the differences of units, or of how much rows move the difference."""
+    if reading.of_units and reading.units is not None:
+        own = reading.units.error
+        found: Error | Interval | None = replace(own, se=own.se * reading.scale)
+    elif reading.units is None and reading.linear_units is None:
+        return None
+    else:
+        found = t_error(reading)
+    if not isinstance(found, Error):
+        return None
+    found = replace(found, se=0.0 if found.se <= reading.hair else found.se)
+    name = "paired t" if reading.clusters is None else "paired t, clustered"
+    method = "Student t, paired"
+    method = method if reading.clusters is None else reading.clusters.named(method)
+    shared = {**_shared(reading), "method": method, "name": name, "t": found, "error": found}
+    if not math.isfinite(found.se) or not (found.degrees or 0) > 0:
+        few = "too_few_units" if reading.clusters is None else "too_few_clusters"
+        return Wald(**shared, reason=few)
+    return Wald(**shared, reason=None if found.se > 0 else "no_spread")
+
+
+def _bayesian(reading: Reading) -> Procedure | None:
+    """The Bayesian bootstrap about the mean."""
+    made = _of_units(reading)
+    if not isinstance(made, Wald) or made.bayes is None:
+        return None
+    error = Error(made.bayes.spread, bayesian_bootstrap.METHOD)
+    return Bayesian(
+        **_shared(reading),
+        method=f"{bayesian_bootstrap.METHOD}, paired",
+        name=f"{bayesian_bootstrap.METHOD}, paired",
+        error=error,
+        t=error,
+        bayes=made.bayes,
+        differing=made.differing,
+    )
+
+
+def _of_replicates(
+    reading: Reading, drawn: FloatArray, method: str, name: str, **parts: Any
+) -> Procedure:
+    """By replicates, where enough of them have a value and they vary."""
+    shared = {**_shared(reading), "method": method, "name": name}
+    usable = intervals.usable_of(drawn, method)
+    if isinstance(usable, Interval):
+        return Replicates(**shared, drawn=drawn[:0], reason=usable.reason)
+    if reading.of_units and reading.units is not None:
+        own = reading.units.error
+        error = replace(own, se=own.se * reading.scale)
+    else:
+        error = Error(intervals.spread(usable), name, _freedom(reading))
+    made = Accelerated if parts else Replicates
+    return made(**shared, drawn=np.sort(usable), error=error, **parts)
+
+
+def _freedom(reading: Reading) -> float | None:
+    """The degrees of freedom of replicates beside those of other differences."""
+    if reading.clusters is not None:
+        return max(reading.clusters.degrees, 1.0)
+    sizes = reading.sizes() or (effective_number(reading),)
+    return max(min(sizes) - 1.0, 1.0)
+
+
+def _replicated(reading: Reading) -> Procedure | None:
+    if not reading.draws:
+        return _studentised_difference(reading)
+    return _of_replicates(reading, reading.drawn, _bootstrap(reading), _unmarked(reading))
+
+
+def _unmarked(reading: Reading) -> str:
+    """What its bootstrap is called as a test."""
+    return BY_REPLICATES[reading.clusters is not None]
+
+
+def _stratified_difference(reading: Reading) -> Procedure | None:
+    drawn = None if reading.stratified is None else reading.stratified()
+    if drawn is None:
+        return None
+    name = "paired stratified bootstrap"
+    return _of_replicates(reading, drawn, f"{name} [B]", name)
+
+
+def _accelerated_difference(reading: Reading) -> Procedure | None:
+    moved = _jackknife(reading) if reading.draws else None
+    if moved is None:
+        return None
+    from statistics import NormalDist
+
+    method = f"BCa {_bootstrap(reading)}"
+    usable = intervals.usable_of(reading.drawn, method)
+    bias = NAN
+    if not isinstance(usable, Interval):
+        apart = usable - reading.value
+        apart[np.abs(apart) <= ROUNDING * max(1.0, abs(reading.value))] = 0.0
+        below = float(np.mean(apart < 0) + np.mean(apart <= 0)) / 2
+        if not 0 < below < 1:
+            return without("replicates_on_one_side", reading.value, method)
+        bias = NormalDist().inv_cdf(below)
+    accelerated = {"bias": bias, "acceleration": intervals.acceleration(*moved)}
+    name = f"BCa {_unmarked(reading)}"
+    made = _of_replicates(reading, reading.drawn, method, name, **accelerated)
+    # Of very skewed replicates, the shares it takes may be beyond the last of them.
+    beyond = made.interval(reading.settings.level).reason == "too_few_replicates"
+    return None if beyond else made
+
+
+def _studentised_difference(reading: Reading) -> Procedure | None:
+    """The quantiles of t in replicates take the place of Student's: the limits are those of
+    value − t·se."""
+    found = None if reading.studentised is None else reading.studentised()
+    if found is None:
+        return None
+    method, name = "bootstrap-t", "paired bootstrap-t"
+    shared = {**_shared(reading), "method": method, "name": name}
+    if reading.n < 2:
+        return Replicates(**shared, drawn=np.zeros(0), reason="too_few_units")
+    se, replicates, errors = found
+    value = reading.value / reading.scale
+    t = intervals.studentised(value, replicates, errors)
+    if t is None or not se > 0:
+        reason = "degenerate_replicates" if se > 0 else "no_spread"
+        return Replicates(**shared, drawn=np.zeros(0), reason=reason)
+    se *= reading.scale
+    drawn = np.sort(reading.value - t * se)
+    return Replicates(**shared, drawn=drawn, error=Error(se, name, _freedom(reading)))
+
+
+def _likely(reading: Reading) -> Procedure | None:
+    """By tables of cells as likely as the rows make them."""
+    if reading.likely is None or "Jeffreys of the cells" not in reading.methods:
+        return None
+    likely = reading.likely()
+    if nothing_differs(reading):  # what they may differ by is as likely either way
+        likely = np.concatenate([likely, -likely])
+    made = reading.methods["Jeffreys of the cells"](0.95)
+    method = made.method if made is not None else "Jeffreys of the cells"
+    if made is not None and made.reason:
+        return without(made.reason, reading.value, made.method)
+    return _of_replicates(reading, likely, method, method)
+
+
+def nothing_differs(reading: Reading) -> bool:
+    """Whether no row moves one of two numbers by more than the other."""
+    found = reading.found_error
+    if isinstance(found, Error) and np.isfinite(found.se):
+        return abs(reading.value) <= reading.hair and found.se == 0
+    return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
+
+
+def _of_unit_values(reading: Reading) -> FloatArray | None:
+    """The differences of independent units that count alike."""
+    units = reading.units
+    if not isinstance(units, Units) or not units.plain or not np.isfinite(units.values).all():
+        return None
+    return units.values * reading.scale
+
+
+def _of_ranks(reading: Reading) -> Procedure | None:
+    values = _of_unit_values(reading)
+    if values is None:
+        return None
+    number = int(np.count_nonzero(paired_tests.settled(values)))
+    how = "exact" if number <= paired_tests.EXACT_RANKS else "normal"
+    name = f"Wilcoxon signed rank, {how}"
+    return _of_location(
+        reading,
+        SignedRanks,
+        values,
+        name,
+        "of the pseudomedian",
+        partial(paired_tests.wilcoxon, values),
+    )
+
+
+def _of_signs(reading: Reading) -> Procedure | None:
+    values = _of_unit_values(reading)
+    if values is None:
+        return None
+    name = "sign test, exact"
+    return _of_location(
+        reading, Signs, values, name, "of the median", partial(paired_tests.sign, values)
+    )
+
+
+def _of_location(
+    reading: Reading,
+    kind: type[SignedRanks | Signs],
+    values: FloatArray,
+    name: str,
+    of: str,
+    test: Callable[[str], Test],
+) -> Procedure:
+    """A test of where the differences of units lie, which need not be where their mean does. Of
+    units whose mean is another number than the value, as squares are, it knows no difference but
+    none."""
+    number = int(np.count_nonzero(paired_tests.settled(values)))
+    method = f"{name}, {of} of units that differ"
+    shared = {**_shared(reading), "method": method, "name": name}
+    if not number:
+        return kind(**{**shared, "value": 0.0}, units=values, reason="nothing_differs")
+    if not reading.of_units:
+        return OfNoDifference(**shared, made=test, reason="no_interval_of_test")
+    return kind(**shared, units=values)
+
+
+def _randomized(reading: Reading) -> Procedure | None:
+    units, settings = reading.units, reading.settings
+    gone = not isinstance(units, Units) or units.clusters is not None
+    if gone or not reading.of_units:
+        made = _swapped(reading)
+        if made is None:
+            return None
+        name = made("two-sided").name
+        reason = "no_interval_of_test"
+        return OfNoDifference(**_shared(reading), method=name, name=name, made=made, reason=reason)
+    assert isinstance(units, Units)
+    if not np.isfinite(units.values).all():
+        return None
+    values, tries = units.values * reading.scale, randomisations(settings)
+    weight = units.weight
+    own = values if weight is None else values * weight
+    [test] = paired_tests.randomisation(own[:, None], tries, settings.seed)
+    number = bayesian_bootstrap.differing(values)
+    return Randomization(
+        **_shared(reading),
+        method=f"{test.name}, means of subsets",
+        name=test.name,
+        error=Error(units.error.se * reading.scale, test.name, units.error.degrees),
+        units=values,
+        weight=weight,
+        resamples=tries,
+        seed=settings.seed,
+        reason=None if number else "nothing_differs",
+    )
+
+
+def _swapped(reading: Reading) -> Callable[[str], Test] | None:
+    """The randomization of what is no mean of units: of ratios of sums, or of units whose means are
+    equal where the values are, as squares."""
+    values, settings = _of_unit_values(reading), reading.settings
+    if reading.swapped is not None or values is None:
+        return reading.swapped
+    tries = randomisations(settings)
+    return lambda towards: paired_tests.randomisation(
+        values[:, None], tries, settings.seed, towards
+    )[0]
+
+
+def _mcnemar(reading: Reading, *, mid: bool = False) -> Procedure | None:
+    if reading.discordant is None:
+        return None
+    first, second = (round(of) for of in reading.discordant())
+    name = f"McNemar, {'mid-p' if mid else 'exact'}"
+    return Discordant(
+        **_shared(reading),
+        method=f"{name}, given the discordant rows",
+        name=name,
+        error=_error_of_values(unit_differences(reading), reading),  # type: ignore[arg-type]
+        first=first,
+        second=second,
+        rows=reading.n,
+        mid=mid,
+        reason=None if first + second else "nothing_differs",
+    )
+
+
+def _of_paired_shares(reading: Reading) -> Procedure | None:
+    """Of rows that are right or wrong, of which counts say all."""
+    return None if reading.discordant is None else _of_units(reading)
+
+
+_PROCEDURES: Mapping[str, Makes] = {
+    "units": _of_units,
+    "paired shares": _of_paired_shares,
+    "by error": _by_t,
+    "delta": _delta,
+    "delong": _delong,
+    "student": _student,
+    "bayesian": _bayesian,
+    "percentile": _replicated,
+    "stratified": _stratified_difference,
+    "bca": _accelerated_difference,
+    "studentised": _studentised_difference,
+    "Jeffreys of the cells": _likely,
+    "wilcoxon": _of_ranks,
+    "sign": _of_signs,
+    "randomisation": _randomized,
+    "mcnemar": _mcnemar,
+    "mid-p": partial(_mcnemar, mid=True),
+}

@@ -1,0 +1,343 @@
+"""Many differences at once: the distribution of the largest under chance alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference.intervals import ROUNDING
+from calipers.inference.method_limits import DOUBLES, DRAWN_MAXIMA, FLOOR, SINGLES, SKETCH
+from calipers.inference.procedures import Procedure
+from calipers.inference.variance_estimators import Influence
+from calipers.once import cached_property
+from calipers.statistics import FloatArray, IntArray
+
+
+def permutation_count(units: int, systems: int, replicates: int) -> tuple[int, bool]:
+    """How many deals are tried, and whether they are all there are: (k!)ⁿ, where these are no more
+    than the replicates."""
+    every = math.factorial(systems) ** units if units * systems <= 64 else math.inf
+    return (int(every), True) if every <= replicates else (replicates, False)
+
+
+def permutation_p_values(extreme: IntArray, tried: int, *, exact: bool) -> FloatArray:
+    """The p-values of as many extreme deals. One that was drawn at random counts beside the one
+    that was seen."""
+    seen = 0 if exact else 1
+    return (extreme + seen) / (tried + seen)
+
+
+def permutation_rank(alpha: float, tried: int, *, exact: bool) -> int:
+    """Which deal from the extreme end has the largest p-value of at most ``alpha``; 0 for none."""
+    seen = 0 if exact else 1
+    return math.floor(round(alpha * (tried + seen) - seen, 9))
+
+
+#: Statistics that are this much apart, relatively, are the same.
+_HAIR = 1e-9
+
+#: An eigenvalue below this share of the largest is rounding.
+_NO_VARIANCE = 1e-13
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 4_000_000
+
+#: Of vectors so many numbers are multiplied at a time.
+_NUMBERS = 500_000
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """How large the largest statistic of a family of tests is by chance: replicates of the largest
+    |t|, t and −t, shape (3, B); ``exact`` if they are all there are. Where statistics are
+    ``normal``, those of Student's t are taken to the normal of the same tail first, and
+    Bonferroni's bound holds as well."""
+
+    drawn: FloatArray
+    tests: int
+    exact: bool = False
+    normal: bool = False
+
+    @cached_property
+    def _ascending(self) -> FloatArray:
+        return np.sort(self.drawn, axis=1)
+
+    def p(self, t: FloatArray, degrees: FloatArray, side: int = 0) -> FloatArray:
+        """The adjusted p-value of each statistic: the share of largest ones that reach it; by
+        ``side`` of |t|, t (1) or −t (−1)."""
+        t = np.abs(t) if side == 0 else t * side
+        size = _as_normal(t, degrees) if self.normal else t
+        found, number = self._ascending[side], self.drawn.shape[1]
+        reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
+        p = permutation_p_values(reached, number, exact=self.exact)
+        if self.normal:
+            p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
+        return np.where(np.isnan(t), np.nan, p)
+
+    def adjusted(self, p: float, side: int = 0) -> float:
+        """The adjusted p-value of a test whose own is ``p``, two-sided or of a side: how often the
+        smallest p-value of the family is as small by chance."""
+        from scipy.special import ndtri
+
+        if math.isnan(p):
+            return math.nan
+        z = float(-ndtri(p / 2 if side == 0 else p))
+        found, number = self._ascending[side], self.drawn.shape[1]
+        reached = number - np.searchsorted(found, z * (1 - _HAIR * np.sign(z)))
+        share = float(permutation_p_values(np.asarray(reached), number, exact=self.exact))
+        return min(share, self.tests * p, 1.0)
+
+    def size(self, tail: float) -> float:
+        """The largest |t| whose p-value is above twice the ``tail``; infinite where there are too
+        few deals for any other."""
+        number = self.drawn.shape[1]
+        rank = permutation_rank(2 * tail, number, exact=self.exact)
+        return float(self._ascending[0][number - rank - 1]) / (1 - _HAIR) if rank >= 0 else math.inf
+
+    def tail(self, tail: float) -> float:
+        """What each of the tests leaves out on either side for all of them together to leave out
+        ``tail``."""
+        from scipy.special import ndtr
+
+        # Where nothing varies, the largest of all is 0 and leaves out everything.
+        return max(min(float(ndtr(-self.size(tail))), tail), tail / self.tests)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Together(Procedure):
+    """A difference beside others of its family: the wider of its own procedure and what the
+    largest statistic of the family leaves.
+
+    Where statistics are normal, that is its procedure at the level that holds for all of them
+    together; where values are dealt anew, the difference over its standard error ``se``, as the
+    deals have it. ``sign`` is the direction of the measure for one-sided tests.
+    """
+
+    own: Procedure
+    maxima: Maxima
+    sign: int = 1
+    se: float = math.nan
+
+    def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
+        """The adjusted p-value; Bonferroni's of what has no place among the others."""
+        own = self.own.p(at, alternative)
+        if math.isnan(own):
+            return own
+        side = {"two-sided": 0, "greater": 1, "less": -1}[alternative] * self.sign
+        if self.maxima.normal:
+            found = self.maxima.adjusted(self.own.beside_others.p(at, alternative), side)
+        elif math.isfinite(self.se):
+            apart = self.sign * (self.value - at)
+            t = 0.0 if apart == 0 else apart / self.se if self.se > 0 else math.nan
+            found = float(self.maxima.p(np.array([t]), np.ones(1), side)[0])
+        else:
+            found = math.nan
+        return min(1.0, own * self.maxima.tests) if math.isnan(found) else max(own, found)
+
+    def limit(self, tail: float, side: int) -> float:
+        """The end on one side."""
+        far = min if side > 0 else max
+        if not self.maxima.normal and self.se > 0:
+            end = self.value - side * self.maxima.size(tail) * self.se
+        elif self.maxima.normal and self.own.beside_others.reason is None:
+            end = self.own.beside_others.limit(self.maxima.tail(tail), side)
+        else:
+            return self.own.limit(tail / self.maxima.tests, side)
+        return far(end, self.own.limit(tail, side))
+
+
+def quantile(share: float, degrees: FloatArray) -> FloatArray:
+    """Of Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(degrees, share))
+
+
+def beyond(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
+    """The upper tail of Student's t; of the normal where there are no degrees of freedom."""
+    from scipy.special import ndtr, stdtr
+
+    return np.asarray(ndtr(-np.asarray(t)) if degrees is None else stdtr(degrees, -np.asarray(t)))
+
+
+def _as_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
+    """The normal with the same tail."""
+    from scipy.special import ndtri
+
+    return np.asarray(-ndtri(beyond(t, degrees)))
+
+
+# ------------------------------------------------------------------------------------------ topics
+
+
+def dealt(
+    table: FloatArray,
+    baseline: int | None,
+    replicates: int,
+    seed: int,
+    weight: FloatArray | None = None,
+) -> Maxima:
+    """Of values of units, shape (units, systems, measures): were the systems the same, their values
+    on a unit could be dealt out to them in any way, all measures together. Each difference is
+    studentised, with a share :data:`FLOOR` of the mean variance of its measure added to its own,
+    without which pairs that hardly differ break the test. All (k!)ⁿ deals are tried where they are
+    no more than the replicates.
+
+    A system without a value on a unit (NaN) takes the mean of the others there. ``weight``, shape
+    (units, measures), is what units count for: weighted means then take the place of means, with
+    their standard errors.
+
+    >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
+    >>> found = dealt(table, None, 2000, seed=0)
+    >>> round(found.size(0.025), 1), found.tests
+    (2.9, 12)
+    """
+    from calipers import _core
+
+    units, systems, measures = table.shape
+    present = (~np.isnan(table)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = np.nansum(table, axis=1) / present
+    centred = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
+    number, exact = permutation_count(units, systems, replicates)
+    counted = (present > 1).sum(axis=0).astype(np.float64)
+    scales: tuple[FloatArray, ...] = ()
+    if weight is not None:  # their means are 1
+        own = np.where(present > 1, weight, 0.0)
+        own = own * (counted / np.maximum(own.sum(axis=0), np.finfo(float).tiny))
+        centred, scales = centred * own[:, None, :], (own,)
+    flat = centred.reshape(units, systems * measures)
+    found = _core.randomised_maxima(
+        flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
+    )
+    pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
+    drawn = np.nan_to_num(found.reshape(number, measures, 3)).max(axis=1)
+    return Maxima(drawn.T, pairs * measures, exact)
+
+
+def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
+    """The standard errors of differences of one measure as :func:`dealt` has them."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
+        variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
+    known = np.isfinite(variances)
+    mean = float(variances[known].mean()) if known.any() else math.nan
+    return np.sqrt(variances + FLOOR * mean)
+
+
+# -------------------------------------------------------------------------------------------- rows
+
+
+def moved(influence: Influence, tests: int = 1) -> FloatArray | None:
+    """A vector of the influence, whose inner products with others are covariances, one of those of
+    so many tests; None where a row moves the value by no finite number."""
+    column = influence.space.vector(influence.column)
+    return kept(column, tests) if np.isfinite(column).all() else None
+
+
+def kept(column: FloatArray, tests: int = 1) -> FloatArray:
+    """What is kept of a vector until those of all tests are known, up to a factor.
+
+    The vector itself; above :data:`DOUBLES` numbers of all tests in single precision, whose errors
+    average out over the units. Above :data:`SINGLES` each unit is added, with a sign, to one of
+    :data:`SKETCH` places: inner products are then right in the mean, and to 1 in √SKETCH of the
+    norms.
+    """
+    if len(column) <= SKETCH or len(column) * tests <= DOUBLES:
+        return column
+    if len(column) * tests <= SINGLES:
+        largest = np.abs(column).max()
+        return (column / largest if largest > 0 else column).astype(np.float32)
+    both = np.bincount(_places(len(column)), column, 2 * SKETCH)
+    return np.asarray(both[:SKETCH] - both[SKETCH:])
+
+
+@lru_cache(maxsize=1)
+def _places(units: int) -> npt.NDArray[np.int64]:
+    """Where each unit is added, twice SKETCH for the two signs."""
+    return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
+
+
+def by_influence(
+    vectors: Sequence[FloatArray | None],
+    seed: int,
+    parts: Sequence[Hashable] = (),
+    signs: Sequence[float] = (),
+) -> Maxima:
+    """Of tests whose vectors are those of :func:`moved`, times their ``signs``: normal statistics
+    that vary together as these do. A test without a vector is taken to be independent of the
+    others: the largest is then no smaller than it is (Šidák 1967). So are those of different
+    ``parts`` of the units, which is right where parts share none and safe where they do (Royen
+    2014).
+
+    >>> rows = np.random.default_rng(0).normal(size=(3, 500))
+    >>> found = by_influence(list(rows), seed=0)
+    >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
+    array([0.13, 0.04, 0.  ])
+    """
+    places: dict[Hashable, list[int]] = {}
+    for place, part in enumerate(parts or [0] * len(vectors)):
+        places.setdefault(part, []).append(place)
+    drawn = np.full((3, DRAWN_MAXIMA), -np.inf)
+    for j, own in enumerate(places.values()):
+        begin = np.random.SeedSequence(seed, spawn_key=(j,) * (j > 0))  # the first is the seed's
+        towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
+        some = _drawn([vectors[place] for place in own], towards, begin)
+        np.maximum(drawn, some, out=drawn)
+    return Maxima(drawn, len(vectors), normal=True)
+
+
+def _drawn(
+    vectors: Sequence[FloatArray | None], signs: FloatArray, seed: np.random.SeedSequence
+) -> FloatArray:
+    """Replicates of the largest |z|, z and −z."""
+    tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
+    first, *others = _root(vectors, signs)
+    loose = [place for place, vector in enumerate(vectors) if vector is None]
+    step = max(1, _AT_ONCE // max(tests, len(first)))
+    drawn = np.empty((3, DRAWN_MAXIMA))
+    for begin in range(0, DRAWN_MAXIMA, step):
+        at = slice(begin, min(begin + step, DRAWN_MAXIMA))
+        number = at.stop - begin
+        z = random.standard_normal((number, len(first))) @ first
+        for factor in others:
+            z = z @ factor
+        z[:, loose] = random.standard_normal((number, len(loose)))
+        by_test = np.ascontiguousarray(z.T)  # NumPy compares whole rows several times as fast
+        drawn[1, at], drawn[2, at] = by_test.max(axis=0), -by_test.min(axis=0)
+    drawn[0] = np.maximum(drawn[1], drawn[2])
+    return drawn
+
+
+def _root(vectors: Sequence[FloatArray | None], signs: FloatArray) -> tuple[FloatArray, ...]:
+    """Factors of a matrix whose columns have the inner products of the unit vectors.
+
+    Where the units do not serve, the symmetric root of the inner products: there is one only, and
+    it is continuous. A triangular factor, or one of eigenvectors, would draw other replicates for
+    other digits in the last place, as weights of another unit and other processors make them.
+    """
+    known = [vector for vector in vectors if vector is not None]
+    if not known:
+        return (np.zeros((1, len(vectors))),)
+    width, tests = len(known[0]), len(vectors)
+    step = width if tests >= width else max(1, _NUMBERS // tests)
+    products = np.zeros((tests, tests))
+    for begin in range(0, width, step):
+        table = np.zeros((tests, min(step, width - begin)))
+        for row, of in zip(table, vectors, strict=True):
+            if of is not None:
+                row[:] = of[begin : begin + step]
+        products += table @ table.T
+    norms = np.sqrt(products.diagonal())
+    norms[norms == 0] = 1.0
+    if tests >= width:
+        return ((table * (signs / norms)[:, None]).T,)
+    products *= np.outer(signs / norms, signs / norms)
+    values, sides = np.linalg.eigh(products)
+    kept = values > _NO_VARIANCE * values[-1]
+    sides = sides[:, kept]
+    return sides, (sides * np.sqrt(values[kept])).T

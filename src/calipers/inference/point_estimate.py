@@ -1,0 +1,420 @@
+"""A reading: one number and how it varies; and the algebra of readings.
+
+A reading says what it knows of how its value varies, each part only if there is such a thing:
+
+    influence    how much every unit moves the value, in a space whose norm is the standard error
+    units        a value for each unit, of whose mean the value is a multiple (topics, losses)
+    replicates   the value in each draw; readings of the same units are drawn together
+    law          what is known exactly: a share of trials, cells of a table, topics that are shared
+    methods      intervals that its law offers, by the names that the policy knows them by
+
+Readings of the same units subtract (``a - b``), add up (:func:`weighted`) and pass through
+functions (:func:`function`), and how they vary follows. What a reading's interval and test are is
+said in :mod:`calipers.inference.policy`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from calipers.inference import intervals, paired_tests
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.variance_estimators import NAN, Error, Influence
+from calipers.once import cached_property
+from calipers.statistics import Moments
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.paired_tests import Test
+    from calipers.inference.procedures import Procedure
+    from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
+    from calipers.statistics import FloatArray, UnitDifferences
+
+#: An interval at a level; None where the method does not apply after all.
+Limits = Callable[[float], "Interval | None"]
+
+
+# --- Units ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """A value for each unit, first minus second of a difference; all units have one."""
+
+    values: FloatArray
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+
+    def __sub__(self, other: Units) -> Units:
+        with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+            return replace(self, values=self.values - other.values)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Weight, mean and variance."""
+        return Moments.from_rows(self.values, self.weight)
+
+    @property
+    def mean(self) -> float:
+        """The (weighted) mean."""
+        return float(self.moments.mean)
+
+    @cached_property
+    def error(self) -> Error:
+        """The standard error of the mean, and the t test that it makes."""
+        if self.clusters is not None:
+            se, degrees = self.clusters.mean_error(self.values)
+            return Error(se, "paired t, clustered", degrees)
+        moments = self.moments
+        return Error(moments.standard_error, "paired t", round(moments.effective_size) - 1)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the units are independent and count alike, as tests of ranks and signs need."""
+        return self.weight is None and self.clusters is None
+
+    @property
+    def moved(self) -> FloatArray:
+        """By how much the units, or the clusters of them, move the mean, but for a factor."""
+        apart = self.values - self.mean
+        apart = apart if self.weight is None else apart * self.weight
+        if self.clusters is None:
+            return apart
+        return np.bincount(self.clusters.code, apart).astype(np.float64)
+
+    @property
+    def effect(self) -> float:
+        """Hedges' g for paired data; none of weighted rows."""
+        return paired_tests.hedges_g(self.values) if self.weight is None else NAN
+
+
+@dataclass(frozen=True, eq=False)
+class SummedUnits:
+    """Units that are gone: their mean, and how all of them move it, which tells its error; of so
+    many by Kish's number."""
+
+    mean: float
+    size: float
+    influence: Callable[[], Influence | None]
+    weighted: bool = False
+
+    #: Whether tests of ranks and signs can have them.
+    plain: ClassVar[bool] = False
+
+    def __sub__(self, other: SummedUnits) -> SummedUnits:
+        apart = difference_of(self.influence, other.influence)
+        assert apart is not None
+        return replace(self, mean=self.mean - other.mean, influence=apart)
+
+    @cached_property
+    def error(self) -> Error:
+        """The standard error of the mean, and the t test that it makes."""
+        found = self.influence()
+        if found is None:
+            return Error(NAN, "paired t", 0.0)
+        if found.space.clusters is not None:
+            return replace(found.error, name="paired t, clustered")
+        return Error(found.error.se, "paired t", round(self.size) - 1)
+
+    @property
+    def effect(self) -> float:
+        """Hedges' g for paired data; none of weighted rows, nor of clusters, which do not say how
+        rows vary."""
+        spread, found = self.error.se * math.sqrt(self.size), self.influence()
+        without = self.weighted or found is None or found.space.clusters is not None
+        return NAN if without else paired_tests.hedges_g_of(self.mean, spread, round(self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGroups:
+    """Independent units of which those of a group move a number alike, times their weight: by how
+    much a unit of weight 1 moves it, times the weight of all; how many ``units`` each group has,
+    and the sums of their weights and of squared weights."""
+
+    values: FloatArray
+    units: FloatArray
+    weight: FloatArray
+    squares: FloatArray
+
+    @property
+    def median(self) -> float:
+        """That of the units."""
+        order = np.argsort(self.values)
+        below, half = np.cumsum(self.units[order]), self.units.sum() / 2
+        at = [int(np.searchsorted(below, half, side)) for side in ("left", "right")]
+        return float(self.values[order][at].mean())
+
+
+# --- Readings -------------------------------------------------------------------------------------
+
+
+class Law(Protocol):
+    """What is known exactly of how readings vary together."""
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """First minus second, of the same units."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """One number and how it varies.
+
+    ``kind`` is the row of the policy that it is looked up in. The value is ``scale`` times the mean
+    of the ``units``, where ``units_make_value``; else the units only serve tests, as squares do for
+    RMSE. ``raw`` are the differences that wins and losses are counted by, if not those of units.
+    """
+
+    value: float
+    kind: str
+    settings: Settings
+    n: int
+    unit: str = "rows"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    higher_is_better: bool | None = None
+    #: Why units, and how many of them, have no value; of how many in all, if not of ``n``.
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    of: int | None = None
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+    #: The order of its rows in time, where that is known.
+    order: TimeOrder | None = None
+    #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
+    uneven: bool = False
+    reduced: bool = False
+    #: Effective numbers of units, by class where there are classes.
+    sizes: Callable[[], tuple[float, ...]] = lambda: ()
+    #: Whether there is no value, and one was agreed on to stand there.
+    agreed: bool = False
+    #: Whether the influence of units says too little.
+    few: Callable[[], bool] = lambda: False
+    #: The size of the skewness over √n of the values that it is a mean of.
+    skew: Callable[[], float] = lambda: 0.0
+    #: Of a mean of squares by how much the kurtosis of what is squared is above that of a normal,
+    #: in standard errors √(24/n).
+    kurtosis: Callable[[], float] | None = None
+    #: Whether one end of the range is farther than any row is expected to be.
+    far_end: bool = False
+    #: Of a biased measure: replicates are turned about the value.
+    pivotal: bool = False
+    #: What speaks against any interval of it.
+    caution: str = ""
+    #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
+    transform: str | None = None
+    methods: Mapping[str, Limits] = field(default_factory=dict)
+    law: Law | None = None
+    influence: Callable[[], Influence | None] | None = None
+    #: Where there is no influence, or it is that of more units than have an order, values of those
+    #: that have one, whose norm is about the standard error: serial dependence is looked for in
+    #: them.
+    linear: Callable[[], FloatArray | None] | None = None
+    #: The standard error, where it is known without the influence of every row.
+    error: Callable[[], Error | Interval | None] | None = None
+    units: Units | SummedUnits | None = None
+    units_make_value: bool = True
+    scale: float = 1.0
+    raw: FloatArray | None = None
+    #: In each draw; readings of the same units are drawn together.
+    replicates: Callable[[], FloatArray] | None = None
+    #: For its own interval, where these are drawn in another way: of scores by place in the table,
+    #: as drawing a million rows each by its number takes 1.4 to 1.5 times as long.
+    alone: Callable[[], FloatArray] | None = None
+    #: What these are called, if not the bootstrap.
+    drawn_as: str = ""
+    #: In draws of what may be behind the data, where their law says that.
+    likely: Callable[[], FloatArray] | None = None
+    #: The same as replicates, every true class keeping its number of rows.
+    stratified: Callable[[], FloatArray | None] | None = None
+    #: The value's error, replicates and their errors; of a difference of units their means.
+    studentised: Callable[[], tuple[float, FloatArray, FloatArray] | None] | None = None
+    #: How much units move the value, and for how many rows each of them stands.
+    jackknife: Callable[[], tuple[FloatArray, FloatArray | None] | None] | None = None
+    #: By how much leaving out groups of rows moves the value, the same groups for all readings.
+    left_out: Callable[[], FloatArray] | None = None
+    discordant: Callable[[], tuple[float, float]] | None = None
+    #: Of a difference of many rows: these by how much they move it, where many do so alike.
+    unit_groups: Callable[[], UnitGroups] | None = None
+    #: Of a difference of units that are gone: how they are spread.
+    unit_spread: Callable[[], UnitDifferences | None] | None = None
+    #: Of a difference that is no mean of values of units: values whose mean it is to first order.
+    linear_units: Callable[[], Units] | None = None
+    #: Of a difference: on how many units the outputs of the two systems differ, where that is not
+    #: seen by how much the units differ.
+    changed: Callable[[], int] | None = None
+    swapped: Callable[[str], Test] | None = None
+    #: Whether every unit counts 0 or 1.
+    shares: bool = False
+    #: Of a difference: first and second.
+    operands: tuple[Reading, Reading] | None = None
+    #: Of a difference of independent samples: what a method makes of it, None where that does not
+    #: apply.
+    apart: Callable[[str], Procedure | None] | None = None
+
+    def __sub__(self, other: Reading) -> Reading:
+        """The difference on the same units."""
+        if self.law is not None:
+            return self.law.minus(self, other)
+        of_units = self.units is not None and other.units is not None
+        return self.difference(
+            other,
+            influence=difference_of(self.influence, other.influence),
+            units=self.units - other.units if of_units else None,  # type: ignore[operator]
+            units_make_value=self.units_make_value,
+            scale=self.scale,
+            linear=difference_of(self.linear, other.linear),
+            replicates=difference_of(self.replicates, other.replicates),
+            left_out=difference_of(self.left_out, other.left_out),
+            few=lambda: self.few() or other.few(),
+            pivotal=self.pivotal,
+        )
+
+    def difference(self, other: Reading, **parts: Any) -> Reading:
+        """First minus second, of which these parts are known."""
+        shared = {name: getattr(self, name) for name in _SHARED}
+        (low, high), (least, most) = self.bounds, other.bounds
+        bounds = (low - most, high - least)
+        made = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
+        return Reading(**made, operands=(self, other))
+
+    # --- What it offers --------------------------------------------------------------------------
+
+    @cached_property
+    def found_error(self) -> Error | Interval | None:
+        """The standard error, or the absent interval that says why there is none. That of a
+        difference is called as that of its operands is, and paired."""
+        found = self._by_influence if self.error is None else self.error()
+        if isinstance(found, Error) and self.operands is not None and self.apart is None:
+            se = 0.0 if found.se <= self.hair else found.se
+            return replace(found, se=se, name=f"{found.name}, paired")
+        return found
+
+    @property
+    def hair(self) -> float:
+        """What is no more than rounding leaves of such values."""
+        size = self.bounds[1] - self.bounds[0]
+        if not np.isfinite(size):
+            size = max(abs(of.value) for of in self.operands or (self,))
+        return ROUNDING * size
+
+    @property
+    def _by_influence(self) -> Error | Interval | None:
+        if self.influence is None:
+            return None
+        moved = self.influence()
+        return intervals.missing("none", "no_analytic_interval") if moved is None else moved.error
+
+    @cached_property
+    def skewness(self) -> float:
+        """By how much it is not normal."""
+        return self.skew()
+
+    @property
+    def own_replicates(self) -> FloatArray | None:
+        """Replicates as they are drawn for it alone, where there are any and few say enough."""
+        found = self.alone or self.replicates
+        return None if found is None or self.few() else found()
+
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """Replicates for its own interval and test; turned about the value where the measure is
+        biased, 2·value − replicate."""
+        found = self.alone or self.replicates
+        assert found is not None
+        return 2 * self.value - found() if self.pivotal else found()
+
+    @property
+    def draws(self) -> bool:
+        """Whether there are replicates."""
+        return self.alone is not None or self.replicates is not None
+
+    @property
+    def of_units(self) -> bool:
+        """Whether the value is that of the units."""
+        return self.units is not None and self.units_make_value
+
+
+#: What a difference takes over from the first of its operands.
+_SHARED = (
+    "kind",
+    "settings",
+    "n",
+    "unit",
+    "higher_is_better",
+    "weight",
+    "clusters",
+    "order",
+    "uneven",
+    "reduced",
+    "sizes",
+    "caution",
+)
+
+
+def difference_of(
+    first: Callable[[], Any] | None, second: Callable[[], Any] | None
+) -> Callable[[], Any] | None:
+    """What the first thunk gives less what the second does; None where one is, or gives, None."""
+    if first is None or second is None:
+        return None
+
+    def made() -> Any:
+        a, b = first(), second()
+        with np.errstate(invalid="ignore"):  # of two infinite ones
+            return None if a is None or b is None else a - b
+
+    return made
+
+
+def function(
+    f: Callable[..., Any], readings: Sequence[Reading], slopes: Sequence[float], **parts: Any
+) -> Reading:
+    """A function of readings of the same units, with its derivative by each. Influence follows by
+    the derivatives, replicates by the function; what one reading lacks, the function lacks. All
+    else is lost unless given anew, as a law or a scale is not that of a function.
+
+    >>> from calipers.estimation.losses import of_losses
+    >>> from calipers import measure
+    >>> from calipers.inference.settings import Settings
+    >>> squares = of_losses(measure("MSE"), np.array([1.0, 4.0, 9.0, 2.0]), None, None, Settings())
+    >>> root = function(np.sqrt, [squares], [0.5 / np.sqrt(squares.value)])
+    >>> root.value
+    2.0
+    """
+
+    def influence() -> Influence | None:
+        total: Influence | None = None
+        for reading, slope in zip(readings, slopes, strict=True):
+            found = None if reading.influence is None else reading.influence()
+            if found is None:
+                return None
+            total = slope * found if total is None else total + slope * found
+        return total
+
+    def replicates() -> FloatArray:
+        drawn = [reading.replicates() for reading in readings if reading.replicates is not None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(f(*drawn))
+
+    first, drawn = readings[0], all(reading.replicates is not None for reading in readings)
+    made: dict[str, Any] = {
+        **{name: getattr(first, name) for name in _SHARED},
+        "value": parts["value"] if "value" in parts else float(f(*(of.value for of in readings))),
+        "influence": influence,
+        "replicates": replicates if drawn else None,
+    }
+    return Reading(**{**made, **parts})
+
+
+def weighted(terms: Sequence[tuple[float, Reading]], **parts: Any) -> Reading:
+    """Σ w·a over readings of the same units, with fixed weights."""
+    weights = [w for w, _ in terms]
+
+    def total(*values: Any) -> Any:
+        return sum(w * value for w, value in zip(weights, values, strict=True))
+
+    return function(total, [reading for _, reading in terms], weights, **parts)

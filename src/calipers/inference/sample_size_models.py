@@ -1,0 +1,415 @@
+"""How a measure varies with the number of units, for plans."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from calipers.inference import power as powers
+from calipers.inference import sample_size
+from calipers.inference.intervals import Interval, on_logit, z_of
+from calipers.inference.proportions import paired_shares, wilson
+from calipers.statistics import FloatArray
+from calipers.statistics.base import IntArray
+
+#: Of an area so many quantiles stand for what may be observed.
+QUANTILES = 400
+
+#: Beyond so many standard errors no count is looked at.
+FURTHEST = 9.0
+
+
+def of_mean(sd: float, n: float, width: float, level: float, degrees: float) -> float:
+    """P(t·s/√n ≤ width) of Student's interval: of normal units s²·f/sd² is χ² with f degrees of
+    freedom (Kupper and Hafner 1989).
+
+    >>> round(of_mean(0.25, 50, 0.0707, 0.95, 49), 3), round(of_mean(0.25, 60, 0.0707, 0.95, 59), 3)
+    (0.507, 0.859)
+    """
+    from scipy.special import stdtrit
+
+    if degrees < 1:
+        return 0.0
+    return of_spread(sd, width * math.sqrt(n) / float(stdtrit(degrees, (1 + level) / 2)), degrees)
+
+
+def of_spread(sd: float, most: float, degrees: float) -> float:
+    """P(s ≤ most)."""
+    from scipy.special import chdtr
+
+    return float(chdtr(degrees, degrees * (most / sd) ** 2))
+
+
+def of_share(share: float, n: float, width: float, level: float) -> float:
+    """P(Wilson's half-width ≤ width), by the binomial distribution of the observed share: it is the
+    shorter the further that is from ½.
+
+    >>> round(of_share(0.9, 388, 0.03, 0.95), 3), round(of_share(0.9, 421, 0.03, 0.95), 3)
+    (0.489, 0.766)
+    """
+    n, z = math.floor(n), z_of(level)
+    # z/(1 + z²/n)·√(p(1 − p)/n + z²/4n²) ≤ width, solved for p(1 − p).
+    most = n * ((width * (1 + z * z / n) / z) ** 2 - (z / (2 * n)) ** 2)
+    return _outside(share, n, most)
+
+
+def _outside(share: float, n: int, most: float) -> float:
+    """P(p(1 − p) ≤ most) of an observed share p of ``n``."""
+    from scipy.special import bdtr, bdtrc
+
+    if most < 0:
+        return 0.0
+    if most >= 0.25:
+        return 1.0
+    last = math.floor(n * (0.5 - math.sqrt(0.25 - most)) + 1e-9)
+    return float(bdtr(last, n, share) + bdtrc(n - last - 1, n, share))
+
+
+def of_paired_shares(discordant: float, n: float, width: float, level: float) -> float:
+    """The same of Bonett and Price's interval of two systems that differ on a share ``discordant``
+    of the rows, where neither is better: by the number of discordant rows, and given these by how
+    many of them are the one's."""
+    from scipy.special import bdtr
+    from scipy.stats import binom
+
+    n = math.floor(n)
+    rows = _around(n, discordant)
+    chance = binom.pmf(rows, n, discordant)
+    # z·√((a + b − (a − b)²)/(n + 2)) ≤ width, a + b = (rows + 2)/(n + 2).
+    least = (rows + 2) / (n + 2) - (n + 2) * (width / z_of(level)) ** 2
+    apart = np.ceil(np.sqrt(np.maximum(least, 0)) * (n + 2) - 1e-9)
+    last = np.floor((rows - apart) / 2)
+    tail = np.where(last >= 0, bdtr(np.maximum(last, 0), rows, 0.5), 0.0)
+    return float(np.sum(chance * np.minimum(2 * tail, 1.0)))
+
+
+def of_two_shares(share: float, n: float, width: float, level: float) -> float:
+    """The same of Wald's interval of two equal shares of ``n`` rows each."""
+    from scipy.stats import binom
+
+    n = math.floor(n)
+    counts = _around(n, share)
+    observed = counts / n
+    most = n * (width / z_of(level)) ** 2 - observed * (1 - observed)
+    short = np.array([_outside(share, n, float(m)) for m in most])
+    return float(np.sum(binom.pmf(counts, n, share) * short))
+
+
+def _around(n: int, share: float) -> IntArray:
+    """The counts that have any probability to speak of."""
+    reach = FURTHEST * math.sqrt(n * share * (1 - share)) + FURTHEST
+    low, high = max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
+    return np.arange(low, high + 1)
+
+
+def of_area(
+    area: float, error: Callable[[float], float], half_width: Callable[[float], float], width: float
+) -> float:
+    """The same of an area: what is observed is taken to be normal on the logit scale, and its
+    interval to be as long as that of this area."""
+    from scipy.special import expit, logit, ndtri
+
+    steps = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    observed = expit(logit(area) + steps * error(area) / (area * (1 - area)))
+    # The last that have a logit: of few rows a perfect system is what may well be observed.
+    observed = np.clip(observed, np.finfo(float).tiny, np.nextafter(1.0, 0.0))
+    return float(np.mean([half_width(float(a)) <= width for a in observed]))
+
+
+NAN = float("nan")
+
+#: What share of the units of a t test a test of ranks needs, its asymptotic relative efficiency
+#: turned over: π/3 where differences are normal, and never more than 125/108 of them, whatever
+#: their distribution, as long as it is symmetric (Hodges and Lehmann 1956).
+WILCOXON_UNITS = math.pi / 3
+
+
+class Design(ABC):
+    """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
+    difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
+
+    pair: bool
+    value: float
+
+    @abstractmethod
+    def method(self, question: str) -> str:
+        """The interval (``half_width``) or the test that is planned for."""
+
+    @abstractmethod
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Standard error where there is little difference, and its degrees of freedom."""
+
+    def half_width(self, n: float, level: float) -> float:
+        """Expected half-width of the interval."""
+        return z_of(level) * self.error(n)[0]
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """The probability that half of the interval is no longer than ``width``: by χ², as of
+        normal units, for what is scaled too."""
+        reach = width / z_of(level)
+        se = self.error(n)[0]
+        return of_spread(se, reach, n - 1) if n >= 2 else 0.0
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Power to find a difference between two systems."""
+        se, degrees = self.error(n)
+        if degrees is not None and degrees < 1:
+            return NAN
+        return powers.shift_power(difference / se, level, degrees)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Power to tell the value from a known one."""
+        return self.power(n, self.value - reference, level)
+
+    def largest(self, sign: float) -> float:
+        """The largest difference there can be."""
+        return math.inf
+
+
+def half(made: Interval) -> float:
+    """Half the length of an interval."""
+    return (made.high - made.low) / 2
+
+
+@dataclass(frozen=True)
+class Spread(Design):
+    """A mean of units whose standard deviation is ``sd`` (of their differences, if of a ``pair``).
+
+    ``student``: Student's t with ``arms``·(n − 1) degrees of freedom; else normal, ``sd`` being a
+    standard error times √n.
+    """
+
+    sd: float
+    pair: bool
+    student: bool = True
+    arms: int = 1
+    test: str = "t"
+    value: float = NAN
+    source: str = ""
+
+    def method(self, question: str) -> str:
+        """Of a pilot whose standard error is scaled, says so."""
+        if not self.student:
+            return self.source
+        if question == "half_width" or not self.pair:
+            return "Student t"
+        if self.test == "wilcoxon":
+            return "Wilcoxon signed rank, π/3 of the units of a paired t"
+        return "paired t" if self.arms == 1 else "t of two samples"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Student's, or normal."""
+        if self.student:
+            return sample_size.mean_half_width(self.sd, n, level, self.arms * (n - 1))
+        return super().half_width(n, level)
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By χ²."""
+        if self.student:
+            return of_mean(self.sd, n, width, level, self.arms * (n - 1))
+        return super().assurance(n, width, level)
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of the t test, or of Wilcoxon's by its relative efficiency."""
+        units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
+        return super().power(units, difference, level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """sd/√n."""
+        return self.sd / math.sqrt(n), self.arms * (n - 1) if self.student else None
+
+
+@dataclass(frozen=True)
+class Shares(Design):
+    """A share of rows of ``value``; of a ``pair`` of systems, one only is right on a share
+    ``discordant`` of the rows, and ``value`` may be NaN where that is known."""
+
+    value: float
+    discordant: float | None = None
+    pair: bool = False
+    paired: bool = True
+
+    def method(self, question: str) -> str:
+        """Wilson and the score test; McNemar and Bonett-Price where paired."""
+        if question == "half_width":
+            return "Wilson" if not self.pair else "Bonett-Price" if self.paired else "Wald"
+        if question == "against":
+            return "score test, exact"
+        return "McNemar, exact" if self.paired else "score test of two samples"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Of the difference (where there is little) or of the value."""
+        if not self.pair:
+            return half(wilson(self.value, n, level))
+        if self.paired:
+            return half(paired_shares(*self.split(0.0), n, level))
+        return super().half_width(n, level)
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By the binomial distribution of what is observed."""
+        if not self.pair:
+            return of_share(self.value, n, width, level)
+        if self.paired:
+            return of_paired_shares(sum(self.split(0.0)), n, width, level)
+        return of_two_shares(self.value, n, width, level)
+
+    def split(self, difference: float) -> tuple[float, float]:
+        """The shares of rows that only the one and only the other gets right; as of systems that
+        err independently unless the share of discordant rows is known."""
+        discordant = self.discordant
+        if discordant is None:
+            first, second = self.value + difference, self.value
+            discordant = first * (1 - second) + second * (1 - first)
+        return (discordant + difference) / 2, (discordant - difference) / 2
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of McNemar's exact test, or of two samples."""
+        if self.paired:
+            return powers.mcnemar_power(*self.split(difference), n, level)
+        return powers.two_shares_power(self.value + difference, self.value, n, level)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Of the score test."""
+        return powers.share_power(self.value, reference, n, level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Where there is no difference."""
+        discordant = sum(self.split(0.0)) if self.paired else 2 * self.value * (1 - self.value)
+        return math.sqrt(discordant / n), None
+
+    def largest(self, sign: float) -> float:
+        """What is left to gain or to lose, or the discordant rows."""
+        if self.discordant is not None:
+            return self.discordant
+        return 1 - self.value if sign > 0 else self.value
+
+
+@dataclass(frozen=True)
+class Area(Design):
+    """An area under a curve; ``error_at`` is its standard error by area and n, ``correlation`` that
+    of a ``pair`` of areas on the same rows (0: on rows of their own)."""
+
+    value: float
+    error_at: Callable[[float, float], float]
+    kind: str
+    pair: bool = False
+    correlation: float = 0.0
+    scaled: bool = False
+    #: The error of scores that are normal in both classes, where the other is one of two.
+    normal_at: Callable[[float, float], float] | None = None
+
+    def method(self, question: str) -> str:
+        """The formula of the error, and how it is used."""
+        if self.scaled:
+            return self.kind
+        return f"{self.kind}, {'normal' if self.pair or question == 'power' else 'logit'}"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Of the difference where a correlation is known, else of the value."""
+        return self._half_width(self.value, n, level)
+
+    def _half_width(self, area: float, n: float, level: float) -> float:
+        """That of an area, or of the difference of two such."""
+        error = self.error_at(area, n)
+        if self.pair:
+            return z_of(level) * sample_size.paired_error(error, error, self.correlation)
+        return half(on_logit(area, error, level, "logit"))
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By the distribution of the observed area; of two, both are taken to move together."""
+        return of_area(
+            self.value,
+            lambda area: self.error_at(area, n),
+            lambda area: self._half_width(area, n, level),
+            width,
+        )
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of the normal test of the difference."""
+        return powers.shift_power(difference / self._error(n, difference), level)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Whether the interval leaves the reference out."""
+        return powers.area_power(self.value, reference, self.error_at(self.value, n), level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Where there is no difference."""
+        return self._error(n, 0.0), None
+
+    def _error(self, n: float, difference: float) -> float:
+        first, second = (self.error_at(a, n) for a in (self.value + difference, self.value))
+        return sample_size.paired_error(first, second, self.correlation)
+
+    def largest(self, sign: float) -> float:
+        """What is left to gain or to lose."""
+        return (1 - self.value if sign > 0 else self.value) * (1 - 1e-9)
+
+
+@dataclass(frozen=True)
+class Several(Design):
+    """Means of several systems, whose paired differences have standard deviation ``sd``."""
+
+    sd: float
+    systems: int
+    test: str
+    paired: bool = True
+    pair: bool = True
+
+    def method(self, question: str) -> str:
+        """The analysis of variance or Tukey's test."""
+        if question == "half_width":
+            return "Tukey"
+        ways = "two-way" if self.paired else "one-way"
+        name = f"{ways} analysis of variance" if self.test == "anova" else "Tukey HSD"
+        return f"{name}, {self.systems} systems"
+
+    @property
+    def _residual(self) -> float:
+        return self.sd / math.sqrt(2) if self.paired else self.sd
+
+    def half_width(self, n: float, level: float) -> float:
+        """Tukey's simultaneous intervals of the differences."""
+        if n < 2 or not self.paired:
+            return NAN
+        return sample_size.tukey_half_width(self._residual, self.systems, n, level)
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By χ²."""
+        degrees, half = (self.systems - 1) * (n - 1), self.half_width(n, level)
+        if math.isnan(half):
+            return NAN
+        return of_spread(self._residual, self._residual * width / half, degrees)
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Best and worst system differ by so much."""
+        if self.test == "tukey":
+            return powers.tukey_power(difference, self._residual, self.systems, n, level)
+        return powers.anova_power(
+            difference, self._residual, self.systems, n, level, paired=self.paired
+        )
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """There is no such test."""
+        return NAN
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Of a difference of two."""
+        return self._residual * math.sqrt(2 / n), (self.systems - 1) * (n - 1)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A design, and what one unit that the user counts is worth to it."""
+
+    measure: str
+    design: Design
+    unit: str
+    share: float = 1.0
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    pilot: int | None = None
+    values: FloatArray | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,476 @@
+"""Rankings of documents that are judged in groups, or by preferences between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from calipers.lazily import numpy as np
+from calipers.once import cached_property
+from calipers.statistics.base import FloatArray, IntArray, Statistic
+from calipers.statistics.rankings import (
+    JudgedRankings,
+    chained,
+    ends_of,
+    joined,
+    segment_sum,
+    segments,
+    topics_of_both,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+
+#: What is known of each document.
+_DOCUMENTS = ("rank", "tied_from", "tied_to")
+
+#: Levels by document.
+Levels = Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRankings(Statistic):
+    """Per topic: how many documents were retrieved, the rank of each judged one, and what each
+    group says of them. Groups are subtopics, assessors, or sets of preferences.
+
+    Topics stand in bytewise order. ``documents`` (T+1) cuts ``rank``, ``tied_from`` and ``tied_to``
+    into topics; a topic's documents are all that any group judges, in ascending order of their
+    ids, with rank 0 where not retrieved. ``groups`` (T+1) cuts the groups ``group_names`` (in
+    bytewise order) into topics, and ``judgments`` (G+1) cuts ``document``, ``part`` and ``level``
+    into groups: of which of the topic's documents a group says what, part by part. ``part`` numbers
+    the parts of a group of preferences, within which levels can be compared; elsewhere it is 0. All
+    but ``retrieved``, ``rank`` and the ties is the same for every run.
+    """
+
+    topics: tuple[str, ...]
+    retrieved: IntArray
+    documents: IntArray
+    rank: IntArray
+    tied_from: IntArray
+    tied_to: IntArray
+    groups: IntArray
+    group_names: tuple[str, ...]
+    judgments: IntArray
+    document: IntArray
+    part: IntArray
+    level: FloatArray
+
+    #: What is known of each judgment.
+    of_judgments: ClassVar[tuple[str, ...]] = ("document", "part", "level")
+
+    @classmethod
+    def from_rankings(
+        cls,
+        rankings: Sequence[Sequence[str]],
+        judgments: Sequence[Mapping[str, Levels | Sequence[Levels]]],
+    ) -> Self:
+        """From rankings without ties, best document first, and for each the levels by group and
+        document: ``{"subtopic": {"document": 1}}``; for a group of several parts a list of them."""
+        retrieved, ranks, names = [], [], []
+        rows: list[list[tuple[int, int, float]]] = []
+        for ranking, groups in zip(rankings, judgments, strict=True):
+            parts = {g: [p] if isinstance(p, Mapping) else p for g, p in groups.items()}
+            documents = sorted(
+                {d for of_group in parts.values() for part in of_group for d in part}
+            )
+            place = {document: i for i, document in enumerate(ranking, 1)}
+            retrieved.append(len(ranking))
+            ranks.append([place.get(document, 0) for document in documents])
+            names.append(sorted(groups))
+            rows.extend(
+                [
+                    (documents.index(document), number, level)
+                    for number, part in enumerate(parts[group])
+                    for document, level in sorted(part.items())
+                ]
+                for group in names[-1]
+            )
+        flat = [row for group in rows for row in group]
+        rank = np.array([r for topic in ranks for r in topic], np.int64)
+        return cls(
+            tuple(str(i + 1) for i in range(len(rankings))),
+            np.array(retrieved, np.int64),
+            ends_of([len(r) for r in ranks]),
+            rank,
+            rank,
+            rank,
+            ends_of([len(n) for n in names]),
+            tuple(name for topic in names for name in topic),
+            ends_of([len(group) for group in rows]),
+            np.array([document for document, _, _ in flat], np.int64),
+            np.array([part for _, part, _ in flat], np.int64),
+            np.array([level for _, _, level in flat], np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    def __add__(self, other: Self) -> Self:
+        """The topics of both; a topic may stand in one only."""
+        topics, order = topics_of_both(self.topics, other.topics)
+        both = type(self)(
+            topics,
+            documents=chained(self.documents, other.documents),
+            groups=chained(self.groups, other.groups),
+            group_names=self.group_names + other.group_names,
+            judgments=chained(self.judgments, other.judgments),
+            **joined(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
+        )
+        return both.take(order)
+
+    def take(self, topics: npt.NDArray[Any]) -> Self:
+        """The topics at these positions, in this order."""
+        picked = np.arange(len(self))[topics]
+        documents, document_rows = segments(self.documents, picked)
+        groups, group_rows = segments(self.groups, picked)
+        judgments, rows = segments(self.judgments, group_rows)
+        parts: dict[str, Any] = {name: getattr(self, name)[document_rows] for name in _DOCUMENTS}
+        return type(self)(
+            tuple(self.topics[i] for i in picked),
+            self.retrieved[picked],
+            documents=documents,
+            groups=groups,
+            group_names=tuple(self.group_names[i] for i in group_rows),
+            judgments=judgments,
+            **parts | {name: getattr(self, name)[rows] for name in self.of_judgments},
+        )
+
+    def cut(self, depth: int) -> Self:
+        """The same rankings, each without the documents below that rank."""
+        kept = (self.rank > 0) & (self.rank <= depth)
+        return replace(
+            self,
+            retrieved=np.minimum(self.retrieved, depth),
+            rank=np.where(kept, self.rank, 0),
+            tied_from=np.where(kept, self.tied_from, 0),
+            tied_to=np.where(kept, np.minimum(self.tied_to, depth), 0),
+        )
+
+    @cached_property
+    def topic_of_group(self) -> IntArray:
+        """The topic's position, for each group."""
+        return np.repeat(np.arange(len(self)), np.diff(self.groups))
+
+    @cached_property
+    def group_of_judgment(self) -> IntArray:
+        """The group's position, for each judgment."""
+        return np.repeat(np.arange(len(self.group_names)), np.diff(self.judgments))
+
+    def sum_of_groups(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Per topic, the sum of a value per group."""
+        return segment_sum(values, self.groups)
+
+    def relevant_of_group(self, rel: int = 1) -> FloatArray:
+        """Per group, how many documents it puts at level ``rel`` or higher."""
+        return segment_sum(self.level >= rel, self.judgments)
+
+    def groups_with_relevant(self, rel: int = 1) -> FloatArray:
+        """Per topic, how many groups put a document at level ``rel`` or higher."""
+        return self.sum_of_groups(self.relevant_of_group(rel) > 0)
+
+    @cached_property
+    def place(self) -> IntArray:
+        """For each judgment, the position of its document in ``rank``."""
+        return self.documents[self.topic_of_group[self.group_of_judgment]] + self.document
+
+    @cached_property
+    def by_group(self) -> JudgedRankings:
+        """One ranking a group, as if it were a topic: what this group alone would judge.
+
+        Every measure of judged rankings applies to it; their mean over the groups of a topic is
+        ``sum_of_groups(…) / np.diff(groups)``.
+
+        Raises
+        ------
+        ValueError
+            When a level is no whole number, or a group has several parts.
+        """
+        grade = self.level.astype(np.int64)
+        if (grade != self.level).any():
+            raise ValueError(f"level {self.level[grade != self.level][0]} is no whole number")
+        if self.part.any():
+            raise ValueError("a group has several parts: its levels are preferences, not grades")
+        topic, group = self.topic_of_group, self.group_of_judgment
+        rank = self.rank[self.place]
+        order = np.lexsort((rank, group))
+        order = order[rank[order] > 0]
+        # The distinct grades of each group, descending.
+        pairs, counts = np.unique(np.stack([group, -grade], axis=1), axis=0, return_counts=True)
+        return JudgedRankings(
+            tuple(
+                f"{self.topics[t]} {name}" for t, name in zip(topic, self.group_names, strict=True)
+            ),
+            self.retrieved[topic],
+            ends_of(np.bincount(pairs[:, 0], minlength=len(topic))),
+            -pairs[:, 1],
+            counts.astype(np.int64),
+            ends_of(np.bincount(group[order], minlength=len(topic))),
+            rank[order],
+            grade[order],
+            self.tied_from[self.place][order],
+            self.tied_to[self.place][order],
+        )
+
+    @cached_property
+    def preferences(self) -> PreferenceCounts:
+        """How many of the preferences that the levels express the ranking respects."""
+        topics = []
+        for t in range(len(self)):
+            rank = self.rank[self.documents[t] : self.documents[t + 1]]
+            # Retrieved documents in rank order, then the others by id.
+            place = np.empty(len(rank), np.int64)
+            place[np.lexsort((rank, rank == 0))] = np.arange(len(rank))
+            groups = []
+            for g in range(self.groups[t], self.groups[t + 1]):
+                rows = slice(self.judgments[g], self.judgments[g + 1])
+                groups.append(
+                    Group.of(place[self.document[rows]], self.part[rows], self.level[rows])
+                )
+            topics.append((int(np.count_nonzero(rank)), groups))
+        return count_preferences(topics)
+
+
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
+
+#: Cells of the tables of pairs that are held at a time.
+_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class PreferenceCounts:
+    """Preferences by how many of their two documents were retrieved, possible and respected.
+
+    Preferences are counted per group, pairs of documents per topic: of a pair on which groups
+    disagree, ``respected`` is the share of its preferences that the ranking respects. Columns stand
+    for both documents retrieved, one of them, and neither; with neither, none is respected.
+    ``equal`` and ``equal_retrieved`` (groups × respected, possible) are the counts with as many
+    irrelevant documents as relevant ones, as trec_eval's measures ``*_Rnonrel`` count them.
+    """
+
+    possible: IntArray
+    respected: IntArray
+    pairs: IntArray
+    pairs_respected: FloatArray
+    equal: IntArray
+    equal_retrieved: IntArray
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one group says of documents: ``place`` among the judged documents of the topic, in
+    ascending order, retrieved ones first; their levels; and for a group of several parts which
+    document (row) is preferred to which (column)."""
+
+    place: IntArray
+    level: FloatArray
+    matrix: BoolArray | None = None
+
+    @classmethod
+    def of(cls, place: IntArray, part: IntArray, level: FloatArray) -> Group:
+        """From one row for each document of each part."""
+        if len(part) == 0 or (part == part[0]).all():
+            order = np.argsort(place)
+            return cls(place[order], level[order])
+        places, at = np.unique(place, return_inverse=True)
+        matrix = np.zeros((len(places), len(places)), bool)
+        levels = np.zeros(len(places))
+        for number in np.unique(part):
+            rows = np.flatnonzero(part == number)
+            matrix[np.ix_(at[rows], at[rows])] |= level[rows, None] > level[rows]
+            levels[at[rows]] = level[rows]
+        for middle in range(len(places)):
+            matrix[matrix[:, middle]] |= matrix[middle]
+        return cls(places, levels, matrix)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a document stands there more than once, as trec_eval counts lines."""
+        return bool((np.diff(self.place) == 0).any())
+
+    def only(self, chosen: BoolArray) -> Group:
+        """The group without the other documents."""
+        matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
+        return Group(self.place[chosen], self.level[chosen], matrix)
+
+    def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
+        """For documents ``first`` to ``last`` (rows) and those from ``first`` on (columns): whether
+        a preference goes from the higher to the lower document, and the other way round."""
+        if self.matrix is None:
+            level = self.level[first:last, None]
+            down, up = level > self.level[first:], level < self.level[first:]
+        else:
+            down, up = self.matrix[first:last, first:], self.matrix[first:, first:last].T
+        return np.triu(down, 1), np.triu(up, 1)
+
+    def counts(self, retrieved: int) -> tuple[IntArray, IntArray]:
+        """Possible and respected preferences, with both documents, one or neither among the first
+        ``retrieved`` places."""
+        kept = int(np.searchsorted(self.place, retrieved))
+        if self.matrix is not None:
+            down, up = self.block(0, len(self.place))
+            possible, respected = _by_retrieval(down | up, kept), _by_retrieval(down, kept)
+            respected[2] = 0
+            return possible, respected
+        values, code = np.unique(self.level, return_inverse=True)
+        found = np.bincount(code[:kept], minlength=len(values))
+        missed = np.bincount(code[kept:], minlength=len(values))
+        lower = np.cumsum(missed) - missed
+        # At each document of a level: how many of higher levels stand above it.
+        above = [
+            np.cumsum(code[:kept] > v, dtype=np.int64)[code[:kept] == v].sum()
+            for v in range(len(values))
+        ]
+        of_one = found.sum() * missed.sum() - found @ missed
+        return (
+            np.array([_unequal(found), of_one, _unequal(missed)], np.int64),
+            np.array([sum(above), found @ lower, 0], np.int64),
+        )
+
+
+def _unequal(counts: IntArray) -> int:
+    """Pairs of different kinds, from how many there are of each kind."""
+    return int(counts.sum() ** 2 - counts @ counts) // 2
+
+
+def _by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
+    """Sums over pairs with both documents, one or neither among the first ``retrieved``."""
+    return np.array(
+        [
+            table[:retrieved, :retrieved].sum(),
+            table[:retrieved, retrieved:].sum(),
+            table[retrieved:].sum(),
+        ]
+    )
+
+
+def count_preferences(topics: Sequence[tuple[int, Sequence[Group]]]) -> PreferenceCounts:
+    """The counts of topics, each given by how many judged documents were retrieved and the groups
+    of its judgments."""
+    flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
+    counts = [group.counts(retrieved) for group, retrieved in flat]
+    equal = [_equal(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    equal_retrieved = [_equal_retrieved(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    possible = np.array([p for p, _ in counts], np.int64).reshape(-1, 3)
+    respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
+    pairs, shares, at = [], [], 0
+    for retrieved, groups in topics:
+        if len(groups) == 1 and not groups[0].repeated:
+            # Every pair has one preference at most.
+            pairs.append(possible[at])
+            shares.append(respected[at].astype(np.float64))
+        else:
+            seen, share = _pairs(groups, retrieved)
+            pairs.append(seen)
+            shares.append(share)
+        at += len(groups)
+    return PreferenceCounts(
+        possible,
+        respected,
+        np.array(pairs, np.int64).reshape(-1, 3),
+        np.array(shares, np.float64).reshape(-1, 3),
+        np.array(equal, np.int64).reshape(-1, 2),
+        np.array(equal_retrieved, np.int64).reshape(-1, 2),
+    )
+
+
+def _pairs(groups: Sequence[Group], retrieved: int) -> tuple[IntArray, FloatArray]:
+    """Pairs of documents with a preference in any group, and the shares that are respected."""
+    size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
+    step = max(_CELLS // max(size, 1), 1)
+    pairs, shares = np.zeros(3, np.int64), np.zeros(3)
+    for first in range(0, size, step):
+        last = min(first + step, size)
+        down = np.zeros((last - first, size - first), np.int32)
+        up = np.zeros_like(down)
+        for group in groups:
+            low, high = np.searchsorted(group.place, [first, last])
+            cells = np.ix_(group.place[low:high] - first, group.place[low:] - first)
+            met, missed = group.block(int(low), int(high))
+            if group.repeated:  # each time counts
+                np.add.at(down, cells, met)
+                np.add.at(up, cells, missed)
+            else:
+                down[cells] += met
+                up[cells] += missed
+        total = down + up
+        kept = max(retrieved - first, 0)
+        pairs += _by_retrieval(total > 0, kept)
+        shares += _by_retrieval(down / np.maximum(total, 1), kept)
+    shares[2] = 0.0
+    return pairs, shares
+
+
+def _equal(
+    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+) -> tuple[int, int]:
+    """Respected and possible preferences with as many irrelevant documents as relevant ones.
+
+    Missing irrelevant documents are taken as beaten by every relevant document that was retrieved;
+    of too many, the first are kept.
+    """
+    relevant, irrelevant = _relevance(group)
+    found = group.place < retrieved
+    surplus = int(relevant.sum()) - int(irrelevant.sum())
+    if surplus >= 0:
+        return (
+            int(respected.sum()) + int((relevant & found).sum()) * surplus,
+            int(possible.sum()) + int(relevant.sum()) * surplus,
+        )
+    return _with_fewer(group, _lowest(group), retrieved, int(relevant.sum()))
+
+
+def _equal_retrieved(
+    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+) -> tuple[int, int]:
+    """The same of the retrieved documents. (All relevant ones count where documents are added and
+    where a group has several parts; so does trec_eval.)"""
+    relevant, irrelevant = _relevance(group)
+    found = group.place < retrieved
+    hits = int((relevant & found).sum())
+    surplus = hits - int((irrelevant & found).sum())
+    if surplus >= 0:
+        return (
+            int(respected[0]) + hits * surplus,
+            int(possible[0]) + int(relevant.sum()) * surplus,
+        )
+    kept = hits if group.matrix is None else int(relevant.sum())
+    return _with_fewer(group.only(found), _lowest(group)[found], retrieved, kept)
+
+
+def _relevance(group: Group) -> tuple[BoolArray, BoolArray]:
+    """Which documents are relevant and which are not. In a group of several parts a document below
+    0 is neither."""
+    relevant = group.level > 0
+    return relevant, ~relevant if group.matrix is None else group.level == 0
+
+
+def _lowest(group: Group) -> BoolArray:
+    """The irrelevant documents of which some may be left out: the lowest level of a group of one
+    part, level 0 of one with several."""
+    lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
+    return np.asarray(group.level == lowest)
+
+
+def _with_fewer(group: Group, last: BoolArray, retrieved: int, kept: int) -> tuple[int, int]:
+    """Respected and possible preferences with only the first ``kept`` of the documents ``last``.
+
+    In a group of one part, trec_eval compares those that are kept with every irrelevant document
+    too, and counts one as respected that stands above another. That is a slip, but it is what its
+    numbers mean.
+    """
+    before: IntArray = np.cumsum(last) - last
+    possible, respected = group.only(~last | (before < kept)).counts(retrieved)
+    met, all_of_them = int(respected.sum()), int(possible.sum())
+    if group.matrix is None:
+        kept = min(kept, int(last.sum()))
+        found = min(kept, int((last & (group.place < retrieved)).sum()))
+        met += found * (kept - 1) - found * (found - 1) // 2
+        # A document that stands there twice does not stand above itself.
+        first = group.place[last][:kept]
+        times = np.unique(first[first < retrieved], return_counts=True)[1]
+        met -= int((times * (times - 1)).sum()) // 2
+        all_of_them += kept * int(last.sum())
+    return met, all_of_them
