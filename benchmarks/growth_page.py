@@ -57,7 +57,7 @@ ROWS = 10**11
 #: GB a second that a machine sends; bytes of a cell on the way; how many tables meet at a time.
 SENDS, CELL, MEET = 1.0, 24, 32
 #: What `memory=` is unless given, of a worker; the share of it that a table of scores may have, and
-#: the bytes of a score in it (see `evaluate/stream_memory.py`).
+#: the bytes of a score in it (see `evaluation/stream_columns.py`).
 MEMORY, SHARE, SCORE = 1e9, 0.15, 40
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from worlds.world import Trial, World
 
 from calipers.estimation.topics import of_topics
-from calipers.evaluate.compare import system_pairs
-from calipers.evaluate.rows import Rows
+from calipers.evaluation.compare import system_pairs
+from calipers.evaluation.rows import Rows
 from calipers.inference import hypotheses, policy
 from calipers.inference.hypotheses import Question
 from calipers.inference.intervals import Interval

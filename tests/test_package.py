@@ -150,7 +150,7 @@ print(*sys.modules)
 def test_a_stream_of_two_classes_imports_what_it_needs(tmp_path: Path) -> None:
     found = set(python("-c", STREAM, str(tmp_path / "rows.parquet")).split())
     unused = "pandas pyarrow.compute scipy calipers.curves.score_data calipers.engines.dask"
-    assert not found & {*unused.split(), "calipers.evaluate.problems.classes"}
+    assert not found & {*unused.split(), "calipers.evaluation.problems.classes"}
 
 
 RETRIEVAL = """
@@ -172,7 +172,7 @@ def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
         "settings spaces summaries"
     )
     assert inference == {f"calipers.inference.{module}" for module in used.split()}
-    others = {"calipers.results.slices", "calipers.evaluate.compare", "calipers.engines.passes"}
+    others = {"calipers.results.slices", "calipers.evaluation.compare", "calipers.engines.passes"}
     assert not found & {*others, "statistics"}
 
 

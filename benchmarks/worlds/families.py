@@ -11,9 +11,9 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
-from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.topics import TopicScores
+from calipers.evaluation.default_comparison import comparison_if_several
 from calipers.evaluation.options import make_settings
+from calipers.evaluation.topic_scores import TopicScores
 from calipers.results import Evaluation
 from worlds.pages import dearness, errors
 from worlds.topics import TOPICS

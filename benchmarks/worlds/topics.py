@@ -11,8 +11,8 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
-from calipers.evaluate.topics import TopicScores
 from calipers.evaluation.options import make_settings
+from calipers.evaluation.topic_scores import TopicScores
 from calipers.results import Evaluation
 from worlds.world import SHARES, UNIFORM_GRID, Evaluate, Floats, Random, World
 

@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
-    from calipers.evaluate.agreement import order_agreement, rank_correlation
+    from calipers.evaluate.agreement import agreement
     from calipers.evaluate.best_of import best_of
     from calipers.evaluate.classification import classification
     from calipers.evaluate.clustering import clustering
-    from calipers.evaluate.compare import compare
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
-    from calipers.evaluate.cutoffs import cutoffs
-    from calipers.evaluate.gates import require
-    from calipers.evaluate.kept import keep
-    from calipers.evaluate.merged import merge_states, save_state
+    from calipers.evaluate.external_values import from_values
+    from calipers.evaluate.merge_states import merge_states, save_state
     from calipers.evaluate.multilabel import multilabel
-    from calipers.evaluate.operating import operating_point, rule_in_rule_out
+    from calipers.evaluate.operating_points import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
     from calipers.evaluate.precision_recall import precision_recall
+    from calipers.evaluate.rank_correlation import order_agreement, rank_correlation
     from calipers.evaluate.ranking import ranking
-    from calipers.evaluate.raters import agreement
     from calipers.evaluate.regression import regression
+    from calipers.evaluate.requirements import require
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
-    from calipers.evaluate.values import from_values
+    from calipers.evaluate.threshold_tables import cutoffs
+    from calipers.evaluation.compare import compare
+    from calipers.evaluation.stored_predictions import keep
     from calipers.learning.bias_variance import bias_variance
     from calipers.learning.cross_validation import cross_validate
     from calipers.learning.learning_curves import learning_curve, validation_curve
@@ -66,19 +66,19 @@ if TYPE_CHECKING:
 _HOMES = {
     "campaign.store": "Campaign",
     "data.errors": "InputError",
-    "evaluate.agreement": "order_agreement, rank_correlation",
-    "evaluate.raters": "agreement",
+    "evaluate.rank_correlation": "order_agreement, rank_correlation",
+    "evaluate.agreement": "agreement",
     "evaluate.best_of": "best_of",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
-    "evaluate.compare": "compare",
+    "evaluation.compare": "compare",
     "evaluate.curves": "averaged_curves, curve, topic_curves",
-    "evaluate.cutoffs": "cutoffs",
-    "evaluate.gates": "require",
-    "evaluate.kept": "keep",
-    "evaluate.merged": "merge_states, save_state",
+    "evaluate.threshold_tables": "cutoffs",
+    "evaluate.requirements": "require",
+    "evaluation.stored_predictions": "keep",
+    "evaluate.merge_states": "merge_states, save_state",
     "evaluate.multilabel": "multilabel",
-    "evaluate.operating": "operating_point, rule_in_rule_out",
+    "evaluate.operating_points": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.plan": "plan",
     "evaluate.precision_recall": "precision_recall",
@@ -86,7 +86,7 @@ _HOMES = {
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
-    "evaluate.values": "from_values",
+    "evaluate.external_values": "from_values",
     "learning.split_checks": "check_split",
     "learning.split": "split",
     "learning.selection": "select",

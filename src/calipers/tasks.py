@@ -5,11 +5,11 @@ tasks share comes with that: names of columns, ids, missing values, weights, cou
 slices, costs, streams, results, pages, comparisons and cross-validation.
 """
 
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Batch
-from calipers.evaluate.sample import Problem
-from calipers.evaluate.shared import columns_of
-from calipers.evaluate.source import open_source
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.batch import Batch
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import columns_of
+from calipers.evaluation.source import open_source
 from calipers.evaluation.task import Argument, Column, Task
 from calipers.evaluation.tasks import INFERENCE, SHARED_COLUMNS
 from calipers.inference.settings import Settings

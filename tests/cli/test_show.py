@@ -12,7 +12,7 @@ from in_process import invoke
 
 import calipers as cal
 from calipers.cli import cli
-from calipers.evaluate.changes import changes
+from calipers.evaluate.diff import changes
 
 DEMO = Path(str(resources.files("calipers").joinpath("data", "demo")))
 DIABETES = ["regression", str(DEMO / "diabetes.csv"), "--truth", "progression"]

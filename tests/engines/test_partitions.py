@@ -73,7 +73,7 @@ def test_what_is_sent_arrives_in_a_process_that_has_seen_nothing() -> None:
 
 def test_what_it_holds_arrives_as_well() -> None:
     """Partials in others, of modules that the other process does not know either."""
-    from calipers.evaluate.stream_counts import Some
+    from calipers.evaluation.stream_columns import Some
 
     told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).part.squares)"
     done = subprocess.run(

@@ -16,7 +16,7 @@ import pytest
 
 import calipers as cal
 from calipers.data import streams
-from calipers.evaluate import stream_memory
+from calipers.evaluation import stream_columns
 from calipers.measures import TASKS, catalogue
 
 ROWS = 400
@@ -399,7 +399,7 @@ def test_averages_of_areas_of_scores_that_are_taken_together(
     shares = random.dirichlet(np.ones(3), n) + 0.4 * np.eye(3)[kind]
     shares /= shares.sum(axis=1, keepdims=True)
     table = pa.table({"kind": kind, **{f"p_{k}": shares[:, k] for k in range(3)}})
-    monkeypatch.setattr(stream_memory, "LEAST_SCORES", 400)
+    monkeypatch.setattr(stream_columns, "LEAST_SCORES", 400)
     memory, stream = (
         cal.classification(
             "kind",

@@ -112,9 +112,9 @@ def test_labels_of_rows_that_are_left_out_are_none() -> None:
 def test_little_memory_says_between_which_values_an_average_lies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from calipers.evaluate import stream_memory
+    from calipers.evaluation import stream_columns
 
-    monkeypatch.setattr(stream_memory, "LEAST_SCORES", 40)
+    monkeypatch.setattr(stream_columns, "LEAST_SCORES", 40)
     given = {"truth": "y_*", "probability": "p_*", "data": TABLE, "measures": ["macro-AUC"]}
     exact = cal.multilabel(**given)["macro-AUC"].value
     found = cal.multilabel(engine="stream", memory=20_000, **given)["macro-AUC"]

@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.cli.group import cli
-from calipers.evaluate import by_class
+from calipers.evaluation import per_class
 
 NAMES = np.array(["ant", "bee", "cat"])
 OF_COUNTS = ("accuracy", "precision", "NPV", "recall", "specificity", "F1")
@@ -73,7 +73,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
         raise AssertionError
 
     truth, p = rows()
-    monkeypatch.setattr(by_class, "by_class", fails)
+    monkeypatch.setattr(per_class, "by_class", fails)
     ev = cal.classification(truth, probability=p, interval="none")
     assert len(ev.label_tables) == 1
     assert ev.to_json()
@@ -84,7 +84,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 def test_of_many_rows_nothing_is_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, p = rows()
     of_few = cal.classification(truth, probability=p, resamples=200, curves=False).per_class()
-    monkeypatch.setattr(by_class, "MOST_RESAMPLED", 1)
+    monkeypatch.setattr(per_class, "MOST_RESAMPLED", 1)
     of_many = cal.classification(truth, probability=p, resamples=200, curves=False).per_class()
     assert of_few.values["AP"].tolist() == of_many.values["AP"].tolist()
     assert of_few.low["AP"].tolist() != of_many.low["AP"].tolist()

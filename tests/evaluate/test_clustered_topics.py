@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.evaluate.changes import changes
+from calipers.evaluate.diff import changes
 from calipers.statistics import FloatArray
 
 retrieval: Callable[..., cal.Evaluation] = cal.retrieval

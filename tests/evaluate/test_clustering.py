@@ -318,8 +318,8 @@ def test_a_sample_adds_its_own_error(name: str, metric: str) -> None:
 
 
 def test_of_very_many_points_a_sample_is_taken_and_said(monkeypatch: Any) -> None:
-    monkeypatch.setattr("calipers.evaluate.clusters.MOST_POINTS", 149)
-    monkeypatch.setattr("calipers.evaluate.clusters.SAMPLED_POINTS", 50)
+    monkeypatch.setattr("calipers.evaluation.cluster_tables.MOST_POINTS", 149)
+    monkeypatch.setattr("calipers.evaluation.cluster_tables.SAMPLED_POINTS", 50)
     ev = cal.clustering(POINTS, NEAREST, measures=["silhouette", "squared-silhouette"])
     assert ev["silhouette"].n == 50
     assert ev["squared-silhouette"].n == 150

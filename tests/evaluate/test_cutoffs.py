@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import calipers as cal
-from calipers.evaluate.cutoffs import MOST, USUAL
+from calipers.evaluate.threshold_tables import MOST, USUAL
 from calipers.measures import TASKS, parse
 
 RANDOM = np.random.default_rng(3)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.evaluate.cuts import Cut
-from calipers.evaluate.parts import Parts, Rest
+from calipers.evaluation.slice_definitions import Cut
+from calipers.evaluation.slices import Others, Parts, Rest
 from calipers.inference.clusters import Clusters
 from calipers.inference.multinomial_cells import Cells
-from calipers.inference.others import Others
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, parse
 from calipers.statistics import ConfusionMatrix, FloatArray

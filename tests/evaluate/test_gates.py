@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.evaluate.gates import OfDifference, OfValue, rule
+from calipers.evaluate.requirements import OfDifference, OfValue, rule
 from calipers.results import Difference
 
 

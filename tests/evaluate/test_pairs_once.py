@@ -15,7 +15,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers import _core
-from calipers.evaluate import compare, topics
+from calipers.evaluation import compare, topic_scores
 from calipers.inference import power
 from calipers.inference.omnibus import critical_difference
 
@@ -114,7 +114,7 @@ def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = counting(monkeypatch, _core, "bootstrap_means")
     whole = evaluation.compare(interval="bootstrap")
     assert drawn.total() == 1
-    monkeypatch.setattr(topics, "_AT_ONCE", 1)
+    monkeypatch.setattr(topic_scores, "_AT_ONCE", 1)
     again = evaluation.compare(interval="bootstrap")
     assert repr(again.differences) == repr(whole.differences)
     assert drawn.total() == 1 + PAIRS

@@ -12,9 +12,9 @@ import pytest
 
 import calipers as cal
 from calipers import _core
-from calipers.evaluate.cuts import cuts, slice_columns
-from calipers.evaluate.estimates import estimate
-from calipers.evaluate.parts import Parts, Rest
+from calipers.evaluation.estimates import estimate
+from calipers.evaluation.slice_definitions import cuts, slice_columns
+from calipers.evaluation.slices import Parts, Rest
 from calipers.inference.intervals import z_of
 from calipers.inference.variance_estimators import Error
 from calipers.measures import Measure

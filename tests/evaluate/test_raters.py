@@ -721,7 +721,7 @@ def test_many_items_are_looked_at_by_how_they_were_rated(
 ) -> None:
     """In memory too, with the same numbers."""
     from calipers.estimation import rater_agreement as readings
-    from calipers.evaluate import raters as verb
+    from calipers.evaluate import agreement as verb
 
     asked: dict[str, Any] = {"raters": {"x": ["a", "b"], "y": ["b", "c"]}, **more}
     made = [cal.agreement(weighed(), **asked)]

@@ -16,7 +16,7 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluate.cuts import cuts
+from calipers.evaluation.slice_definitions import cuts
 from calipers.inference import intervals, paired_tests, proportions, two_samples
 from calipers.inference import method_limits as limits
 from calipers.inference.intervals import Interval

@@ -144,7 +144,7 @@ def test_missing_rows_are_still_told(table: pa.Table) -> None:
 def test_large_tables_of_scores_stay_within_the_memory(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import calipers.evaluate.stream_memory as module
+    from calipers.evaluation import stream_columns as module
 
     days = [evaluated("two", table.slice(k, 350)) for k in (0, 350)]
     whole = cal.merge_states(days)["q", "AUC"].value

@@ -454,7 +454,7 @@ def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:
 
 def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neighbours are taken together, and the areas lie between the bounds, which are near."""
-    import calipers.evaluate.stream_memory as module
+    from calipers.evaluation import stream_columns as module
 
     monkeypatch.setattr(streams, "ROWS", 4000)
     monkeypatch.setattr(module, "LEAST_SCORES", 12_000)

@@ -11,7 +11,7 @@ import pytest
 import calipers as cal
 from calipers.data import streams
 from calipers.data.errors import InputError
-from calipers.evaluate import stream_counts
+from calipers.evaluation import stream_columns
 
 ROWS = 300
 
@@ -19,7 +19,7 @@ ROWS = 300
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "ROWS", 70)
-    monkeypatch.setattr(stream_counts, "AT_ONCE", 50)
+    monkeypatch.setattr(stream_columns, "AT_ONCE", 50)
 
 
 @pytest.fixture(scope="module")

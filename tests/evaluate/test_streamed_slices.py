@@ -164,7 +164,7 @@ def test_a_pipe_has_slices_that_need_no_look(table: pa.Table) -> None:
 def test_slices_are_few(
     table: pa.Table, monkeypatch: pytest.MonkeyPatch, slices: str, memory: int | None, words: str
 ) -> None:
-    import calipers.evaluate.stream_memory as module
+    from calipers.evaluation import stream_columns as module
 
     monkeypatch.setattr(module, "LEAST_SCORES", 300)
     with pytest.raises(InputError, match=words):

@@ -158,7 +158,7 @@ def test_an_area_by_simulation() -> None:
     found = float((np.array(halves) <= width).mean())
     made = cal.plan("AUC", value=area, positives_share=share, half_width=width, n=n)
     assert made.assured is None  # nothing is searched
-    from calipers.evaluate.assumed import of_numbers
+    from calipers.evaluate.assumptions import of_numbers
 
     design = of_numbers(
         "AUC", {"value": area, "positives_share": share}, paired=True, test="t", systems=2,

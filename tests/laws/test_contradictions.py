@@ -15,7 +15,7 @@ from kinds_of_readings import KINDS, data
 from test_public_verbs import BATCHES, UNWEIGHTED, evaluation
 
 import calipers as cal
-from calipers.evaluate.compare import WAYS
+from calipers.evaluation.compare import WAYS
 from calipers.inference import available_methods, policy
 from calipers.inference.hypotheses import TESTS
 from calipers.inference.point_estimate import Reading

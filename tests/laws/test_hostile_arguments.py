@@ -24,7 +24,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import calipers as cal
-from calipers.evaluate.arguments import ELSEWHERE
+from calipers.evaluation.arguments import ELSEWHERE
 from calipers.evaluation.availability import refusal
 from calipers.measures import UnknownMeasureError
 

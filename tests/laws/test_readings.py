@@ -28,8 +28,8 @@ from kinds_of_readings import (
 from scipy import stats
 
 from calipers.estimation.topics import Topics, of_topics
-from calipers.evaluate.cuts import Cut
-from calipers.evaluate.parts import Parts
+from calipers.evaluation.slice_definitions import Cut
+from calipers.evaluation.slices import Parts
 from calipers.inference import two_samples
 from calipers.inference.point_estimate import Reading, function, weighted
 from calipers.inference.variance_estimators import Error

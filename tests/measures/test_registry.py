@@ -122,8 +122,8 @@ def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
 
 def test_names_of_sets_are_taken() -> None:
     from calipers.cli.trec_eval.measure_table import NICKNAMES
-    from calipers.evaluate.of_several import SETS
-    from calipers.evaluate.shared import DEFAULT
+    from calipers.evaluate.retrieval import SETS
+    from calipers.evaluation.shared import DEFAULT
 
     assert {DEFAULT, *SETS, *NICKNAMES} == registration.OF_SEVERAL
     for name in (*registration.OF_SEVERAL, "Default"):

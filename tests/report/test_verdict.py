@@ -4,7 +4,7 @@ import pytest
 from samples import binary, difference, regression, retrieval, undefined
 
 import calipers as cal
-from calipers.evaluate import gates
+from calipers.evaluate import requirements
 from calipers.report import headlines, verdict, wide
 from calipers.report.verdict import Outcome
 from calipers.results import Comparison, Estimate, Evaluation
@@ -265,10 +265,10 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
 
 
 def test_a_requirement_that_nobody_tested_is_not_met() -> None:
-    rule = gates.rule("nDCG@10 not worse than bm25")
+    rule = requirements.rule("nDCG@10 not worse than bm25")
     assert rule.met(difference(p_adjusted=0.5))
     assert not rule.met(difference(p_adjusted=NAN))
-    assert not gates.rule("nDCG@10 better than bm25").met(difference(p_adjusted=NAN))
+    assert not requirements.rule("nDCG@10 better than bm25").met(difference(p_adjusted=NAN))
 
 
 def test_slices_without_a_test_say_so_in_every_layout() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from calipers.campaign.runs import Judgments, Rankings, checked
 from calipers.campaign.system_scores import MEASURES, Change, Scores, changes, correlations, scores
 from calipers.data.ratings import read_ratings
-from calipers.evaluate.raters import agreement as agreement_of_raters
+from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import as_student, z_of
 from calipers.inference.transformations import SCALES

@@ -59,7 +59,7 @@ def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     >>> measures_named(["map", "ndcg_cut_10"])
     ('AP', 'nDCG@10')
     """
-    from calipers.evaluate.of_several import spelled_out
+    from calipers.evaluate.retrieval import spelled_out
     from calipers.measures import Measure, parse
     from calipers.measures.families import TASKS
     from calipers.statistics import JudgedRankings, SampledRankings

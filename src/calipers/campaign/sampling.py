@@ -28,7 +28,7 @@ from calipers.campaign.runs import Judgments, Rankings, checked, topics_of
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import judge_groups
 from calipers.data.sampled_judgments import read_sampled
-from calipers.evaluate.shared import choose_measures
+from calipers.evaluation.shared import choose_measures
 from calipers.statistics import FloatArray, SampledRankings
 
 #: What is estimated unasked.

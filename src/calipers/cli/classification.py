@@ -232,7 +232,7 @@ def _measured(
 ) -> tuple[str, ...]:
     """The measures that are asked for; where cut-offs stand ``alone``, without a threshold, those
     of counts are of the cut-offs."""
-    from calipers.evaluate.shared import DEFAULT, at_prevalence
+    from calipers.evaluation.shared import DEFAULT, at_prevalence
 
     if alone:
         of_counts = _of_counts(measures)
@@ -249,7 +249,7 @@ def _with_cutoffs(
     """The evaluation with the table of cut-offs that was asked for."""
     from dataclasses import replace
 
-    from calipers.evaluate.cutoffs import ALL, cutoffs
+    from calipers.evaluate.threshold_tables import ALL, cutoffs
 
     try:
         at: Any = text if text == ALL else [float(part) for part in text.split(",")]
@@ -261,7 +261,7 @@ def _with_cutoffs(
 
 def _of_counts(measures: Sequence[str]) -> list[str]:
     """The measures of counts among those that are named."""
-    from calipers.evaluate.shared import DEFAULT
+    from calipers.evaluation.shared import DEFAULT
     from calipers.measures import TASKS, parse
     from calipers.statistics import ConfusionMatrix
 
@@ -434,7 +434,7 @@ def _says_so(table: str) -> bool:
 
 
 def _opened(path: str) -> Any:
-    from calipers.evaluate.confusions import opened
+    from calipers.evaluation.confusion_tables import opened
 
     return opened(Path(path)) if _is_json(path) else read(path).rows
 

@@ -81,7 +81,7 @@ class Output:
             write_units(evaluation, self.kind, self.path, self.page)
         else:
             if self.kind == "json":
-                from calipers.evaluate.kept import keep, worth_keeping
+                from calipers.evaluation.stored_predictions import keep, worth_keeping
 
                 to_file = self.path is not None and worth_keeping(evaluation)
                 evaluation = keep(evaluation) if self.keep or to_file else evaluation

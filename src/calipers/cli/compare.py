@@ -127,7 +127,7 @@ def of_evaluation(name: str) -> click.Command:
         interval, primary = taken_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
-            from calipers.evaluate.kept import name_in
+            from calipers.evaluation.stored_predictions import name_in
 
             baseline = name_in(evaluation, options["baseline"])
             if design["design"] is None:
@@ -251,7 +251,7 @@ def _values(
             **shared,
         )
     else:
-        from calipers.evaluate.values import from_values
+        from calipers.evaluate.external_values import from_values
 
         made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
             baseline, primary=primary, interval=interval, **wanted

@@ -12,7 +12,7 @@ from calipers.cli.options import switch
 from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
 
 if TYPE_CHECKING:
-    from calipers.evaluate.changes import Change
+    from calipers.evaluate.diff import Change
     from calipers.report.tables import Column
     from calipers.results import Evaluation
 
@@ -34,7 +34,7 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
       calipers diff monday.json tuesday.json
     """
     from calipers.data.errors import FileError, InputError
-    from calipers.evaluate.changes import changes
+    from calipers.evaluate.diff import changes
 
     kind, path = format_and_file(options, DATA, "a difference")
     first, second = _evaluation(before), _evaluation(after)

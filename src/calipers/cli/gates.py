@@ -16,7 +16,7 @@ from calipers.cli.output import write_out
 from calipers.cli.process import EXIT_UNMET, say
 
 if TYPE_CHECKING:
-    from calipers.evaluate.gates import Ruling
+    from calipers.evaluate.requirements import Ruling
     from calipers.results import Evaluation
 
 #: The file that GitHub shows beside a run, and what tells that it is one.
@@ -62,7 +62,7 @@ class Gate:
                 )
         if rules:
             from calipers.data.errors import InputError
-            from calipers.evaluate.gates import rule
+            from calipers.evaluate.requirements import rule
 
             for each in rules:
                 try:
@@ -78,8 +78,8 @@ class Gate:
         if not self.rules:
             return ()
         from calipers.data.errors import InputError
-        from calipers.evaluate.gates import require
-        from calipers.evaluate.kept import name_in
+        from calipers.evaluate.requirements import require
+        from calipers.evaluation.stored_predictions import name_in
 
         try:
             baseline = name_in(evaluation, self.baseline)

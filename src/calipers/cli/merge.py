@@ -43,8 +43,8 @@ def command(
       calipers merge may/*.state --save-state may.state -m AUC -m log-loss
     """
     output = Output.take(options)
-    from calipers.evaluate.merged import merge_states
-    from calipers.evaluate.merged import save_state as save
+    from calipers.evaluate.merge_states import merge_states
+    from calipers.evaluate.merge_states import save_state as save
 
     evaluation = merge_states(
         list(states), measures=measures or None, curves=output.page.wanted, **options

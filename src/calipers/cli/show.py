@@ -121,7 +121,7 @@ def _embedded(file: str) -> bytes | None:
 def _known(evaluation: Evaluation) -> tuple[Definition, ...]:
     """What the catalogue says of the measures, which a file leaves out: such as which way is
     better."""
-    from calipers.evaluate.shared import glossary
+    from calipers.evaluation.shared import glossary
     from calipers.measures import TASKS, UnknownMeasureError, parse
     from calipers.measures.precision_recall import TASK, measures_of_points
 

@@ -86,7 +86,7 @@ class States:
 
     def of(self, verb: Callable[..., Evaluation], *given: Any, **options: Any) -> Evaluation:
         """The evaluation by a verb, with the rows of others, and written to its file."""
-        from calipers.evaluate.merged import merge_states, save_state
+        from calipers.evaluate.merge_states import merge_states, save_state
 
         if not self.others:
             evaluation = verb(*given, **options)
@@ -115,7 +115,7 @@ def is_apart(task: Task, table: str, columns: Columns | None, options: dict[str,
 
 
 def _in_batches(task: Task, table: str, columns: Columns | None, options: dict[str, Any]) -> bool:
-    from calipers.evaluate.stream_columns import in_batches
+    from calipers.evaluation.stream_columns import in_batches
 
     engine = options["engine"]
     if columns is None or "stream" not in task.engines or (engine is None and table in _STDIN):
@@ -162,7 +162,7 @@ def rows_of(table: str, options: dict[str, Any]) -> Engine:
     """The engine that has the rows of a table; what the options say of it is taken out of them."""
     from calipers.engines import dask, spark
     from calipers.engines.spark import session_of
-    from calipers.evaluate.stream_columns import engine_of
+    from calipers.evaluation.stream_columns import engine_of
 
     engine, master = options.pop("engine"), options.pop("master")
     if engine in _ELSEWHERE and table in _STDIN:

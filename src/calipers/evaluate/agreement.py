@@ -1,248 +1,541 @@
-"""Do two lists put systems in the same order? Rank correlations, and the agreement of measures."""
+"""Do raters say the same of the same items?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_quantities
-from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.assumed import parsed
-from calipers.evaluate.topics import known_of_topics
-from calipers.evaluation.options import make_settings
-from calipers.inference.intervals import Interval, missing, z_of
-from calipers.inference.summaries import Summary
-from calipers.measures.rank_correlation import CORRELATIONS
-from calipers.report.names import joined
-from calipers.results import Estimate, Evaluation
-from calipers.statistics import FloatArray
+from calipers.data.errors import InputError
+from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
+from calipers.data.streams import Stream
+from calipers.engines.accumulators import Distinct
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.rater_agreement import MANY
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.availability import ROW_REASONS
+from calipers.evaluation.estimates import estimate_of
+from calipers.evaluation.finding_inputs import of_raters
+from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import choose_measures, class_order_notes
+from calipers.evaluation.slice_definitions import Bins, slice_columns
+from calipers.evaluation.source import OF_ROWS, Source, open_source
+from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.stream_columns import engine_of, flat, in_batches, takes_all_rows
+from calipers.evaluation.stream_slices import Each
+from calipers.inference.point_estimate import Reading
+from calipers.measures import Measure, parse
+from calipers.measures.parameters import PARAMETERS
+from calipers.measures.rater_agreement import counted_items
+from calipers.report.numbers import count
+from calipers.results import Evaluation, LabelTable
+from calipers.results.estimate import ALL_RATERS
+from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
+from calipers.systems.raters import Raters
+
+if TYPE_CHECKING:
+    from calipers.data import streams
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.inference.settings import Settings
+    from calipers.results import Finding
+    from calipers.statistics import FloatArray, IntArray
+
+SCALES = PARAMETERS["scale"].choices
+
+USUAL = ("Krippendorff-alpha", "percent-agreement")
+
+#: Cohen's κ of two raters; of numbers whose distances count there is none.
+OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
+
+#: Of more raters nobody would read the table of all pairs, and of more categories that of raters.
+MOST_RATERS, MOST_LISTED, MOST_CATEGORIES = 12, 50, 12
 
 
 @verb
-def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> Estimate:
-    """How far two lists of values put the same items in the same order.
-
-    Parameters
-    ----------
-    reference, other
-        Values, higher first: two sequences in the same order of items, or two mappings from the
-        items' names. It matters which is which for ``"tau-AP"`` alone: there errors at the top of
-        ``other`` count most, and ``reference`` is taken for right.
-    method
-        ``"kendall"`` (τ_a), ``"tau-b"``, ``"tau-AP"`` (Yilmaz, Aslam and Robertson 2008; with ties
-        its expected value over all ways to break them), ``"tau-AP-b"`` (symmetric, with ties;
-        Urbano and Marrero 2017) or ``"spearman"``.
-
-    Returns
-    -------
-    Estimate
-        A value from −1 to 1. It has no interval: one value an item leaves nothing to resample, and
-        resampled items would be ties with themselves. :func:`calipers.order_agreement` makes one
-        from the topics. Undefined for fewer than two items, and where all items of a list that has
-        to order them are tied.
-
-    Raises
-    ------
-    InputError
-        For lists of different lengths or names, values that are not finite, an unknown method.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> by_ap, by_ndcg = {"a": 0.30, "b": 0.25, "c": 0.21}, {"a": 0.50, "b": 0.41, "c": 0.43}
-    >>> round(cal.rank_correlation(by_ap, by_ndcg).value, 4)
-    0.3333
-    >>> cal.rank_correlation(by_ap, by_ndcg, method="tau-AP").value
-    0.5
-    """
-    correlation = _correlation(method)
-    x, y = _aligned(reference, other)
-    value = float(correlation(x, y))
-    undefined = {"all_tied" if len(x) > 1 else "too_few_items": len(x)} if np.isnan(value) else {}
-    return Estimate(
-        measure=method,
-        value=value,
-        n=0 if undefined else len(x),
-        of=len(x),
-        unit="items",
-        undefined=undefined,
-        no_interval="one_value_an_item",
-    )
-
-
-@verb
-def order_agreement(
-    evaluation: Evaluation,
-    reference: str,
-    measure: str,
+def agreement(
+    ratings: Any = None,
+    raters: Any = None,
     *,
-    other: Evaluation | None = None,
-    method: str = "kendall",
-    level: float | None = None,
+    item: str | None = None,
+    rater: str | None = None,
+    rating: str | None = None,
+    weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    time: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    cost: Any = None,
+    data: Any = None,
+    scale: str = "nominal",
+    order: Sequence[Any] | None = None,
+    measures: MeasureNames | None = None,
+    primary: str | None = None,
+    baseline: Baseline = None,
+    compare: bool = True,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Estimate:
-    """How far two measures put the systems of an evaluation in the same order.
-
-    Or how far one measure does under two sets of judgments, or with and without something else that
-    makes a second evaluation of the same systems on the same topics.
+    engine: str | None = None,
+    memory: int | str | None = None,
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
+    """Measure inter-rater agreement on the same items, beyond chance.
 
     Parameters
     ----------
-    evaluation
-        Of two or more systems, by topics.
-    reference
-        The measure whose order is the reference, in ``evaluation``.
-    measure
-        The measure whose order is compared with it, in ``other`` or else in ``evaluation``. Where
-        lower is better, the lowest value comes first.
-    other
-        A second evaluation of the same systems on the same topics.
-    method
-        See :func:`calipers.rank_correlation`.
-    level, resamples, seed
-        Of the interval; the level is the evaluation's own unless given.
+    ratings : data frame, dict of columns, or path, optional
+        Table of ratings: a column for each rater and a row for each item, where a rating may be
+        missing; or, where ``rater`` is given, a row for each rating.
+    raters : list, or dict of list, optional
+        Which columns are raters, or which names in the column ``rater``, where these are not all; a
+        dict from names to lists of raters compares these, item by item.
+    item : str, optional
+        Name of the column of the items, which is no rater.
+    rater : str, optional
+        Of a table with one row for each rating: name of the column of raters.
+    rating : str, optional
+        Of such a table: name of the column of ratings.
+    weight : array-like of shape (n,), optional
+        Weight of each item, of which only the proportions matter: the name of a column of the
+        table, which is no rater then, or one value for each item.
+    count : array-like of shape (n,), optional
+        Number of items that each item stands for: the name of a column, or one value for each item.
+    cluster : array-like of shape (n,), optional
+        What each item comes from, such as a document or a patient: the name of a column, or one
+        value for each item. Intervals and tests are then of clusters.
+    time : array-like of shape (n,), optional
+        Time of each item: the name of a column, or one value for each item. Where neighbors in time
+        are rated alike, intervals and tests allow for it.
+    slices : dict of array-like of shape (n,), or list of str, optional
+        Columns that define slices, by name: every measure is computed on each slice and compared
+        with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
+        ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
+        is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
+        list of names will do. The names are of columns of the table that say more of each item.
+    slice_bins : dict of list of float, optional
+        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
+        ``{"age": [40, 65]}``.
+    cost : dict of array-like of shape (n,), float, or dict of such, optional
+        Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+    data : data frame, dict of columns, or path, optional
+        Table of which other arguments may name columns. Columns that are given themselves are NumPy
+        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+    scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
+        Scale of the ratings, by which α takes two of them to be apart.
+    order : list, optional
+        The categories in their order, where that is not the order of numbers or letters.
+    measures : str, Measure, or list of such, optional
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
+        shown if none is named.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, path or Evaluation, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
+        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+    engine : {'memory', 'stream', 'spark', 'dask'}, optional
+        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names. Unless given, a file whose columns
+        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
+        read paths; their data frames as ``data`` need no word.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process.
+    inputs : list, optional
+        Where the columns came from, for the provenance.
 
     Returns
     -------
-    Estimate
-        From −1 to 1. The interval is for the correlation to be expected from as many topics as
-        there are: value ± z times its standard deviation over bootstrap samples of the topics,
-        which both measures and all systems share. It holds that number in 91% to 98% of cases at
-        the level of 95% (5 to 60 systems, 50 and 200 topics, simulated). It is none for the
-        correlation that infinitely many topics would show: fewer topics blur both orders.
+    Evaluation
+        α (Krippendorff 2011) and the share of pairs of ratings that agree; Fleiss' κ by name. Each
+        is from −1 to 1, 0 being chance; of the share from 0 to 1. Intervals are for items like
+        these, rated by these raters, or for clusters like these. Where items weigh differently,
+        α compares ratings of an item with those of any two, by what both weigh, and no rating with
+        itself. A table has each pair of raters, with Cohen's κ (of ordinal
+        ratings with quadratic weights); another one each rater, with α of all others.
 
     Raises
     ------
     InputError
-        Where the systems or topics of the two differ, for one system only, and for a measure that
-        has no direction or is no mean over topics.
+        For fewer than two raters, an unknown scale, and text on a scale of intervals.
 
     Examples
     --------
     >>> import calipers as cal
-    >>> qrels = {str(t): {"a": 1, "b": 0, "c": 1} for t in range(4)}
-    >>> def run(order):
-    ...     return {str(t): {d: float(-i) for i, d in enumerate(order)} for t in range(4)}
-    >>> runs = {"good": run("acb"), "fair": run("abc"), "bad": run("bca")}
-    >>> ev = cal.retrieval(qrels, runs, measures=["AP", "RR", "P@2"])
-    >>> cal.order_agreement(ev, "AP", "P@2").value
-    0.6666666666666666
+    >>> said = {"ann": [0, 1, 2, 2, 0, 1], "ben": [0, 1, 2, 1, 0, None], "eve": [0, 1, 2, 2, 1, 1]}
+    >>> round(cal.agreement(said)["Krippendorff-alpha"].value, 4)
+    0.6632
+    >>> ordinal = cal.agreement(said, scale="ordinal", measures=["Krippendorff-alpha"])
+    >>> round(ordinal.estimates[0].value, 4)
+    0.8118
     """
-    correlation = _correlation(method)
-    settings = make_settings("auto", evaluation.level if level is None else level, resamples, seed)
-    second = evaluation if other is None else other
-    _check_alike(evaluation, second)
-    columns = [_columns(evaluation, reference), _columns(second, measure)]
-    x, y = (_values(column) for column in columns)
-    value = float(correlation(x, y))
-    made, n = _interval(columns, value, correlation, settings), len(columns[0])
-    undefined = {"all_tied": n} if np.isnan(value) else {}
-    return Estimate(
-        measure=f"{method}({measure}, {reference})",
-        value=value,
-        low=made.low,
-        high=made.high,
-        level=settings.level,
-        method=made.method,
-        n=0 if undefined else n,
-        of=n,
-        unit=evaluation.per_unit.unit if evaluation.per_unit else "topics",
-        undefined=undefined,
-        no_interval=made.reason,
-    )
+    if scale not in SCALES:
+        raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
+    Options.of(locals())  # checked before any data
+    if (ratings is None) == (data is None):
+        raise InputError("ratings= and data= are two names of the table of ratings: give one")
+    arguments = {**locals(), "data": data if ratings is None else ratings}
+    sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
+    if not sets:
+        raise InputError("raters: an empty dict, expected sets of raters by name")
+    of_items = {what: arguments[what] for what in (*OF_ROWS, "cost")}
+    of_items["slices"] = slice_columns(slices)
+    others = {name: what for what, of in of_items.items() for name in flat(of)}
+    known = _Asked(sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others)
+    by_engine = engine is not None or rater is None
+    table = arguments["data"]
+    if by_engine and in_batches(engine, memory, table, known.needed(table)):
+        return known.in_batches(arguments)
+    return known.evaluate(arguments)
 
 
-def _interval(columns: list[FloatArray], value: float, correlation: Any, settings: Any) -> Interval:
-    """Normal, with the standard deviation of the correlation over bootstrap samples of topics."""
-    from calipers import _core
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of a table: sets of raters, a scale, the order of categories, what its columns
+    are called, and which of these are no raters, with what they are."""
 
-    name = "bootstrap, normal"
-    if np.isnan(value):
-        return missing("none", "undefined_value")
-    if len(columns[0]) < 2:
-        return missing("none", "too_few_units")
-    means, _ = _core.bootstrap_means(np.hstack(columns), settings.seed, settings.resamples)
-    systems = columns[0].shape[1]
-    replicates = correlation(means[:, :systems], means[:, systems:])
-    if not np.isfinite(replicates).all():
-        return missing(name, "degenerate_replicates")
-    spread = float(replicates.std())
-    if spread <= 1e-12:
-        return missing(name, "no_spread")
-    half = z_of(settings.level) * spread
-    return Interval(value - half, value + half, name, se=spread).within(-1.0, 1.0)
+    sets: Mapping[str, Any]
+    scale: str
+    order: Sequence[Any] | None
+    long: Mapping[str, str | None]
+    others: Mapping[str, str]
+
+    def needed(self, table: Any) -> list[str]:
+        """The columns of a table that are read: those of raters, or all of a file."""
+        named = [name for of in self.sets.values() for name in flat(of)]
+        if named or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
+            return named
+        return list(Stream.of(table).names)
+
+    def evaluate(self, arguments: Mapping[str, Any]) -> Evaluation:
+        """The evaluation of all items, in memory."""
+        asked = self.sets, self.order, self.long, self.others
+        found = read_ratings(arguments["data"], *asked)
+        problem = self._problem(found.categories, found.raters, found.sets)
+        source = open_source({**arguments, "data": found.rows, "ratings": found.codes}, "ratings")
+        options = replace(source.options, inputs=[*found.origins, *source.options.inputs])
+        source = replace(source, options=options)
+        if found.ids:
+            import pyarrow as pa
+
+            source = replace(source, gathered=replace(source.rows, ids=pa.array(found.ids)))
+        return source.evaluate(problem, number=len(found.codes))
+
+    def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
+        """The evaluation of a table with a row an item, of which batches are added up."""
+        engine = engine_of(arguments["data"], arguments["engine"])
+        for name in ("rater", "rating"):
+            if self.long[name] is not None:
+                raise takes_all_rows(name, engine, ROW_REASONS[name])
+        none = {*self.others, self.long["item"]}
+        sets = sets_of(self.sets, [name for name in engine.names if name not in none])
+        names = list(dict.fromkeys(name for of in sets.values() for name in of))
+        said = {name: {one: one for one in of} for name, of in sets.items()}
+        source = open_source({**arguments, "data": engine, "ratings": said}, "ratings")
+        places = {name: [names.index(one) for one in of] for name, of in sets.items()}
+        return source.evaluate(self._problem(self._categories(source, names), names, places))
+
+    def _categories(self, source: Source, names: Sequence[str]) -> Categories:
+        """In a look at all ratings; of what can be read only once as they are said to be."""
+        assert source.stream is not None
+        engine, found = source.stream.stream, set[Any]()
+        if engine.again:
+            seen: Each = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
+            found = set().union(*(values_of(of.values) for of in seen.parts))
+        elif self.order is None:
+            raise InputError(
+                f"{engine.name}: can be read only once: say what the categories are, as in "
+                "order=[0, 1]"
+            )
+        elif not any(_is_number(engine.schema.field(name).type) for name in names):
+            found = {str(value) for value in self.order}  # which are no numbers written as text
+        return Categories.of(found, self.order, f"{engine.name}: ")
+
+    def _problem(
+        self, categories: Categories, raters: Sequence[str], sets: Mapping[str, list[int]]
+    ) -> Agreement:
+        if self.scale == "interval" and np.isnan(categories.values).any():
+            told = ", ".join(map(repr, categories.names[:3]))
+            raise InputError(
+                f"scale is 'interval', and the ratings are text: {told}; expected numbers"
+            )
+        return Agreement(self.scale, categories, self.order is not None, tuple(raters), sets)
 
 
-def _correlation(method: str) -> Any:
-    if method not in CORRELATIONS:
+#: Of so many different ratings, what a batch has of them takes no less room than the batch.
+MOST_OF_BATCHES = 10_000
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The distinct ratings of each rater in a batch."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batch: streams.Batch) -> Each:
+        return Each(tuple(Distinct.of(batch.columns[name]) for name in self.names))
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type of Arrow is one of numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _few(seen: Each) -> Each:
+    if max(len(of.values) for of in seen.parts) > MOST_OF_BATCHES:
         raise InputError(
-            f"method is {method!r}, expected one of {', '.join(CORRELATIONS)}; "
-            + did_you_mean(method, CORRELATIONS)
+            f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
+            "them in memory: engine='memory'"
         )
-    return CORRELATIONS[method]
+    return seen
 
 
-def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
-    """The values of both, item by item."""
-    if isinstance(reference, Mapping) != isinstance(other, Mapping):
-        raise InputError("reference and other: expected two mappings or two sequences")
-    if isinstance(reference, Mapping):
-        apart = sorted(map(str, set(reference) ^ set(other)))
-        if apart:
-            raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
-        other = [other[name] for name in reference]
-        reference = list(reference.values())
-    x = as_quantities(reference, "reference")
-    y = as_quantities(other, "other")
-    if len(x) != len(y):
-        raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
-    return x, y
+@dataclass(frozen=True, eq=False)
+class Agreement(Problem):
+    """How far raters agree, on a scale of categories which may be ``ordered``."""
 
+    task = "agreement"
 
-def _check_alike(first: Evaluation, second: Evaluation) -> None:
-    if len(first.systems) < 2:
-        raise InputError("there is one system only; an order needs two")
-    if set(first.systems) != set(second.systems):
-        apart = min(set(first.systems) ^ set(second.systems))
-        raise InputError(f"system {apart!r} is in one of the two evaluations only")
-    if first.per_unit is None or second.per_unit is None:
-        raise InputError("an evaluation without values per topic: the order cannot be resampled")
-    known = known_of_topics(first, second)
-    if "weights" in known:
-        raise InputError("order_agreement counts every topic once, and these are weighted")
-    if known:
-        raise InputError(
-            "order_agreement counts every topic once and takes them as independent, and these have "
-            f"{joined(known)}"
+    kind = "ratings"
+
+    scale: str
+    categories: Categories
+    ordered: bool
+    #: All raters, and the places of those of each set among them.
+    raters: tuple[str, ...]
+    sets: Mapping[str, list[int]]
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Raters]:
+        """The sets of raters on some items, in memory as places among the categories."""
+        given = batch["ratings"]
+        if isinstance(given, Mapping):
+            columns = [column for of in _by_set(given).values() for column in of.items()]
+            codes = {name: self.categories.codes(column) for name, column in columns}
+            given = np.column_stack([codes[name] for name in self.raters])
+        return self._sets(batch.frequencies(given), settings, batch.weights, batch.clusters)
+
+    def _sets(self, codes: IntArray, settings: Settings, *rows: Any) -> dict[str, Raters]:
+        names, values = self.categories.names, self.categories.values
+        whole = Raters("", self.raters, codes, names, values, settings, *rows)
+        return {name: whole.of(which, name) for name, which in self.sets.items()}
+
+    def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
+        """The measures that are asked for, by the scale."""
+        return choose_measures(options.measures, USUAL, self.task, {"scale": self.scale})
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, Raters]:
+        """The sets of raters on no items."""
+        return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> RatingRows:
+        """Who said what, of items that everybody rated alike at once."""
+        one = next(iter(systems.values()))
+        columns: dict[str, Any] = {}
+        for of in systems.values():
+            columns |= dict(zip(of.raters, of.codes.T, strict=True))
+        codes = np.column_stack(list(columns.values()))
+        return RatingRows.from_rows(codes, len(one.categories), one.weight)
+
+    def known(self, sample: Any) -> Mapping[str, Raters]:
+        """The sets of raters, each with who said what: of all items, or of a stream where there are
+        few ways to rate one, and items do not come in clusters."""
+        rows: Mapping[str, Raters] | None = sample.rows
+        if rows is not None:
+            first = next(iter(rows.values()))
+            # (Where rows weigh differently, what is drawn for κ takes them.)
+            apart = first.weight is not None or first.clusters is not None
+            few = first.number <= MANY or apart or first.order is not None
+            found = None if few else self.summary(rows)
+            if found is None or found.many:
+                return rows
+        else:
+            passes = sample.passes
+            found = passes.passed.beside
+            if found.many or passes.passed.clustered:
+                return {}
+            found = found.in_units(passes.unit)
+        made = self._sets(found.codes, sample.settings, found.weight)
+        held, squares = found.held, found.weight_squares
+        systems = {n: replace(of, held=held, weight_squares=squares) for n, of in made.items()}
+        return {name: of.serving(sample.measures) for name, of in systems.items()}
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The categories, and who rates."""
+        sets = {name: list(of) for name, of in self.sets.items()}
+        return {
+            "classes": list(self.categories.ordered),
+            "scale": self.scale,
+            "ordered": self.ordered,
+            "raters": list(self.raters),
+            "sets": sets,
+        }
+
+    @classmethod
+    def of_plan(cls, plan: Mapping[str, Any]) -> Agreement:
+        """The problem that a file of sums tells of."""
+        categories = Categories(tuple(plan["classes"]))
+        return cls(plan["scale"], categories, plan["ordered"], tuple(plan["raters"]), plan["sets"])
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The scale."""
+        return {"scale": self.scale}
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """What a reader has to know of items and of the order of categories."""
+        measures = sample.measures
+        order = class_order_notes(
+            [*measures, *_of_two(self.scale)],
+            self.categories.names,
+            stated=self.ordered,
+            option="order",
         )
-    if first.per_unit.ids != second.per_unit.ids:
-        raise InputError("the two evaluations are not of the same topics")
+        return (*_notes(sample), *order)
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of raters."""
+        return of_raters(sample, told, self.known(sample))
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Tables of pairs of raters, and of each."""
+        systems = self.known(sample).values()
+        return {"label_tables": tuple(_tables(systems, sample.measures, self.scale))}
+
+    def statistic(self, system: Any, kind: type) -> Any:
+        """How often items were put into each category."""
+        return system.over(None).statistic if kind is Ratings else None
 
 
-def _columns(evaluation: Evaluation, name: str) -> FloatArray:
-    """Topics by systems (in the order of their names), higher being better."""
-    systems = sorted(evaluation.systems)
-    found = evaluation.named(name)
-    if found not in evaluation.measures:
-        raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
-    definition = parsed(found, prefer=evaluation.task).definition
-    if definition.summary == "pooled":
-        raise InputError(f"{found} is no mean over topics: its order cannot be resampled")
-    if definition.higher_is_better is None:
-        raise InputError(f"{found} makes no system better: it puts them in no order")
-    assert evaluation.per_unit is not None
-    (values,) = Summary(definition.summary).columns(
-        np.column_stack([evaluation.per_unit.values[system][found] for system in systems])
+def _by_set(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Columns of raters by the set; of one set that has no other name, as it is read."""
+    return given if isinstance(next(iter(given.values())), Mapping) else {ALL_RATERS: given}
+
+
+def _notes(sample: Sample) -> list[str]:
+    """How many items tell nothing, and what has no table."""
+    notes = []
+    for name, system in sample.template.items():
+        who = "" if name == ALL_RATERS else f"{name}: "
+        r = sample.statistic(name, Ratings)
+        alone = r.number - r.shared.number
+        if alone:
+            taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
+            also = f"; {' and '.join(taking)} count them for how common categories are"
+            notes.append(
+                f"{who}{alone:,} of {count(r.number, 'items')} have fewer than two ratings and say "
+                f"nothing of agreement{also if taking else ''}."
+            )
+        if len(system.raters) > MOST_RATERS:
+            notes.append(
+                f"{who}there is no table of the pairs of {len(system.raters)} raters, as of more "
+                f"than {MOST_RATERS}."
+            )
+    return notes
+
+
+def _tables(
+    systems: Iterable[Raters], measures: Sequence[Measure], scale: str
+) -> Iterator[LabelTable]:
+    """Of each set of raters every pair of them, and each rater."""
+    for system in systems:
+        if len(system.raters) <= MOST_RATERS:
+            yield _pairs(system, measures, scale)
+        if 2 < len(system.raters) <= MOST_LISTED:
+            yield _each(system, measures)
+
+
+def _of_two(scale: str) -> tuple[Measure, ...]:
+    """What the table of pairs has of two raters alone."""
+    return (parse(OF_TWO[scale], ("counts",)),) if scale in OF_TWO else ()
+
+
+def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
+    names, items, readings = [], [], list[dict[str, Reading]]()
+    for pair in combinations(range(len(system.raters)), 2):
+        two = system.of(list(pair))
+        both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
+        found = {str(m): two.reading(m) for m in measures}
+        for own in _of_two(scale):
+            found[str(own)] = _cells(both).reading(own)
+        names.append(" ~ ".join(two.raters))
+        items.append(both.items(np.ones(both.number, bool)))
+        readings.append(found)
+    return _table(system, "pair", names, items, readings)
+
+
+def _cells(both: Raters) -> ClassCounts:
+    """How often the first of two raters said what, and the second."""
+    first, second = both.codes.T
+    names, rows = both.categories, (both.settings, both.weight, both.clusters)
+    if both.held is None:
+        return ClassCounts.from_codes(first, second, names, *rows)
+    k, place = len(names), first * len(names) + second
+    counts, squares = (
+        np.bincount(place, of, k * k).astype(np.float64).reshape(k, k)
+        for of in (both.weight, both.weight_squares)
     )
-    return values * (1 if definition.higher_is_better else -1)
+    matrix = ConfusionMatrix(counts, squares, names, round(float(both.held.sum())))
+    return ClassCounts.from_matrix(matrix, both.settings)
 
 
-def _values(columns: FloatArray) -> FloatArray:
-    """The mean of each column over its defined values."""
-    defined = ~np.isnan(columns)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, columns, 0.0).sum(axis=0) / defined.sum(axis=0))
+def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
+    """How often each rater rated, and the value of all others together."""
+    everyone, counts = range(len(system.raters)), {}
+    if len(system.categories) <= MOST_CATEGORIES:
+        counts = {
+            name: np.asarray(system.items(system.codes == k), np.float64)
+            for k, name in enumerate(system.categories)
+        }
+    others = [system.of([k for k in everyone if k != own]) for own in everyone]
+    readings = [{f"{m} without": of.reading(m) for m in measures} for of in others]
+    times = system.items(system.codes >= 0)
+    return _table(system, "rater", system.raters, times, readings, counts)
+
+
+def _table(
+    system: Raters,
+    of: str,
+    names: Sequence[str],
+    sizes: Any,
+    readings: Sequence[Mapping[str, Reading]],
+    counts: Mapping[str, Any] | None = None,
+) -> LabelTable:
+    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    for name in readings[0]:
+        found = [estimate_of(each[name], name, system.name) for each in readings]
+        for part, column in parts.items():
+            own = "value" if part == "values" else part
+            column[name] = np.array([getattr(e, own) for e in found])
+    sizes = np.asarray(sizes, np.float64)
+    level = system.settings.level
+    return LabelTable(system.name, tuple(names), sizes, counts or {}, **parts, level=level, of=of)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.topics import known_of_topics
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.intervals import Interval
 from calipers.results import Estimate, Evaluation
 from calipers.results.learning import Candidate, Selection

@@ -13,25 +13,18 @@ from calipers.data.class_labels import Coded, check_classes, coded
 from calipers.data.class_probabilities import is_distribution, is_per_class
 from calipers.data.confusion_matrices import check_rows, of_cells
 from calipers.data.errors import InputError
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.batch import Table
-from calipers.evaluate.confusions import opened
-from calipers.evaluate.cuts import Bins
-from calipers.evaluate.estimators import said_of_classes
-from calipers.evaluate.evaluator import evaluate_rows
-from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problems.two_classes import TwoClasses
-from calipers.evaluate.sample import Problem
-from calipers.evaluate.source import open_source
-from calipers.evaluate.stream_columns import (
-    MOST_CLASSES,
-    Columns,
-    distinct,
-    flat,
-    of_one_system,
-)
-from calipers.evaluate.two_systems import ABOUT_TWO, Threshold
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.batch import Table
+from calipers.evaluation.confusion_tables import opened
+from calipers.evaluation.evaluator import evaluate_rows
+from calipers.evaluation.models import said_of_classes
 from calipers.evaluation.options import MeasureNames
+from calipers.evaluation.problems.two_classes import ABOUT_TWO, Threshold, TwoClasses
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.slice_definitions import Bins
+from calipers.evaluation.source import open_source
+from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.stream_columns import MOST_CLASSES, Columns, distinct, flat, of_one_system
 from calipers.results import Evaluation
 
 
@@ -240,7 +233,7 @@ def classification(
     gathered = source.rows
     given, of_systems, notes = of_cells(gathered.columns, labels, rows, positive)
     if is_distribution(given["truth"]):
-        from calipers.evaluate.problems.soft import SoftLabels, rows_of
+        from calipers.evaluation.problems.soft_labels import SoftLabels, rows_of
 
         unused = {kind: given[kind] for kind in ("predicted", "score")}
         unused |= {"positive": positive, "threshold": threshold}
@@ -281,7 +274,7 @@ def _of_rows(
         return TwoClasses.of(truth, positive, labels, threshold, undefined, predicted), given
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluate.problems.classes import SeveralClasses, coded_systems
+    from calipers.evaluation.problems.classes import SeveralClasses, coded_systems
 
     called = None if predicted is None else coded_systems(predicted)
     problem = SeveralClasses.of(truth, called, *scores, labels, undefined, ordered=ordered)
@@ -306,7 +299,7 @@ def _of_stream(
 def _of_distributions(
     columns: Columns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
 ) -> tuple[Problem, Columns]:
-    from calipers.evaluate.problems.soft import SoftLabels
+    from calipers.evaluation.problems.soft_labels import SoftLabels
 
     said = dict(columns.said)
     unused = {**said, "positive": positive, "threshold": threshold}
@@ -341,7 +334,7 @@ def _of_classes(
         return TwoClasses.of(found, positive, labels, threshold, undefined)
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    from calipers.evaluate.problems.classes import SeveralClasses
+    from calipers.evaluation.problems.classes import SeveralClasses
 
     predicted = {}
     for name, column in columns.said.get("predicted", {}).items() if labels is None else ():

@@ -10,7 +10,7 @@ from calipers.curves.lazy_curves import PlannedCurves, QuantileCurves, ResidualC
 from calipers.curves.ranking_curves import OF_TOPICS, RankCurves
 from calipers.curves.score_curves import OF_SCORES, ScoreCurves, only
 from calipers.data.errors import InputError
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.measures.parameters import PARAMETERS
 from calipers.report.figures.curves import curve_charts
 from calipers.results import Curve, Curves, Evaluation

@@ -9,14 +9,14 @@ from typing import Any
 
 from calipers.data.multilabel import as_column, as_table, names_in, no_labels
 from calipers.data.tables import extension, read_table
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.cuts import Bins
-from calipers.evaluate.estimators import said_of_labels
-from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problems.labels import SeveralLabels, Threshold
-from calipers.evaluate.source import open_source
-from calipers.evaluate.stream_labels import by_role
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.models import said_of_labels
 from calipers.evaluation.options import MeasureNames
+from calipers.evaluation.problems.labels import SeveralLabels, Threshold
+from calipers.evaluation.slice_definitions import Bins
+from calipers.evaluation.source import open_source
+from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.stream_labels import by_role
 from calipers.results import Evaluation
 
 

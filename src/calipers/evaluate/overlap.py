@@ -5,24 +5,75 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from calipers.data.arrays import is_missing
+import numpy as np
+
+from calipers import _core
+from calipers.data.arrays import is_missing, of_arrow
 from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError
-from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.run_names import named_runs
-from calipers.data.trec import TrecSource, check_stdin
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import Statistics
-from calipers.evaluate.topics import ORDER, TopicScores
+from calipers.data.trec import Origin, TrecSource, check_stdin, read_rows
+from calipers.data.trec_tables import buffers, text_of
+from calipers.evaluation.arguments import verb
 from calipers.evaluation.options import make_settings
+from calipers.evaluation.shared import Statistics
+from calipers.evaluation.topic_scores import ORDER, TopicScores
 from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import measures_of_overlap
 from calipers.results import Evaluation
 from calipers.statistics.overlap import SharedRankings
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """All documents of a run, judged and not.
+
+    The core judges a run by the grades of its documents. To lay one run over another, the other's
+    documents are given their row numbers for grades, under which their ranks are kept.
+    """
+
+    rows: tuple[Any, Any, Any]
+    numbered: _core.Judgments
+    topics: tuple[str, ...]
+    origin: Origin
+    length: Any
+    rank: Any
+    tied_from: Any
+    tied_to: Any
+
+    def shared_with(self, other: WholeRun) -> dict[str, Any]:
+        """The arrays of ``SharedRankings``: this run as a, another one as b."""
+        found = self.numbered.rank_columns(*other.rows)
+        return {
+            "topics": self.topics,
+            "length_a": self.length,
+            "length_b": found.retrieved,
+            "offsets": found.offsets,
+            "rank_a": self.rank[found.grade],
+            "from_a": self.tied_from[found.grade],
+            "to_a": self.tied_to[found.grade],
+            "rank_b": found.rank,
+            "from_b": found.tied_from,
+            "to_b": found.tied_to,
+        }
+
+
+def read_whole_run(name: str, source: TrecSource) -> WholeRun:
+    """A run from any source; :class:`InputError` says what is wrong with it."""
+    table, origin = read_rows(name, source, "run")
+    topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
+    rows = topics, documents, of_arrow(table.column("score"))
+    numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
+    own = numbered.rank_columns(*rows)
+    by_number = np.empty((3, table.num_rows), np.int64)
+    by_number[:, own.grade] = own.rank, own.tied_from, own.tied_to
+    names = tuple(text_of(topic) for topic in numbered.topics)
+    return WholeRun(rows, numbered, names, origin, own.retrieved, *by_number)
 
 
 @verb

@@ -3,18 +3,429 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.assumed import of_numbers, parsed
-from calipers.evaluate.pilots import of_pilot
-from calipers.evaluate.planning import Ask
+from calipers.evaluate.assumptions import of_numbers, parsed
+from calipers.evaluation.arguments import verb
 from calipers.evaluation.options import make_settings
+from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference import sample_size
+from calipers.inference.power import equivalence_power, margin_power
+from calipers.inference.proportions import wilson
+from calipers.inference.sample_size_models import NAN, Area, Known, Several, Shares, Spread, half
 from calipers.measures import Measure
-from calipers.results import Evaluation, Plan
+from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
+from calipers.statistics import FloatArray
+
+#: What the table beside a plan shows, as multiples of its size.
+AROUND = (0.25, 0.5, 1, 2, 4)
+
+#: Above so many units the pilot is not resampled: the mean of so many is normal.
+MOST_RESAMPLED = 10_000
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question of what is known: the ``goal`` with its ``targets`` by name, the power wanted,
+    the level of each comparison and the design effect; ``assurance`` is the probability with which
+    a half-width is to be reached."""
+
+    known: Known
+    goal: str
+    targets: Mapping[str, float]
+    wanted_power: float
+    level: float
+    effect: float
+    equivalence: bool = False
+    assurance: float = 0.8
+
+    @property
+    def difference(self) -> float:
+        """The true difference that is assumed."""
+        return self.targets.get("difference", 0.0)
+
+    def check(self) -> None:
+        """What no number of units can give."""
+        design, name = self.known.design, self.known.measure
+        if self.goal == "difference":
+            largest = design.largest(self.difference)
+            if abs(self.difference) > largest:
+                raise InputError(
+                    f"difference is {self.difference}, but {name} can differ by {largest:.6g} at "
+                    "most: by what is left to gain, or by the share of discordant rows"
+                )
+        if self.goal == "margin":
+            margin = self.targets["margin"]
+            lost = abs(self.difference) if self.equivalence else -self.difference
+            if margin <= lost:
+                raise InputError(
+                    f"margin is {margin}: a true difference of {self.difference} is not within it"
+                )
+        if self.goal == "reference":
+            reference = self.targets["reference"]
+            if not isinstance(design, Spread) and not 0 < reference < 1:
+                raise InputError(f"reference is {reference}, expected a share between 0 and 1")
+            if isinstance(design, Shares) and math.isnan(design.value):
+                raise InputError("give value=, the share that is expected")
+            if math.isnan(self.power(10**6)):
+                raise InputError(f"reference= needs the value of {name} of one system: value=")
+            if getattr(design, "value", NAN) == reference:
+                raise InputError(
+                    f"reference is {reference}, and so is the value: no number of units finds a "
+                    "difference that is none"
+                )
+
+    def _units(self, n: float) -> float:
+        """Independent units of the design among ``n`` of the user's."""
+        return n * self.known.share / self.effect
+
+    def half_width(self, n: float) -> float:
+        """Expected half-width with ``n``."""
+        units = self._units(n)
+        return self.known.design.half_width(units, self.level) if units >= 2 else NAN
+
+    def power(self, n: float) -> float:
+        """Power of what is asked with ``n``."""
+        design, units = self.known.design, self._units(n)
+        if units < 2:
+            return NAN
+        if self.goal == "difference":
+            return design.power(units, self.difference, self.level)
+        if self.goal == "reference":
+            return design.against(units, self.targets["reference"], self.level)
+        if self.goal != "margin":
+            return NAN
+        error, degrees = design.error(units)
+        if degrees is not None and degrees < 1:
+            return NAN
+        success = equivalence_power if self.equivalence else margin_power
+        return success(self.difference, self.targets["margin"], error, self.level, degrees)
+
+    def detectable(self, n: float) -> float:
+        """The smallest difference found with the wanted power."""
+        design, units = self.known.design, self._units(n)
+        if units < 2 or not design.pair or self.goal == "margin":
+            return NAN
+        sign = -1.0 if self.difference < 0 else 1.0
+
+        def short(x: float) -> float:
+            return design.power(units, sign * x, self.level) - self.wanted_power
+
+        high, largest = 1e-6, design.largest(sign)
+        while not short(min(high, largest)) >= 0:
+            if high >= largest or high > 1e12:
+                return NAN
+            high *= 2
+        from scipy.optimize import brentq
+
+        return float(brentq(short, 0.0, min(high, largest), xtol=1e-12))
+
+    def search(self) -> int:
+        """The number of units that gives what is asked."""
+        if self.goal == "half_width":
+            found = sample_size.needed(lambda n: self.half_width(n) <= self.targets["half_width"])
+        elif self.goal == "reference" and isinstance(self.known.design, Shares):
+            found = sample_size.steadily_needed(self.power, self.wanted_power)
+        else:
+            found = sample_size.needed(lambda n: self.power(n) >= self.wanted_power)
+        if found is None:
+            raise InputError(f"more than {sample_size.MOST:.0e} {self.known.unit} would be needed")
+        return found
+
+    def assured(self) -> int | None:
+        """The number of units with which the half-width is reached with the wanted probability."""
+        width, design = self.targets["half_width"], self.known.design
+
+        def short(n: int) -> float:
+            units = self._units(n)
+            return design.assurance(units, width, self.level) if units >= 2 else 0.0
+
+        if isinstance(design, Several) and not design.paired:
+            return None
+        if isinstance(design, Shares) and not design.pair:
+            return sample_size.steadily_needed(short, self.assurance)
+        return sample_size.needed(lambda n: short(n) >= self.assurance)
+
+    def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
+        """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
+        self.check()
+        known, design = self.known, self.known.design
+        n = known.pilot if n is None and self.goal == "size" else n
+        if n is None and self.goal == "size":
+            raise InputError(
+                "ask for something: half_width=, difference=, margin= or reference=; or give n="
+            )
+        searched, n = n is None, self.search() if n is None else n
+        rows = {
+            size: PlanRow(size, self.half_width(size), self.power(size), self.detectable(size))
+            for size in {n, *(max(2, round(n * step)) for step in AROUND)}
+        }
+        question = {"half_width": "half_width", "reference": "against"}.get(self.goal, "power")
+        if self.goal == "size" and not design.pair:
+            question = "half_width"
+        subject = "the difference" if design.pair else "the value"
+        return Plan(
+            measure=known.measure,
+            n=n,
+            unit=known.unit,
+            wanted=self._wanted(),
+            half_width=rows[n].half_width,
+            power=rows[n].power,
+            detectable=rows[n].detectable,
+            level=level,
+            level_each=self.level,
+            of=f"{subject}, {design.method('half_width')}",
+            method=design.method(question),
+            assumed=known.assumed,
+            table=tuple(rows[size] for size in sorted(rows)),
+            pilot=known.pilot,
+            assured=self.assured() if searched and self.goal == "half_width" else None,
+            cautious=self._cautious() if searched else None,
+            resampled=_resampled(self, n, resamples, seed),
+            notes=(*known.notes, *self._notes(n)),
+        )
+
+    def _wanted(self) -> dict[str, float]:
+        """What was asked for, by name."""
+        out = dict(self.targets)
+        if self.equivalence:
+            out["equivalence"] = 1.0
+        if self.goal == "half_width":
+            return out | {"assurance": self.assurance}
+        return out | {"power": self.wanted_power}
+
+    def _cautious(self) -> int | None:
+        """The size, were the pilot's spread as large as it leaves likely."""
+        known = self.known
+        if not isinstance(known.design, Spread) or known.values is None:
+            return None
+        wide = replace(known.design, sd=sample_size.upper_sd(known.design.sd, len(known.values)))
+        return replace(self, known=replace(known, design=wide)).search()
+
+    def _notes(self, n: int) -> Iterator[str]:
+        if self.effect != 1:
+            yield f"Rows in clusters count for less: the design effect is {self.effect:.4g}."
+        if self.known.share != 1 and self.known.pilot is None:
+            counted = round(n * self.known.share)
+            yield f"About {counted:,} of them count for {self.known.measure}."
+        design = self.known.design
+        widths = self.goal in ("half_width", "size") and self._units(n) >= 2
+        if widths and isinstance(design, Area) and design.normal_at is not None:
+            normal = replace(design, error_at=design.normal_at)
+            half = normal.half_width(self._units(n), self.level)
+            yield (
+                "Hanley and McNeil's error is that of exponential scores. Were they normal in both "
+                f"classes, as wide in the one as in the other, {n:,} rows would give ±{half:.3g}."
+            )
+
+
+def _resampled(ask: Ask, n: int, resamples: int, seed: int) -> dict[str, float]:
+    """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
+    to the difference in question: no normal distribution is taken for granted."""
+    values = ask.known.values
+    if values is None or n > MOST_RESAMPLED or ask.goal not in ("half_width", "difference"):
+        return {}
+    if not isinstance(ask.known.design, Spread) or ask.known.design.test != "t":
+        return {}
+    from scipy.special import stdtrit
+
+    random = np.random.Generator(np.random.Philox(seed))
+    moved = values - values.mean() + ask.difference
+    t = float(stdtrit(n - 1, (1 + ask.level) / 2))
+    halves, found, step = [], 0, max(1, 4_000_000 // n)
+    for begin in range(0, resamples, step):
+        drawn = moved[random.integers(0, len(moved), (min(step, resamples - begin), n))]
+        half = t * drawn.std(axis=1, ddof=1) / math.sqrt(n)
+        halves.append(half)
+        found += int(np.count_nonzero(np.abs(drawn.mean(axis=1)) > half))
+    if ask.goal == "half_width":
+        return {"half_width": float(np.concatenate(halves).mean())}
+    return {"power": found / resamples}
+
+
+def of_pilot(
+    measure: str | Measure,
+    pilot: Evaluation,
+    system: str | None,
+    baseline: str | None,
+    goal: str,
+    test: str,
+    systems: int,
+) -> Known:
+    """The design that an evaluation shows."""
+    name = _name_in(measure, pilot)
+    for asked in (system, baseline):
+        if asked is not None and asked not in pilot.systems:
+            raise InputError(f"{asked!r} is no system; {did_you_mean(asked, pilot.systems)}")
+    definition = parsed(name, prefer=pilot.task).definition
+    if definition.summary == "sum":
+        raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
+    if definition.reads == "points" and definition.perfect is None:
+        raise InputError(f"{name} grows with the number of points; plan for a silhouette, say")
+    pair = _pair(pilot.systems, system, baseline, goal)
+    if not isinstance(pair, str):
+        known = _of_difference(name, pilot, *pair)
+    else:
+        known = _of_value(name, pilot, pair)
+    if test == "t":
+        return known
+    design = known.design
+    if not (isinstance(design, Spread) and design.student and design.pair):
+        raise InputError(f"test={test!r} is for differences of means over topics")
+    if test == "wilcoxon":
+        return replace(known, design=replace(design, test=test))
+    return replace(known, design=Several(design.sd, max(systems, len(pilot.systems)), test))
+
+
+def _pair(
+    systems: Sequence[str], system: str | None, baseline: str | None, goal: str
+) -> tuple[str, str] | str:
+    """Two systems, or the one whose value is meant."""
+    if goal == "reference" or (len(systems) == 1 and goal in ("half_width", "size")):
+        if system is None and len(systems) > 1:
+            raise InputError(f"say which system: system= one of {', '.join(systems)}")
+        return system or systems[0]
+    if len(systems) == 1:
+        raise InputError(f"the pilot has one system only ({systems[0]!r}); a {goal} needs two")
+    if baseline is None and system is not None and goal in ("half_width", "size"):
+        return system
+    rest = [name for name in systems if name not in (system, baseline)]
+    if len(rest) + (system is not None) + (baseline is not None) > 2:
+        if system is None or baseline is None:
+            raise InputError(
+                f"say which two systems: system= and baseline= of {', '.join(systems)}"
+            )
+        rest = []
+    if system is None:
+        system = rest.pop()
+    first = baseline if baseline is not None else rest.pop()
+    if system == first:
+        raise InputError(f"system and baseline are both {system!r}")
+    return system, first
+
+
+def _name_in(measure: str | Measure, pilot: Evaluation) -> str:
+    """The pilot's own spelling of a measure."""
+    name = str(measure)
+    if (found := pilot.named(name)) in pilot.measures:
+        return found
+    raise InputError(f"the pilot has no {name!r}; {did_you_mean(name, pilot.measures)}")
+
+
+def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
+    """The values per unit whose mean the measure is."""
+    if pilot.per_unit is None or pilot.per_unit.unit == "points":  # that hang on each other
+        return None
+    if known_of_topics(pilot):  # as these do, or do not count once each
+        return None
+    values = pilot.per_unit.values.get(system, {}).get(name)
+    if values is None:
+        return None
+    mean = float(np.nanmean(values)) if np.isfinite(values).any() else NAN
+    # A sum, a geometric mean or a mean by weight is no mean of these.
+    same = math.isclose(mean, pilot.exact(system, name).value, rel_tol=1e-9, abs_tol=1e-12)
+    return np.asarray(values, np.float64) if same else None
+
+
+def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Known:
+    """How the difference of two systems varies."""
+    found = _difference(name, pilot, system, baseline)
+    first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
+    if first is not None and second is not None:
+        d = first - second
+        return _of_units(name, d[np.isfinite(d)], found.unit, pair=True)
+    if _is_of_shares(found) and found.wins is not None and found.losses is not None:
+        discordant = (found.wins + found.losses) / found.n
+        if discordant == 0:
+            raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
+        design = Shares(NAN, discordant, pair=True)
+        return Known(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
+    return _scaled(name, found, pair=True)
+
+
+def _is_of_shares(d: Difference) -> bool:
+    """Whether every unit is right or wrong, so that the difference is that of wins and losses."""
+    if d.wins is None or d.losses is None or d.wins + d.losses != d.differing:
+        return False
+    return math.isclose(abs(d.value) * d.n, abs(d.wins - d.losses), abs_tol=1e-6)
+
+
+def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Difference:
+    """The pilot's paired difference, whichever way round."""
+    made = [pilot.comparison] if pilot.comparison is not None else []
+    if pilot.sources is not None and not (made and made[0].baseline is None):
+        made.append(pilot.compare(baseline))
+    for comparison in made:
+        for d in comparison:
+            if d.measure == name and {d.system, d.baseline} == {system, baseline}:
+                return d
+    raise InputError(f"the pilot holds no difference of {system} and {baseline} in {name}")
+
+
+def _of_value(name: str, pilot: Evaluation, system: str) -> Known:
+    """How the value of one system varies."""
+    e = pilot.exact(system, name)
+    definition = parsed(name, prefer=pilot.task).definition
+    if e.method.startswith("Wilson") and e.has_interval:
+        share = _effective_rows(e) / e.n
+        return Known(name, Shares(e.value), e.unit, share, {"value": e.value}, e.n)
+    values = _per_unit(pilot, name, system)
+    if values is not None:
+        return _of_units(name, values[np.isfinite(values)], e.unit, pair=False)
+    on_logits = "logit" in e.method and e.low > 0 and e.high < 1
+    if on_logits and definition.interval in ("auc", "pr_logit"):
+        spread = e.standard_error * math.sqrt(e.n)
+        area = Area(
+            e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), scaled=True
+        )
+        return Known(name, area, e.unit, 1.0, {"value": e.value}, e.n)
+    return _scaled(name, e, pair=False)
+
+
+def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> Known:
+    """Student's t of values per unit."""
+    if len(values) < 2:
+        raise InputError(f"the pilot has {len(values)} {unit} with a value of {name}; it takes two")
+    sd = float(values.std(ddof=1))
+    if not sd > 0:
+        raise InputError(f"{name} does not vary over the pilot's {unit}: there is nothing to go by")
+    key = "sd of differences" if pair else "sd"
+    design = Spread(sd, pair, value=NAN if pair else float(values.mean()))
+    return Known(name, design, unit, 1.0, {key: sd}, len(values), values)
+
+
+def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> Known:
+    """The standard error, to be scaled with 1/√n."""
+    if not found.has_interval or not found.standard_error > 0:
+        why = f" ({found.no_interval})" if found.no_interval else ""
+        raise InputError(
+            f"the pilot has no interval of {name}{why}, so there is no spread to go by"
+        )
+    se, value = found.standard_error, NAN if pair else found.value
+    source = _scaled_name(found.method)
+    design = Spread(se * math.sqrt(found.n), pair, student=False, value=value, source=source)
+    return Known(name, design, found.unit, 1.0, {"standard error": se}, found.n)
+
+
+def _effective_rows(e: Estimate) -> float:
+    """How many rows make Wilson's interval as long as this one: those of the margin, and of
+    weighted or clustered rows fewer."""
+    from scipy.optimize import brentq
+
+    def excess(log: float) -> float:
+        return half(wilson(e.value, math.exp(log), e.level)) - (e.high - e.low) / 2
+
+    return math.exp(float(brentq(excess, -5, 40, xtol=1e-12)))
+
+
+def _scaled_name(method: str) -> str:
+    return f"the pilot's {method}, scaled by 1/√n"
+
 
 #: Tests whose power can be planned for.
 TESTS = ("t", "wilcoxon", "anova", "tukey")

@@ -11,9 +11,9 @@ from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_labels import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import column_name, glossary, named_systems, names_of, provenance
+from calipers.evaluation.arguments import verb
 from calipers.evaluation.options import MeasureNames, make_settings
+from calipers.evaluation.shared import column_name, glossary, named_systems, names_of, provenance
 from calipers.measures import Measure, UnknownMeasureError
 from calipers.measures.precision_recall import TASK, USUAL, measures_of_points
 from calipers.results import Curve, Estimate, Evaluation

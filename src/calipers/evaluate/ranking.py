@@ -15,17 +15,17 @@ from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.elsewhere import elsewhere
-from calipers.evaluate.groups import curves_of, drawn, notes_of, scores_of
-from calipers.evaluate.kept import Baseline, earlier, with_topics
-from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import Statistics, choose_measures, columns_of, full_name
-from calipers.evaluate.subjects import of_rankings
-from calipers.evaluate.topic_slices import sliced_topics
-from calipers.evaluate.topics import TopicScores
+from calipers.evaluate.retrieval import elsewhere
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.evaluation.finding_inputs import of_rankings
+from calipers.evaluation.group_scores import curves_of, drawn, notes_of, scores_of
 from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.shared import Statistics, choose_measures, columns_of, full_name
+from calipers.evaluation.slice_definitions import Bins, cuts, slice_columns
+from calipers.evaluation.stored_predictions import Baseline, earlier, with_topics
+from calipers.evaluation.topic_scores import TopicScores
+from calipers.evaluation.topic_slices import sliced_topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
@@ -207,7 +207,7 @@ def ranking(
         "weight": weight, "count": count, "cluster": cluster, "time": time,
     }  # fmt: skip
     if elsewhere(engine, data, batches=True) is not None:
-        from calipers.evaluate.groups_elsewhere import ranking_elsewhere
+        from calipers.evaluation.group_scores import ranking_elsewhere
 
         return ranking_elsewhere(data, named, options, chosen, how_told)
     found = gather(named, data=data, by=id, missing=missing, cost=cost)

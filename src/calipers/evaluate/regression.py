@@ -9,17 +9,17 @@ from typing import Any
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
 from calipers.data.multioutput import as_outputs, by_output, named_outputs, only_column, width
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.cuts import Bins
-from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
-from calipers.evaluate.kept import Baseline
-from calipers.evaluate.problems.numbers import Numbers
-from calipers.evaluate.problems.outputs import SeveralOutputs
-from calipers.evaluate.problems.quantiles import PredictedQuantiles
-from calipers.evaluate.sample import Problem
-from calipers.evaluate.source import open_source
-from calipers.evaluate.stream_columns import Columns, flat, of_one_system
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.models import are_estimators, check_given, said_of_numbers
 from calipers.evaluation.options import MeasureNames
+from calipers.evaluation.problems.numbers import Numbers
+from calipers.evaluation.problems.outputs import SeveralOutputs
+from calipers.evaluation.problems.quantiles import PredictedQuantiles
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.slice_definitions import Bins
+from calipers.evaluation.source import open_source
+from calipers.evaluation.stored_predictions import Baseline
+from calipers.evaluation.stream_columns import Columns, flat, of_one_system
 from calipers.results import Evaluation
 
 

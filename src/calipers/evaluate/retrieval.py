@@ -4,43 +4,416 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.ranking_curves import RankCurves, drawn_topics
-from calipers.data.errors import InputError
+from calipers.data.distributed_frames import is_dask, is_spark
+from calipers.data.errors import InputError, did_you_mean
 from calipers.data.id_matching import alike, documents_alike
 from calipers.data.run_names import named_runs
 from calipers.data.topic_tables import TopicTable, UnitColumns, costs_of_topics, read_topic_table
 from calipers.data.trec import (
+    Origin,
     Run,
     TrecSource,
     check_stdin,
     judgments_digest,
+    read_qrels,
+    read_runs,
 )
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.elsewhere import elsewhere
-from calipers.evaluate.judging import judged_runs
-from calipers.evaluate.kept import Baseline, earlier, with_topics
-from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS, spelled_out
-from calipers.evaluate.run_notes import run_notes
-from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import Statistics, choose_measures, full_name
-from calipers.evaluate.subjects import of_runs
-from calipers.evaluate.topics import ORDER, TopicScores
+from calipers.engines.base import Engine
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.evaluation.finding_inputs import of_runs
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.measures import Measure
-from calipers.report.names import short
+from calipers.evaluation.shared import Statistics, choose_measures, full_name
+from calipers.evaluation.stored_predictions import Baseline, earlier, with_topics
+from calipers.evaluation.topic_scores import ORDER, TopicScores
+from calipers.measures import Measure, parse
+from calipers.measures.judgment_bounds import MOST_UNFOUND, possible_mean, possible_values
+from calipers.report.headlines import listed
+from calipers.report.names import joined, short
 from calipers.results import Curve, Evaluation
-from calipers.statistics import JudgedRankings
+from calipers.statistics import FloatArray, JudgedRankings
 
 if TYPE_CHECKING:
-    from calipers.evaluate.cuts import Bins, Cut
-    from calipers.evaluate.incomplete import Unknown
+    from calipers.evaluation.slice_definitions import Bins, Cut
     from calipers.results import Slices
+
+
+#: AP comes first, since the first with a better side decides between systems; counts come last.
+DEFAULT_MEASURES = (
+    "AP",
+    "nDCG@10",
+    "nDCG",
+    "RR",
+    "P@5",
+    "P@10",
+    "R@100",
+    "R@1000",
+    "Rprec",
+    "NumQ",
+    "NumRet",
+    "NumRel",
+    "NumRelRet",
+)
+
+#: The cutoffs of trec_eval.
+DEPTHS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+
+#: Names that stand for several measures.
+SETS = {
+    "official": (
+        *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
+        *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
+        *(f"P@{k}" for k in DEPTHS),
+    ),
+    "set": (
+        *("NumQ", "NumRet", "NumRel", "NumRelRet", "SetP", "micro-SetP", "SetR", "micro-SetR"),
+        *("SetF", "micro-SetF", "SetRelP", "SetAP"),
+    ),
+    "all_trec": (
+        *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
+        *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
+        *(f"P@{k}" for k in DEPTHS),
+        *(f"R@{k}" for k in DEPTHS),
+        *("infAP", "gm-Bpref"),
+        *(f"Rprec(multiple={fifth / 5:g})" for fifth in range(1, 11)),
+        *("utility", "11pt-avg", "binG", "G", "nDCG", "nDCG-rel", "RnDCG"),
+        *(f"{name}@{k}" for name in ("nDCG", "AP", "RelP") for k in DEPTHS),
+        *("Success@1", "Success@5", "Success@10"),
+        *("SetP", "SetRelP", "SetR", "SetAP", "SetF", "NumNonrelJudgedRet"),
+        *("RBP(p=0.9,gain='topic-max')", "RBP-residual(p=0.9,tail='with-unjudged')"),
+        *("Unjudged@5", "Unjudged@10", "Unjudged@20"),
+    ),
+    "diversity": ("alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10", "P-IA@10", "AP-IA", "StRecall@10"),
+}
+
+
+def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
+    """The measures asked for, names of several taken apart."""
+    from calipers.measures import Measure
+
+    if measures is None:
+        return None
+    asked = [measures] if isinstance(measures, str | Measure) else measures
+    return [
+        one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
+    ]
+
+
+#: The engines that hold what is in one group, or of one topic, together.
+ENGINES = ("memory", "spark", "dask")
+
+
+def elsewhere(engine: str | None, *given: Any, batches: bool = False) -> str | None:
+    """The kind of the engine that has the rows, where it is another process, or reads them in
+    ``batches`` where these may be cut between groups: as is said, or as the data frames among those
+    given have it.
+
+    >>> elsewhere("dask", "runs/bm25"), elsewhere(None, "runs/bm25")
+    ('dask', None)
+    """
+    if engine == "stream" and not batches:
+        raise InputError(
+            "engine='stream' reads rows in batches, which would cut through the documents of a "
+            f"topic; expected one of {', '.join(ENGINES)}"
+        )
+    frames = [kind for one in given if (kind := _kind(one)) in ("spark", "dask")]
+    if engine == "stream" and frames:
+        raise InputError(
+            f"engine='stream' has batches in this process; leave it out, or {frames[0]!r}"
+        )
+    known = (*ENGINES, "stream") if batches else ENGINES
+    if engine is not None and engine not in known:
+        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, known)}")
+    if engine is not None:
+        return None if engine == "memory" else engine
+    return next((kind for one in given if (kind := _kind(one)) is not None), None)
+
+
+def _kind(given: Any) -> str | None:
+    """The kind of the engine that has a data frame."""
+    if is_spark(given):
+        return "spark"
+    if is_dask(given):
+        return "dask"
+    return given.kind if isinstance(given, Engine) else None
+
+
+def judged_runs(
+    qrels: TrecSource,
+    runs: Mapping[str, Any],
+    measures: Sequence[Measure],
+    engine: str | None,
+    *,
+    float32: bool,
+) -> tuple[dict[str, Run], dict[str, Statistics], Origin]:
+    """The runs as the judgments see them, in the statistics that the measures read."""
+    wanted = {measure.definition.on for measure in measures}
+    where = elsewhere(engine, qrels, *runs.values())
+    if where is not None:
+        from calipers.engines.judged_runs import judged
+
+        return judged(where, qrels, runs, wanted, float32=float32, paths=engine is not None)
+    systems: dict[str, Any] = {name: {} for name in runs}
+    read: dict[str, Run] = {}
+    for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
+        from calipers.data.grouped_judgments import judge_groups, read_groups
+        from calipers.data.sampled_judgments import read_sampled
+        from calipers.statistics import SampledRankings
+
+        if kind is SampledRankings:
+            groups, qrels = read_sampled(qrels)  # the others see the same judgments without strata
+        else:
+            groups = read_groups(qrels)
+        origin = groups.origin
+        for name, run in runs.items():
+            read[name] = judge_groups(name, run, groups, float32=float32)
+            systems[name][kind] = kind(**read[name].arrays)
+    if JudgedRankings in wanted:
+        own = read_qrels(qrels)
+        if len(wanted) == 1:
+            origin = own.origin
+        read = read_runs(runs, own, float32=float32)
+        for name, of in read.items():
+            systems[name][JudgedRankings] = JudgedRankings(**of.arrays)
+    return read, dict(systems), origin
+
+
+def run_notes(
+    runs: Mapping[str, Run],
+    systems: Mapping[str, Any],
+    rankings: Mapping[str, JudgedRankings],
+    measures: Sequence[Measure],
+) -> list[str]:
+    """What topics, ties and judgments make of the numbers."""
+    return [
+        *_topic_notes(runs, systems),
+        *_tie_notes(rankings, measures),
+        *_pool_notes(rankings, measures),
+    ]
+
+
+def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
+    """Topics that runs leave out, and topics that nobody judged."""
+    retrieved = {name: next(iter(systems[name].values())).retrieved for name in runs}
+    missing = {name: int((of == 0).sum()) for name, of in retrieved.items()}
+    unjudged = {name: run.unjudged_topics for name, run in runs.items()}
+    topics = max(map(len, retrieved.values()))
+
+    def named(name: str) -> str:
+        first, most = runs[name].unjudged_topic_names[:3], unjudged[name]
+        return f"{', '.join(first)}{', …' if most > 3 else ''}"
+
+    def without(name: str) -> str:
+        return f"{unjudged[name]}: {named(name)}"
+
+    return [
+        *_once(
+            missing,
+            lambda name: (
+                f"{name} retrieves nothing for {missing[name]} of {topics} judged topics; "
+                "these score 0."
+            ),
+            f"retrieve nothing for some of {topics} judged topics, which score 0",
+        ),
+        *_once(
+            unjudged,
+            lambda name: (
+                f"{name} has {unjudged[name]} topics without judgments ({named(name)}); "
+                "they are left out."
+            ),
+            "have topics without judgments, which are left out",
+            without,
+        ),
+    ]
+
+
+def _once(
+    count: Mapping[str, int],
+    alone: Callable[[str], str],
+    together: str,
+    said: Callable[[str], str] | None = None,
+) -> list[str]:
+    """A note about the runs that have a count: of one, or of several with the most first."""
+    having = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
+    if len(having) < 2:
+        return [alone(name) for name in having]
+    told = [f"{short(name)} ({count[name] if said is None else said(name)})" for name in having]
+    return [f"{len(having)} runs {together}: {listed(told)}."]
+
+
+def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+    """That a measure that estimates from a sample was given no pool to estimate from."""
+    asked = [str(m) for m in measures if m.definition.needs_pool]
+    pooled = any((of.judged_grade < 0).any() for of in rankings.values())
+    judged = [name for name, of in rankings.items() if of.retrieved.sum() == len(of.rank)]
+    if not asked or pooled or len(judged) == len(rankings):
+        return []
+    note = (
+        f"{asked[0]}: the judgments list no pooled document that was not judged (grade -1), so "
+        "that unjudged documents count as not relevant, as they do in AP."
+    )
+    return [note]
+
+
+def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+    """At how many topics the order of tied documents decides what a cutoff lets in."""
+    cutoffs = sorted(
+        {
+            m.parameters["cutoff"]
+            for m in measures
+            if m.definition.on is JudgedRankings
+            and m.parameters.get("ties") == "id"
+            and m.parameters.get("cutoff") is not None
+        }
+    )
+    across, most = {}, {}
+    for name, ranking in rankings.items():
+        counts = {
+            cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
+            for cutoff in cutoffs
+        }
+        across[name] = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
+        most[name] = sum(counts.values())
+    notes = _once(
+        most,
+        lambda name: (
+            f"{name} has topics whose tied documents stand across a cutoff: {across[name]}."
+        ),
+        "have topics whose tied documents stand across a cutoff",
+        across.__getitem__,
+    )
+    return [
+        f"{note} There the ids decide; ties='average' takes the mean over all orders."
+        for note in notes
+    ]
+
+
+#: How many unretrieved documents may turn out relevant, where nobody knows.
+OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What is assumed of documents without a judgment."""
+
+    unfound: str | int
+    max_grade: int | None
+    collection: int | None
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.unfound, int) and 0 <= self.unfound <= MOST_UNFOUND
+        if self.unfound != OPEN and not number:
+            raise InputError(
+                f"unfound is {self.unfound!r}, expected a whole number from 0 to "
+                f"{MOST_UNFOUND:,}, or {OPEN!r} for any number"
+            )
+        if self.max_grade is not None and self.max_grade < 1:
+            raise InputError(f"max_grade is {self.max_grade!r}, expected a whole number from 1 up")
+
+    def bounded(
+        self,
+        evaluation: Evaluation,
+        rankings: Mapping[str, JudgedRankings],
+        scores: TopicScores,
+        *,
+        zero: bool,
+    ) -> Evaluation:
+        """The evaluation with what any completion of the judgments could make of each number."""
+        measures = [m for m in scores.measures if m.definition.on is JudgedRankings]
+        kept = slice(None) if scores.kept is None else scores.kept
+        known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
+        top = known if self.max_grade is None else self.max_grade
+        estimates = {(e.system, e.measure): e for e in evaluation}
+        topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
+        kinds: dict[str, str] = {}
+        for system, ranking in rankings.items():
+            found = possible_values(
+                ranking,
+                measures,
+                unfound=inf if self.unfound == OPEN else float(self.unfound),
+                max_grade=top,
+                collection=self.collection,
+            )
+            topics[system] = {}
+            for measure, possible in zip(measures, found, strict=True):
+                if possible is None:
+                    continue
+                name, summary = str(measure), measure.definition.summary
+                low, high = possible_mean(
+                    measure.apply(ranking)[kept],
+                    replace(possible, low=possible.low[kept], high=possible.high[kept]),
+                    summary,
+                    zero=zero,
+                    importance=scores.importance,
+                )
+                now = estimates[system, name]
+                estimates[system, name] = replace(
+                    now,
+                    # Sums in another order may differ in their last digit.
+                    possible_low=float(np.fmin(low, now.value)),
+                    possible_high=float(np.fmax(high, now.value)),
+                    possible=possible.kind,
+                )
+                topics[system][name] = (possible.low, possible.high)
+                kinds[name] = possible.kind
+        assert evaluation.per_unit is not None
+        conventions = {
+            **evaluation.provenance["conventions"],
+            "unknown documents": {"unfound": self.unfound, "max_grade": top},
+        }
+        return replace(
+            evaluation,
+            estimates=tuple(estimates.values()),
+            per_unit=replace(evaluation.per_unit, possible=topics),
+            notes=(*evaluation.notes, *_notes(rankings, measures, kinds, self.unfound, top)),
+            provenance={**evaluation.provenance, "conventions": conventions},
+        )
+
+
+def _notes(
+    rankings: Mapping[str, JudgedRankings],
+    measures: Sequence[Measure],
+    kinds: Mapping[str, str],
+    unfound: str | int,
+    top: int,
+) -> list[str]:
+    """How many documents are judged, and what the intervals mean and do not mean."""
+    judged = parse("Judged@10", "retrieval")
+    within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
+    shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
+    said = f"Judged@10, the share of judged documents among the first 10, is {joined(shares)}."
+    elsewhere = {
+        OPEN: "any number of relevant documents (unfound sets a limit)",
+        0: "no further relevant document",
+        1: "one further relevant document",
+    }
+    missed = elsewhere.get(unfound, f"up to {unfound} further relevant documents")
+    meaning = (
+        "Judgments: what judging every document could make of the value, whatever grades from 0 to "
+        f"{top} the unjudged ones turn out to have, with {missed} of a topic outside what was "
+        "retrieved. Not enough judgments and not enough topics are different problems: more topics "
+        "do not narrow this interval, and more judgments do not narrow the one beside it."
+    )
+    if "bound" in kinds.values():
+        meaning += " Where it says “within”, the true ends may be closer together."
+    without = [
+        str(m)
+        for m in measures
+        if m.definition.higher_is_better is not None and str(m) not in kinds
+    ]
+    return [
+        *([said] if shares else []),
+        meaning,
+        *([f"What judging could make of {joined(without)} is not known."] if without else []),
+    ]
 
 
 @verb
@@ -285,7 +658,7 @@ def _sliced(
     """The slices, how they are cut, and what is to be said of that."""
     if slices is None and bins is None:
         return None, (), ()
-    from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
+    from calipers.evaluation.topic_slices import sliced_topics, topic_cuts
 
     cut_by, notes = topic_cuts(slices, bins, table, source.topics)
     return sliced_topics(source, cut_by), cut_by, notes
@@ -355,8 +728,6 @@ def _unknown(
 ) -> Unknown | None:
     """What is assumed of documents without a judgment, if that is asked for."""
     if incomplete:
-        from calipers.evaluate.incomplete import Unknown
-
         return Unknown(unfound, max_grade, collection)
     if (unfound, max_grade) != ("open", None):
         raise InputError("unfound and max_grade say something only together with incomplete")

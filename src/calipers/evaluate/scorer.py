@@ -10,9 +10,9 @@ import numpy as np
 
 from calipers.data.class_labels import coded, place_of, positions
 from calipers.data.errors import InputError, listed
-from calipers.evaluate.estimators import class_names, of_positive
-from calipers.evaluate.shared import is_order_assumed
-from calipers.evaluate.value import value_of
+from calipers.evaluate.single_value import value_of
+from calipers.evaluation.models import class_names, of_positive
+from calipers.evaluation.shared import is_order_assumed
 from calipers.measures import Measure
 
 #: Which methods of a model say what a measure reads, the first that there is.

@@ -15,12 +15,12 @@ from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
 from calipers.data.external_values import REPETITION, Values, read_values
 from calipers.data.frequency_weights import Repeats
-from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import check_option, system_pairs
-from calipers.evaluate.families import adjusted_p
-from calipers.evaluate.folds import Folds
-from calipers.evaluate.rows import Rows
-from calipers.evaluate.values import directions
+from calipers.evaluate.external_values import directions
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.compare import check_option, system_pairs
+from calipers.evaluation.difference_families import adjusted_p
+from calipers.evaluation.folds import Folds
+from calipers.evaluation.rows import Rows
 from calipers.inference import resampled_tests
 from calipers.inference.hypotheses import ALTERNATIVES, Question
 from calipers.inference.multiplicity import ADJUSTMENTS

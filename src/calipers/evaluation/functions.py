@@ -20,7 +20,7 @@ BASELINE = replace(
 )
 
 FROM_VALUES = Function(
-    "calipers.evaluate.values:from_values",
+    "calipers.evaluate.external_values:from_values",
     (
         Argument(
             "values",
@@ -72,7 +72,7 @@ FROM_VALUES = Function(
 )
 
 MERGE_STATES = Function(
-    "calipers.evaluate.merged:merge_states",
+    "calipers.evaluate.merge_states:merge_states",
     (
         Argument(
             "states",

@@ -1238,7 +1238,7 @@ CLUSTERING = Task(
 
 AGREEMENT = Task(
     "agreement",
-    verb="calipers.evaluate.raters:agreement",
+    verb="calipers.evaluate.agreement:agreement",
     unit="items",
     summary="Say how far raters agree about the same items, in a table.",
     help=f"""Say how far raters agree about the items {_TABLE}: a column a rater and a row an item,

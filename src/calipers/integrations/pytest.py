@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calipers.evaluate.beside import beside
-from calipers.evaluate.gates import BASELINE, Ruling, require
+from calipers.evaluate.join_evaluations import beside
+from calipers.evaluate.requirements import BASELINE, Ruling, require
 from calipers.results import Evaluation
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.evaluation.options import make_settings
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval, missing

@@ -23,13 +23,13 @@ from calipers.data.columns import gather
 from calipers.data.errors import InputError, shown
 from calipers.data.external_values import Values
 from calipers.data.frequency_weights import Repeats
-from calipers.evaluate.arguments import verb
 from calipers.evaluate.classification import classification
-from calipers.evaluate.compare import check_option
-from calipers.evaluate.estimators import of_positive, rows_of
-from calipers.evaluate.folds import Folds
 from calipers.evaluate.regression import regression
 from calipers.evaluate.splits import over_splits
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.compare import check_option
+from calipers.evaluation.folds import Folds
+from calipers.evaluation.models import of_positive, rows_of
 from calipers.evaluation.options import MeasureNames, inference_of, make_settings
 from calipers.findings.compared import Compared
 from calipers.inference import intervals, resampled_tests

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.inference.intervals import as_student
 from calipers.learning.fitting import Job, Places
 from calipers.learning.train_test_scores import Task, check_parameter, labelled

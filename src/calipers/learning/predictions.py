@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.class_labels import name_of
 from calipers.data.errors import InputError
-from calipers.evaluate.estimators import named_estimators
+from calipers.evaluation.models import named_estimators
 from calipers.learning.fitting import Places
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data.errors import InputError, shown
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.resampled_tests import corrected_t

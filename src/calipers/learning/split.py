@@ -12,7 +12,7 @@ from calipers.data.arrays import as_array, same_length, taken
 from calipers.data.class_labels import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, shown
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.learning.feature_columns import moments
 from calipers.learning.fitting import Places, check_there
 from calipers.learning.splitters import class_counts, dealt, strata

@@ -25,7 +25,7 @@ from calipers.data.arrays import (
 )
 from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
-from calipers.evaluate.arguments import verb
+from calipers.evaluation.arguments import verb
 from calipers.findings.words import Valued
 from calipers.learning.feature_columns import Columns, moments
 from calipers.learning.fitting import Fit, Job, Material, Places, check_there, fit_all

@@ -16,13 +16,13 @@ from calipers.data.binary_labels import self_explaining
 from calipers.data.class_labels import coded, name_of
 from calipers.data.errors import InputError, shown
 from calipers.data.frequency_weights import Repeats
-from calipers.evaluate.arguments import finite
-from calipers.evaluate.assumed import parsed
+from calipers.evaluate.assumptions import parsed
 from calipers.evaluate.classification import classification
-from calipers.evaluate.estimators import rows_of
 from calipers.evaluate.regression import regression
 from calipers.evaluate.scorer import Scorer, covers, scorer_of
 from calipers.evaluate.splits import compare_splits
+from calipers.evaluation.arguments import finite
+from calipers.evaluation.models import rows_of
 from calipers.inference.resampled_tests import SplitTest, corrected_t
 from calipers.learning.fitting import Fit, Fits, Job, Material, Places, check_there, fit_all
 from calipers.learning.predictions import Answers, are_classifiers, named, of_classifier

@@ -22,10 +22,10 @@ from calipers.data.binary_labels import (
 )
 from calipers.data.class_labels import coded, name_of
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.evaluate.arguments import finite
 from calipers.evaluate.classification import classification
-from calipers.evaluate.estimators import of_positive
-from calipers.evaluate.shared import column_name, named_systems
+from calipers.evaluation.arguments import finite
+from calipers.evaluation.models import of_positive
+from calipers.evaluation.shared import column_name, named_systems
 from calipers.inference.resampled_tests import corrected_t
 from calipers.learning.fitting import Job, Places
 from calipers.learning.predictions import Answers

@@ -459,7 +459,7 @@ class Measure:
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
-        from calipers.evaluate.value import value_of
+        from calipers.evaluate.single_value import value_of
 
         return value_of(self, *data, **options)
 

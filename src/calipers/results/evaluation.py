@@ -333,7 +333,7 @@ class Evaluation(Written, Tidy):
 
         See :func:`calipers.compare` for the options.
         """
-        from calipers.evaluate.compare import compare
+        from calipers.evaluation.compare import compare
 
         return compare(self, baseline=baseline, **options)
 

@@ -1,0 +1,247 @@
+"""What changed between two evaluations that were written down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.data.errors import InputError
+from calipers.evaluation.separate_rows import Matrices, is_of_matrices, of_kept
+from calipers.evaluation.topic_scores import known_of_topics
+from calipers.inference.settings import Settings
+from calipers.inference.two_samples import INDEPENDENT
+from calipers.measures import Measure
+from calipers.report.names import joined
+from calipers.results import Difference, Estimate, Evaluation
+
+#: What of the provenance is of the inference, and how a reader calls it.
+_SETTINGS = ("level", "interval", "resamples", "seed")
+
+#: The two evaluations, where they are compared as systems.
+_THEN, _NOW = "before", "after"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number of one evaluation beside that of another; ``difference`` is tested on the units that
+    both kept, where they did."""
+
+    system: str
+    measure: str
+    before: Estimate
+    after: Estimate
+    difference: Difference | None = None
+
+    @property
+    def value(self) -> float:
+        """After minus before; NaN where one of them is undefined."""
+        return self.after.value - self.before.value
+
+    @property
+    def p(self) -> float:
+        """The p-value, adjusted for other measures where that was done; NaN where none is known."""
+        d = self.difference
+        if d is None:
+            return float("nan")
+        return d.p if math.isnan(d.p_adjusted) else d.p_adjusted
+
+    @property
+    def differs(self) -> bool:
+        """Whether the number is another one."""
+        before, after = self.before.value, self.after.value
+        return not (before == after or (math.isnan(before) and math.isnan(after)))
+
+    def row(self) -> dict[str, Any]:
+        """As a row of a table, in full precision."""
+        out: dict[str, Any] = {"system": self.system, "measure": self.measure}
+        for name, one in (("before", self.before), ("after", self.after)):
+            out[name] = _number(one.value)
+        out["change"] = _number(self.value)
+        d = self.difference
+        out["low"], out["high"] = (None, None) if d is None else (_number(d.low), _number(d.high))
+        out["p"] = _number(self.p)
+        out["test"] = None if d is None else d.test
+        return out
+
+
+def _number(x: float) -> float | None:
+    return None if math.isnan(x) else float(x)
+
+
+def changes(before: Evaluation, after: Evaluation) -> tuple[list[Change], list[str]]:
+    """The numbers of two evaluations side by side, and what else was different, in sentences.
+
+    Systems of one name belong together; so do the only ones that are left. Where both evaluations
+    kept their topics or groups, and these are the same, each change is tested as
+    :func:`calipers.compare` does it. Where they kept confusion matrices, these are taken for
+    independent samples.
+
+    Raises
+    ------
+    InputError
+        If the evaluations are of different tasks.
+    """
+    if before.task != after.task:
+        raise InputError(f"one is of {before.task}, the other of {after.task}")
+    pairs = _pairs(before.systems, after.systems)
+    tested, why = _tested(before, after, pairs)
+    made = [
+        Change(_called(old, new), measure, then, now, tested.get((new, measure)))
+        for old, new in pairs.items()
+        for measure, then, now in _estimates(before, after, old, new)
+    ]
+    return made, [*why, *_otherwise(before, after, pairs)]
+
+
+def _pairs(before: Sequence[str], after: Sequence[str]) -> dict[str, str]:
+    """Systems that belong together, by the name of before."""
+    same = {name: name for name in before if name in after}
+    old = [name for name in before if name not in same]
+    new = [name for name in after if name not in same]
+    return {**same, old[0]: new[0]} if len(old) == len(new) == 1 else same
+
+
+def _called(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"
+
+
+def _estimates(
+    before: Evaluation, after: Evaluation, old: str, new: str
+) -> Iterator[tuple[str, Estimate, Estimate]]:
+    """Each measure that a system has in both, with what it was and is."""
+    then, now = (
+        {e.measure: e for e in of.estimates if e.system == name}
+        for of, name in ((before, old), (after, new))
+    )
+    for measure in then:
+        if measure in now:
+            yield measure, then[measure], now[measure]
+
+
+def _tested(
+    before: Evaluation, after: Evaluation, pairs: Mapping[str, str]
+) -> tuple[dict[tuple[str, str], Difference], list[str]]:
+    """The tested differences by system and measure; and why there are none."""
+    then, now = before.kept, after.kept
+    if then is None or now is None:
+        where = " and ".join(
+            name for name, of in (("the first", then), ("the second", now)) if of is None
+        )
+        return {}, [f"No test: {where} kept nothing to compare by (-o FILE.json --keep does)."]
+    if is_of_matrices(then) and is_of_matrices(now):
+        try:
+            return {
+                (new, d.measure): d
+                for old, new in pairs.items()
+                for d in _apart(before, after, old, new)
+            }, [f"Changes are tested as of {INDEPENDENT}: matrices were kept, and no rows."]
+        except InputError as error:
+            return {}, [f"No test: {error}."]
+    if now.truth is not None or then.truth is not None:
+        return {}, ["No test of rows: evaluate the new system with --baseline FIRST.json."]
+    known = known_of_topics(before, after)
+    if "weights" in known:
+        return {}, ["No test: units are weighted, and weights are not kept."]
+    if known:
+        return {}, [f"No test: {joined(known)} of units are not kept."]
+    try:
+        return {
+            (new, d.measure): d
+            for old, new in pairs.items()
+            for d in _paired(before, after, old, new)
+        }, []
+    except InputError as error:
+        return {}, [f"No test: {error}."]
+
+
+def _measures_of_both(before: Evaluation, after: Evaluation, old: str, new: str) -> list[Measure]:
+    """The measures that the system has then and now."""
+    from calipers.measures import TASKS, parse
+
+    both = [m for m, *_ in _estimates(before, after, old, new)]
+    return [parse(name, TASKS[after.task]) for name in both]
+
+
+def _settings(evaluation: Evaluation) -> Settings:
+    """Those that an evaluation was made with."""
+    from calipers.evaluation.options import make_settings
+
+    said = evaluation.provenance
+    return make_settings(said["interval"], evaluation.level, said["resamples"], said["seed"])
+
+
+def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
+    """A system now against then, on the topics that both evaluations kept."""
+    from calipers.evaluation.compare import paired_comparison
+    from calipers.evaluation.stored_predictions import Recalled
+    from calipers.evaluation.topic_scores import TopicScores
+
+    assert before.kept is not None
+    assert after.kept is not None
+    measures = _measures_of_both(before, after, old, new)
+    if not measures:
+        return ()
+    topics = after.kept.ids
+    now = Recalled(new, after.kept.systems[new], after.kept, "the second")
+    own = now.statistics({measure.definition.on for measure in measures}, topics)
+    recalled = Recalled(_THEN, before.kept.systems[old], before.kept, "the first")
+    recalled.check_common(after.kept.common)
+    settings = _settings(after)
+    scores = TopicScores.of(
+        topics,
+        {_THEN: recalled.as_statistics(own, topics), _NOW: own},
+        measures,
+        settings,
+        zero=after.provenance["conventions"].get("undefined") == "zero",
+        unit=after.kept.unit,
+    )
+    return paired_comparison(scores, _THEN, settings).differences
+
+
+def _apart(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
+    """A system now against then, by the matrices that both evaluations kept."""
+    from calipers.evaluation.compare import paired_comparison
+
+    assert before.kept is not None
+    assert after.kept is not None
+    measures = _measures_of_both(before, after, old, new)
+    if not measures:
+        return ()
+    settings = _settings(after)
+    then, now = before.kept.systems[old], after.kept.systems[new]
+    systems = of_kept(
+        ((_NOW, now, after.kept), (_THEN, then, before.kept)),
+        after.provenance["conventions"].get("positive"),
+        settings,
+    )
+    source = Matrices(
+        {name: s.serving(measures) for name, s in systems.items()}, measures, settings
+    )
+    return paired_comparison(source, _THEN, settings).differences
+
+
+def _otherwise(before: Evaluation, after: Evaluation, pairs: Mapping[str, str]) -> Iterator[str]:
+    """What else is different, a sentence each."""
+    measures = [list(dict.fromkeys(e.measure for e in of.estimates)) for of in (before, after)]
+    for names, what in (
+        ([n for n in before.systems if n not in pairs], "Only in the first"),
+        ([n for n in after.systems if n not in pairs.values()], "Only in the second"),
+        ([m for m in measures[0] if m not in measures[1]], "Measured only in the first"),
+        ([m for m in measures[1] if m not in measures[0]], "Measured only in the second"),
+    ):
+        if names:
+            yield f"{what}: {', '.join(names)}."
+    then, now = before.provenance, after.provenance
+    told = {key: (then.get(key), now.get(key)) for key in ("calipers", *_SETTINGS)}
+    old, new = then.get("conventions", {}), now.get("conventions", {})
+    told |= {key: (old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])}
+    for key, (was, is_now) in told.items():
+        if was != is_now:
+            yield f"{key}: {was} → {is_now}."
+    digests = ({i["name"]: i.get("sha256") for i in of.get("inputs", ())} for of in (then, now))
+    first, second = digests
+    for name in first:
+        if name in second and first[name] != second[name]:
+            yield f"The file of {name} has changed."

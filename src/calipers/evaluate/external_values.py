@@ -1,0 +1,246 @@
+"""Evaluation of values per unit that something else computed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.external_values import read_values
+from calipers.data.topic_tables import UnitColumns, costs_of_topics, unit_weights
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.evaluation.options import make_settings
+from calipers.evaluation.shared import glossary
+from calipers.evaluation.topic_scores import TopicScores
+from calipers.measures import (
+    TASKS,
+    Definition,
+    Measure,
+    UnknownMeasureError,
+    in_each_task,
+    parse,
+)
+from calipers.measures.registry import edition
+from calipers.results import Evaluation
+from calipers.statistics import FloatArray, Statistic
+
+
+@verb
+def from_values(
+    values: Any,
+    *,
+    weight: Any = None,
+    cost: Any = None,
+    measure: str = "value",
+    lower_is_better: str | Sequence[str] = (),
+    unit: str = "topics",
+    primary: str | None = None,
+    baseline: str | None = None,
+    compare: bool = True,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluate values that another tool computed, one for each unit: topics, data sets, users.
+
+    Parameters
+    ----------
+    values : data frame, path, list of path, or dict of array-like of shape (n_units,)
+        A table (data frame, dict of columns, or path) with one row for each value: columns for
+        ``system``, unit (``topic``, ``query``, ``dataset``, …, or what ``unit`` calls them),
+        ``value`` and perhaps ``measure``. Or a dict from systems to arrays in one order of units,
+        to dicts from units to values, or to files; or a list of files: such tables, or what
+        ``trec_eval -q`` printed. An empty value, or NaN, means that there is none on this unit.
+    weight : dict of float, or array-like of shape (n_units,), optional
+        Weight of each unit in means and in all that follows from them: a dict from units to weights
+        or, where values are arrays, an array in their order. Importance weights, 0 or more, of
+        which only the proportions matter; a unit of weight 0 is left out.
+    cost : dict of array-like of shape (n_units,), dict, path, or float, optional
+        Costs of the systems, as in :func:`calipers.retrieval`: of each system a dict from units to
+        numbers, numbers in the order of the units, a file, or one number.
+    measure : str, default='value'
+        Name of the measure, where the values do not say it.
+    lower_is_better : str or list of str, optional
+        Measures of which lower values are better. A measure that the catalogue knows, by any of its
+        names, has its own direction; of others higher is better, and a note says so.
+    unit : str, default='topics'
+        What the units are called.
+    primary : str, optional
+        Measure that decides between systems, by default the first; p-values of all other measures
+        are adjusted together, apart from its own.
+    baseline : str, optional
+        System that all others are compared with; by default every pair is compared, the later minus
+        the earlier.
+    compare : bool, default=True
+        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
+        them later, too.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    resamples : int, default=2000
+        Bootstrap replicates.
+    seed : int, default=0
+        Seed of resampling.
+
+    Returns
+    -------
+    Evaluation
+        Of each system and measure the mean over units. Values of a measure of rankings that the
+        catalogue knows keep to its range, and shares have the interval of shares, if the values are
+        such that they can be of that measure.
+
+    Raises
+    ------
+    InputError
+        For a value that is no number or stands twice, and for a unit that one system lacks.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.from_values({"old": [0.2, 0.5, 0.4], "new": [0.3, 0.7, 0.4]}, measure="AP")
+    >>> round(ev["new", "AP"].value, 4), ev.comparison["AP"].wins, ev.comparison["AP"].ties
+    (0.4667, 2, 1)
+    """
+    settings = make_settings(interval, level, resamples, seed)
+    read = read_values(values, measure, unit=unit)
+    better, notes = directions(read.measures, lower_is_better)
+    tables = {s: np.column_stack(list(of.values())) for s, of in read.values.items()}
+    whole = np.concatenate(list(tables.values()))
+    chosen = [
+        _measure(name, higher, whole[:, place])
+        for place, (name, higher) in enumerate(better.items())
+    ]
+    reasons = {
+        system: [
+            {"no_value": np.flatnonzero(absent).tolist()} if absent.any() else {}
+            for absent in np.isnan(table).T
+        ]
+        for system, table in tables.items()
+    }
+    singular = unit.removesuffix("s")
+    numbered = read.units == tuple(str(place + 1) for place in range(len(read.units)))
+    weights = unit_weights(weight, read.units, unit=singular, in_order=numbered)
+    source = TopicScores(
+        read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
+    ).with_columns(UnitColumns(weights))
+    costs, of_costs = costs_of_topics(cost, read.units, tuple(tables), unit=singular)
+    return source.evaluation(
+        "values",
+        {"unit": unit},
+        [*read.origins, *of_costs],
+        costs=costs,
+        comparison=comparison_if_several(source, baseline, settings, primary, compare=compare),
+        definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
+        notes=notes,
+    )
+
+
+#: The family of measures of which no formula is known.
+GIVEN = "given"
+
+
+class _Given(Measure):
+    """A measure that something else computed: its name says nothing of its parameters."""
+
+    def __str__(self) -> str:
+        return self.definition.name
+
+
+class _Elsewhere:
+    __doc__ = None  # a measure's description is the docstring of its formula
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, statistic: Any) -> FloatArray:
+        raise TypeError(f"{self.name} was computed elsewhere")
+
+
+def directions(
+    names: Sequence[str], lower_is_better: str | Sequence[str]
+) -> tuple[dict[str, bool | None], tuple[str, ...]]:
+    """Whether higher is better of each measure (None where neither is), and what had to be assumed.
+
+    It is what the user says, what the catalogue says, else yes.
+    """
+    lower = [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better)
+    for name in lower:
+        if name not in names:
+            raise InputError(
+                f"lower_is_better: {name!r} is not among the measures; {did_you_mean(name, names)}"
+            )
+    better: dict[str, bool | None] = {}
+    assumed = []
+    for name in names:
+        known = _directions_of(name, edition())
+        if name in lower:
+            better[name] = False
+        elif len(known) == 1:
+            [better[name]] = known
+        else:
+            better[name] = True
+            assumed.append(name)
+    notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
+    return better, notes
+
+
+@functools.lru_cache(maxsize=256)
+def _directions_of(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
+    """Which ways the measures that a name may mean point, in this edition of the catalogue. A name
+    that means nothing is looked up in words of every task, which takes longer than a comparison."""
+    return frozenset(m.definition.higher_is_better for m in in_each_task(name))
+
+
+def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
+    """The measure of the catalogue whose values these can be; else one of which nothing is known
+    but its name and direction."""
+    known = _of_rankings(name, values[~np.isnan(values)])
+    as_known = known is not None and known.definition.higher_is_better is higher_is_better
+    if known is not None and as_known and str(known) == name:
+        return known
+    definition = Definition(
+        name=name,
+        family=GIVEN,
+        on=Statistic,
+        formula=_Elsewhere(name),
+        higher_is_better=higher_is_better,
+        range=(-np.inf, np.inf) if known is None else known.definition.range,
+        share_of=None if known is None else known.definition.share_of,
+        summary="mean" if known is None else known.definition.summary,
+    )
+    return _Given(definition, ())
+
+
+@functools.lru_cache(maxsize=256)
+def _named_of_rankings(name: str, _: tuple[int, ...]) -> Measure | None:
+    """What the name means of rankings, in this edition of the catalogue."""
+    try:
+        return parse(name, TASKS["retrieval"])
+    except UnknownMeasureError:
+        return None
+
+
+def _of_rankings(name: str, values: FloatArray) -> Measure | None:
+    """The measure of rankings that answers to the name, is a mean over topics (or a geometric
+    one), and can have these values: percentages are outside of its range, and shares of topics are
+    of 0 and 1."""
+    found = _named_of_rankings(name, edition())
+    if found is None:
+        return None
+    definition = found.definition
+    low, high = definition.range
+    within = bool(((values >= low) & (values <= high)).all())
+    if definition.summary == "geometric" and not within:
+        raise InputError(f"{name} is a geometric mean, of values from {low:g} to {high:g} only")
+    if definition.summary not in ("mean", "geometric") or not within:
+        return None
+    if definition.share_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
+        return None
+    return found

@@ -1,0 +1,174 @@
+"""Evaluations of rows that were added up before: of days or shards, each read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from calipers.data.errors import InputError, shown
+from calipers.data.streams import budget
+from calipers.engines.pass_tasks import Bounded
+from calipers.evaluate.agreement import Agreement
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.evaluator import evaluate_stream
+from calipers.evaluation.options import MeasureNames, Options
+from calipers.evaluation.problems.classes import SeveralClasses
+from calipers.evaluation.problems.labels import SeveralLabels
+from calipers.evaluation.problems.numbers import Numbers
+from calipers.evaluation.problems.outputs import SeveralOutputs
+from calipers.evaluation.problems.quantiles import PredictedQuantiles
+from calipers.evaluation.problems.soft_labels import SoftLabels
+from calipers.evaluation.problems.two_classes import TwoClasses
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.states import Added, State, added
+from calipers.evaluation.stream_columns import Columns, Within
+from calipers.results import Evaluation
+
+
+@verb
+def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
+    """Write what an evaluation of a stream added up into a file, for :func:`merge_states`.
+
+    The file holds the statistics of all rows, such as counts, moments and every distinct score with
+    the weight of both classes; it holds no rows. It is a zip archive of plain arrays with a header
+    in JSON, and is written whole or not at all.
+
+    Parameters
+    ----------
+    evaluation
+        Of ``classification``, ``multilabel``, ``regression`` or ``agreement`` with
+        ``engine="stream"``, or of :func:`merge_states`.
+    path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the rows were in memory, the evaluation was read from a file, or none can be written.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import pyarrow as pa, tempfile
+    >>> rows = pa.table({"y": [0, 1, 1, 0], "p": [0.2, 0.9, 0.4, 0.6]})
+    >>> monday = cal.classification("y", probability="p", data=rows, engine="stream")
+    >>> file = tempfile.mkdtemp() + "/monday.state"
+    >>> cal.save_state(monday, file)
+    >>> cal.merge_states([file])["AUC"].value
+    0.75
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path is {shown(path)}, expected the path of a file")
+    state = _state(evaluation, "save_state")
+    try:
+        state.write(path)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)}: {error.strerror}") from None
+    except ValueError:
+        raise InputError(f"path is {shown(path)}, which no file can be called") from None
+
+
+@verb
+def merge_states(
+    states: Sequence[Any],
+    *,
+    measures: MeasureNames | None = None,
+    curves: bool = True,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    memory: int | str | None = None,
+) -> Evaluation:
+    """The evaluation of all rows behind several states, as if they had been read at once.
+
+    Values equal those of one evaluation of all rows up to rounding, in whatever order the states
+    come, and so do the intervals that follow from statistics alone: of counts, of means of losses,
+    of areas (DeLong) and of recalibration. Paired differences of systems, clusters, R² and
+    correlations take a second look at the rows, which a state does not have: their values come
+    without an interval, and say so.
+
+    Parameters
+    ----------
+    states : list of path or Evaluation
+        Files that ``save_state`` wrote, or evaluations of streams. Their tasks, classes, columns,
+        thresholds and measures have to agree, and no rows may be in two of them.
+    measures : str, Measure, or list of such, optional
+        Some of the measures that were kept; all of them unless given.
+    curves : bool, default=True
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
+    interval : str or list of str, default='auto'
+        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
+        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+    level : float, default=0.95
+        Level of the intervals.
+    memory : int or str, optional
+        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
+        Spark and Dask 1 GB in each process. It bounds the tables of scores.
+
+    Raises
+    ------
+    InputError
+        If a file is no state, is damaged or of another version, or if states do not go together.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import pyarrow as pa
+    >>> days = [
+    ...     cal.regression("y", "p", data=pa.table({"y": y, "p": p}), engine="stream")
+    ...     for y, p in (([1.0, 2.0, 4.0], [1.0, 3.0, 4.0]), ([3.0, 5.0], [2.0, 5.0]))
+    ... ]
+    >>> both = cal.merge_states(days)
+    >>> both["MAE"].value, both["MAE"].n
+    (0.4, 5)
+    """
+    options = Options.of(locals())
+    if isinstance(states, str) or not isinstance(states, Sequence):
+        raise InputError(f"states is {shown(states)}, expected a list of files or evaluations")
+    most = budget(memory)
+    state = added(_each(states), Bounded(Within(most)))
+    plan = state.plan
+    columns = Columns(Added(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"])
+    options = replace(options, measures=state.measures if measures is None else measures)
+    return evaluate_stream(_problem(plan), columns, options, most)
+
+
+def _problem(plan: Mapping[str, Any]) -> Problem:
+    """The problem that sums are of."""
+    for alone in (Numbers, PredictedQuantiles):
+        if plan["task"] == alone.kind:
+            return alone()
+    for named in (SeveralOutputs, SoftLabels):
+        if plan["task"] == named.kind:
+            return named(tuple(plan["classes"]))
+    if plan["task"] == Agreement.kind:
+        return Agreement.of_plan(plan)
+    names, stated = tuple(plan["classes"]), plan.get("stated", False)
+    undefined = plan["undefined"]
+    if plan["task"] == SeveralLabels.kind:
+        return SeveralLabels(names, plan["separator"], plan["threshold"], undefined)
+    if plan["task"] == TwoClasses.kind:
+        low, high = names
+        return TwoClasses((low, high), plan["known"], plan["threshold"], stated, undefined)
+    return SeveralClasses(names, stated, stated, undefined)
+
+
+def _each(states: Sequence[Any]) -> Iterator[State]:
+    for given in states:
+        if isinstance(given, Evaluation):
+            yield _state(given, "states")
+        elif isinstance(given, str | os.PathLike):
+            yield State.read(given)
+        else:
+            raise InputError(f"states: {shown(given)} is neither a file nor an evaluation")
+
+
+def _state(evaluation: Evaluation, what: str) -> State:
+    state: State | None = getattr(evaluation.sources, "state", None)
+    if state is None:
+        raise InputError(
+            f"{what}: the evaluation has added nothing up that could be kept; expected one of a "
+            "table that is read in batches (engine='stream')"
+        )
+    return state

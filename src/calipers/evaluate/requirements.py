@@ -1,0 +1,220 @@
+"""Requirements on an evaluation: on values, on bounds of intervals, and on differences."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeAlias
+
+from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluation.arguments import verb
+from calipers.report import verdict
+from calipers.results import Comparison, Difference, Estimate, Evaluation
+
+#: What stands in a rule for whatever the baseline is called.
+BASELINE = "baseline"
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_OF_VALUE = re.compile(
+    rf"\s*(?:(?P<end>low|high)\((?P<inner>.+?)\)|(?P<measure>.+?))"
+    rf"\s*(?P<relation>>=|<=|>|<|≥|≤)\s*(?P<bound>{_NUMBER})\s*"
+)
+_OF_DIFFERENCE = re.compile(
+    rf"\s*(?P<measure>.+?)\s+(?P<how>not\s+worse|better)\s+than\s+(?P<other>.+?)"
+    rf"(?:\s+by\s+(?P<margin>{_NUMBER}))?\s*"
+)
+_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "≥": operator.ge, "≤": operator.le,
+    ">": operator.gt, "<": operator.lt,
+}  # fmt: skip
+
+#: The differences of all systems from another one, with a margin for one measure or none.
+Compared: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What came of a rule for one system: whether it is met, and the numbers that say so."""
+
+    rule: str
+    system: str
+    met: bool
+    said: str
+
+    def __str__(self) -> str:
+        return f"{'pass' if self.met else 'FAIL'}  {self.rule}: {self.said}"
+
+
+@dataclass(frozen=True)
+class OfValue:
+    """A bound that a value, or an end of its interval, has to keep."""
+
+    text: str
+    measure: str
+    end: str | None
+    relation: str
+    bound: float
+
+    def met(self, estimate: Estimate) -> bool:
+        """Whether it is kept; what is undefined, or has no interval, does not."""
+        value = estimate.value if self.end is None else getattr(estimate, self.end)
+        return bool(_RELATIONS[self.relation](value, self.bound))
+
+    def of(
+        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+    ) -> Iterator[Ruling]:
+        """For each system."""
+        for system in systems:
+            estimate = evaluation.exact(system, self.measure)
+            yield Ruling(self.text, system, self.met(estimate), str(estimate))
+
+
+@dataclass(frozen=True)
+class OfDifference:
+    """What has to be shown, or must not be, beside another system."""
+
+    text: str
+    measure: str
+    better: bool
+    other: str
+    margin: float | None
+
+    def met(self, d: Difference) -> bool:
+        """Whether the difference is as asked: better by a significant difference, or by more than
+        the margin as far as the interval reaches; not worse by a significant one, or shown to be
+        worse by less than the margin, or with the same outputs on every unit, which is a verdict of
+        its own and shows nothing of other units."""
+        found = verdict.outcome(d)
+        if found is verdict.Outcome.UNDEFINED:
+            return False
+        if found is verdict.Outcome.NOT_TESTED and self.margin is None:
+            return False  # what nobody tested has not been shown to be no worse
+        if not self.better:
+            if self.margin is None:
+                return found is not verdict.Outcome.WORSE
+            return verdict.identical(d) or bool(d.p_not_inferior <= verdict.most(d.level))
+        ahead = d.low if d.higher_is_better else -d.high
+        far = self.margin is None or (d.has_interval and ahead > self.margin)
+        return found is verdict.Outcome.BETTER and far
+
+    def of(
+        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+    ) -> Iterator[Ruling]:
+        """For each system but the other one."""
+        margin = None if self.better or self.margin is None else (self.measure, self.margin)
+        differences = compared(self.other, margin)
+        own = [d for d in differences if d.measure == self.measure]
+        if any(d.higher_is_better is None for d in own) or not own:
+            raise InputError(f"{self.text!r}: no value of {self.measure} is better than another")
+        for d in own:
+            if d.system in systems:
+                adjusted = verdict.adjusted_word(differences, d.measure)
+                named = replace(d, asked=evaluation.asked.get(d.measure, ""))
+                said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
+                if met and not self.better and self.margin is None:
+                    said += verdict.unseen(d)
+                yield Ruling(self.text, d.system, met, said)
+
+
+Rule = OfValue | OfDifference
+
+
+def rule(text: str) -> Rule:
+    """A rule as it is written.
+
+    Raises
+    ------
+    InputError
+        Where it is none; it says what is expected.
+    """
+    found = _OF_DIFFERENCE.fullmatch(text)
+    if found is not None:
+        margin = None if found["margin"] is None else float(found["margin"])
+        if margin is not None and not (margin > 0 and math.isfinite(margin)):
+            raise InputError(f"{text!r}: the margin is {found['margin']}, expected more than 0")
+        better = found["how"] == "better"
+        return OfDifference(text.strip(), found["measure"], better, found["other"], margin)
+    found = _OF_VALUE.fullmatch(text)
+    if found is None:
+        raise InputError(
+            f"{text!r} is no requirement; expected a measure, a relation and a number, as in "
+            "'nDCG@10 >= 0.35' or 'low(AUC) >= 0.9', or a comparison, as in 'AUC not worse than "
+            "last by 0.01' or 'AP better than bm25'"
+        )
+    measure = found["inner"] or found["measure"]
+    bound = float(found["bound"])
+    return OfValue(text.strip(), measure, found["end"], found["relation"], bound)
+
+
+def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
+    """The rule with the names that its measure and the other system have in the evaluation."""
+    measure = evaluation.named(one.measure)
+    if measure not in evaluation.measures:
+        there = [evaluation.asked.get(name, name) for name in evaluation.measures]
+        meant = did_you_mean(one.measure, there)
+        raise InputError(f"{one.text!r}: {one.measure!r} is not among the measures; {meant}")
+    if isinstance(one, OfValue):
+        return replace(one, measure=measure)
+    other = one.other
+    if other == BASELINE and other not in evaluation.systems:
+        compared = evaluation.comparison
+        other = baseline or (compared.baseline if compared is not None else None) or BASELINE
+    if other not in evaluation.systems:
+        meant = did_you_mean(other, evaluation.systems)
+        raise InputError(f"{one.text!r}: {other!r} is no system; {meant}")
+    if len(evaluation.systems) < 2:
+        raise InputError(f"{one.text!r}: there is no other system")
+    return replace(one, measure=measure, other=other)
+
+
+@verb
+def require(
+    evaluation: Evaluation,
+    rules: str | Sequence[str],
+    *,
+    baseline: str | None = None,
+) -> tuple[Ruling, ...]:
+    """Which requirements an evaluation meets, for each system.
+
+    ``"AUC >= 0.97"`` is about the value, ``"low(AUC) >= 0.95"`` and ``"high(Brier) <= 0.1"`` are
+    about the ends of its interval. ``"AUC not worse than last"`` fails where the system is
+    significantly worse than ``last``; ``"AUC not worse than last by 0.01"`` asks for more, that a
+    test of non-inferiority shows it to be worse by less than that. ``"AUC better than last"`` asks
+    for a significant difference, with ``by 0.01`` for an interval of the difference that lies above
+    that. The tests are those of :func:`calipers.compare`, adjusted for all measures and systems of
+    the evaluation. ``baseline`` is the system that ``"baseline"`` means in a rule, by default that
+    which the evaluation was compared with. No rule is about a system that others are compared with.
+
+    Raises
+    ------
+    InputError
+        For a rule that is none, and for a measure or system that the evaluation does not have.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [0, 0, 1, 1, 1, 0] * 10
+    >>> new, old = [0.1, 0.4, 0.3, 0.8, 0.9, 0.2] * 10, [0.3, 0.4, 0.3, 0.8, 0.6, 0.2] * 10
+    >>> ev = cal.classification(truth, score={"new": new, "old": old}, baseline="old")
+    >>> for ruling in cal.require(ev, ["AUC >= 0.8", "AUC not worse than old"]):
+    ...     print(ruling.met, ruling.rule)
+    True AUC >= 0.8
+    True AUC not worse than old
+    """
+    texts = [rules] if isinstance(rules, str) else rules
+    made = [_placed(rule(text), evaluation, baseline) for text in texts]
+    against = {one.other for one in made if isinstance(one, OfDifference)}
+    compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
+    against |= {name for name in (baseline, compared) if name is not None}
+    systems = [name for name in evaluation.systems if name not in against]
+    systems = systems or list(evaluation.systems)
+
+    @cache
+    def differences(other: str, margin: tuple[str, float] | None) -> Comparison:
+        return evaluation.compare(other, margin=None if margin is None else dict([margin]))
+
+    return tuple(ruling for one in made for ruling in one.of(evaluation, systems, differences))

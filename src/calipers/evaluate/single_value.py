@@ -1,0 +1,292 @@
+"""One value straight from arrays: what calling a measure does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import (
+    as_numbers,
+    as_quantities,
+    column_names,
+    same_length,
+)
+from calipers.data.binary_labels import (
+    Labels,
+    other_of_pair,
+    positive_probability,
+    predictions,
+    two_classes,
+)
+from calipers.data.class_labels import Classes, coded, in_order
+from calipers.data.class_labels import classes as found_classes
+from calipers.data.class_probabilities import class_table, is_distribution, is_table
+from calipers.data.errors import InputError, listed
+from calipers.data.frequency_weights import Repeats
+from calipers.data.grouped_judgments import judge_groups, read_groups
+from calipers.data.multioutput import width
+from calipers.data.quantiles import as_quantiles
+from calipers.data.ratings import read_ratings
+from calipers.data.sampled_judgments import read_sampled
+from calipers.data.trec import read_qrels, read_run
+from calipers.evaluate.agreement import agreement
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.problems.soft_labels import class_names, distributions
+from calipers.evaluation.shared import is_order_assumed
+from calipers.inference.settings import Settings
+from calipers.inference.summaries import Summary
+from calipers.measures import Measure
+from calipers.results.estimate import ALL_RATERS
+from calipers.statistics import (
+    ConfusionMatrix,
+    GroupedRankings,
+    JudgedRankings,
+    Moments,
+    SampledRankings,
+    ScoreTable,
+    confusion_matrix,
+)
+from calipers.systems.quantiles import Quantiles
+from calipers.systems.regression import Predictions
+
+
+@functools.partial(verb, called="measure")
+def value_of(
+    measure: Measure,
+    truth: Any,
+    prediction: Any = None,
+    *,
+    weight: Any = None,
+    count: Any = None,
+    positive: Any = None,
+    labels: Sequence[Any] | None = None,
+    classes: Sequence[Any] | None = None,
+) -> float:
+    """The value of a measure, without interval; the mean over topics for retrieval.
+
+    >>> from calipers.measures import parse
+    >>> parse("AUC")([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    >>> parse("macro-F1")(["a", "b", "c"], ["a", "b", "b"])
+    0.5555555555555555
+    """
+    definition = measure.definition
+    labels = _one_name(labels, classes)
+    if prediction is None:
+        raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
+    if issubclass(definition.on, JudgedRankings | GroupedRankings):
+        return _of_topics(measure, truth, prediction, weight, count)
+    if definition.reads in ("numbers", "quantiles"):
+        return _of_numbers(measure, truth, prediction, weight, count)
+    if definition.reads == "distributions":
+        target, said = distributions(truth, {"": prediction}, class_names(truth))
+        repeats = Repeats.of(count, len(target))
+        loss = repeats(measure.losses(target, said[""]))
+        return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
+    several = _several(measure, truth, prediction, positive, labels)
+    if several is not None:
+        given = {"weight": weight, "count": count, "labels": labels}
+        return _of_several(several, measure, truth, prediction, given)
+    if _by_counts(measure) and positive is None:
+        truth = coded(truth, "truth")
+        found = _known_classes(truth, prediction, labels)
+        if labels is None and not truth.ordered:
+            _check_order(measure, found.names)
+        called = found.codes_of(prediction, "predicted")
+        repeats = Repeats.of(count, len(found.codes))
+        codes = repeats(found.codes), repeats(called)
+        whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
+        return float(measure.apply(whole))
+    if definition.reads == "ratings":
+        return _of_raters(measure, {"first": truth, "second": prediction}, weight, count, labels)
+    if definition.task == "clustering":
+        return _of_clusters(measure, truth, prediction, weight, count)
+    classes_of = two_classes(truth, positive, both=labels)
+    repeats = Repeats.of(count, len(classes_of.positive))
+    weights, truth = repeats.weights(weight), repeats(classes_of.positive)
+    if definition.on is ConfusionMatrix:
+        positives = repeats(predictions(prediction, classes_of, "predicted"))
+        matrix = ConfusionMatrix.from_codes(truth, positives, classes_of.names, weights)
+        return float(measure.apply(matrix))
+    if definition.on is ScoreTable:
+        probable = definition.reads == "probabilities"
+        what = "probability" if probable else "score"
+        score = _one_column(prediction, classes_of, what, probable=probable)
+        same_length(score, len(classes_of.positive), what)
+        return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
+    probability = _one_column(prediction, classes_of, "probability", probable=True)
+    probability = probability.astype(np.float64)
+    same_length(probability, len(classes_of.positive), "probability")
+    loss = repeats(measure.losses(classes_of.positive.astype(np.float64), probability))
+    return float(measure.apply(Moments.from_rows(loss, weights)))
+
+
+def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of a run, against judgments."""
+    definition = measure.definition
+    if weight is not None or count is not None:
+        raise InputError(f"{measure} is over topics, which have no weight= and no count=")
+    statistic: Any
+    if definition.on is JudgedRankings:
+        run = read_run("run", prediction, read_qrels(truth))
+        if measure.needs_order and not run.ordered:
+            raise InputError(f"run: {measure} looks at an order, which sets of documents have not")
+        statistic = JudgedRankings(**run.arrays)
+    else:
+        sampled = definition.on is SampledRankings
+        groups = read_sampled(truth)[0] if sampled else read_groups(truth)
+        statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
+    weigh = definition.weight
+    weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
+    return Summary.of(definition).value(measure.apply(statistic), weights)
+
+
+def _of_raters(
+    measure: Measure, ratings: dict[str, Any], weight: Any, count: Any, labels: Sequence[Any] | None
+) -> float:
+    """Of two raters; ``labels`` are the categories in their order."""
+    if labels is None:
+        unnamed = {"item": None, "rater": None, "rating": None}
+        _check_order(
+            measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories.names
+        )
+    of_items = {"weight": weight, "count": count, "order": labels}
+    found = agreement(ratings, measures=[measure], interval="none", **of_items)
+    return found.estimates[0].value
+
+
+def _check_order(measure: Measure, names: Sequence[str]) -> None:
+    """That nothing depends on an alphabetical order: a value has no room for an evaluation's
+    note."""
+    if is_order_assumed(measure, names):
+        raise InputError(
+            f"{measure} depends on the order of the classes, which is not stated: alphabetical "
+            f"order would be {listed(names)}; state it with labels=[…]"
+        )
+
+
+def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:
+    if labels is not None and classes is not None:
+        raise InputError("classes= is another name of labels=: give one of them")
+    return labels if classes is None else classes
+
+
+def _one_column(given: Any, classes: Labels, what: str, *, probable: bool) -> Any:
+    """The scores of the positive class, also of a column for each of two."""
+    if probable:
+        return positive_probability(given, classes, what)
+    if is_table(given):
+        any_class = np.zeros(len(classes.positive), np.intp)
+        known = Classes(classes.classes, any_class)
+        table = class_table(given, known, what, distribution=False)[0]
+        return table[:, classes.classes.index(classes.names[1])]
+    return as_numbers(given, what)
+
+
+# --- Several classes, several labels --------------------------------------------------------------
+
+#: What a verb calls that which a measure reads; else it is a score.
+_CALLED = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
+
+
+def _several(
+    measure: Measure, truth: Any, prediction: Any, positive: Any, labels: Sequence[Any] | None
+) -> str | None:
+    """The verb that the data are for: of several labels a row or of several classes; None where two
+    classes, or a matrix of counts, will do."""
+    d = measure.definition
+    if d.task == "multilabel" or (d.task == "classification" and _has_sets(truth)):
+        return "multilabel"
+    if d.task != "classification" or positive is not None or _by_counts(measure):
+        return None
+    if labels is not None and len(labels) > 2:
+        return "classification"
+    many = is_table(prediction) and _columns(prediction) > 2
+    return "classification" if many or measure.viewed or d.reads == "ranks" else None
+
+
+def _by_counts(measure: Measure) -> bool:
+    """Whether a matrix of any number of classes will do."""
+    d = measure.definition
+    return d.on is ConfusionMatrix and (measure.viewed or d.any_classes)
+
+
+def _has_sets(truth: Any) -> bool:
+    """Whether rows have sets of labels, or a column for each label."""
+    if is_distribution(truth) or hasattr(truth, "toarray"):
+        return True
+    first = truth[0] if isinstance(truth, list | tuple) and truth else None
+    return isinstance(first, set | frozenset | list | tuple)
+
+
+def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> Classes:
+    """The classes of truth and prediction. Where they hold one, the other is one that no row has,
+    as in :func:`two_classes`: a problem of one class is no problem."""
+    found = found_classes(truth, labels, also={"predicted": prediction})
+    if labels is not None or len(found.names) > 1:
+        return found
+    [name] = found.names
+    names = in_order([name, other_of_pair(name) or f"not {name}"])
+    return Classes(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
+
+
+def _columns(table: Any) -> int:
+    """How many columns a table has."""
+    return len(column_names(table)) or int(np.shape(table)[-1])
+
+
+def _of_several(
+    called: str, measure: Measure, truth: Any, prediction: Any, given: dict[str, Any]
+) -> float:
+    """By the verb of that name."""
+    from calipers.evaluate.classification import classification
+    from calipers.evaluate.multilabel import multilabel
+
+    said = {_CALLED.get(measure.definition.reads or "", "score"): prediction}
+    verb = multilabel if called == "multilabel" else classification
+    [found] = verb(truth, **said, measures=[measure], interval="none", curves=False, **given)
+    return found.value
+
+
+def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
+    """Of the true classes, or else the points, and the clusters."""
+    from calipers.evaluate.clustering import clustering
+
+    if weight is not None:
+        raise InputError(f"{measure} is of points, which have no weight=")
+    features, truth = (None, first) if measure.definition.reads == "partitions" else (first, None)
+    [found] = clustering(features, labels, truth, count=count, measures=[measure], interval="none")
+    return found.value
+
+
+def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of predicted numbers, or of quantiles."""
+    if measure.viewed or width(truth) > 1:
+        return _of_outputs(measure, truth, prediction, weight, count)
+    target = as_quantities(truth, "truth", own=False)
+    repeats = Repeats.of(count, len(target))
+    rest = repeats.weights(weight), Settings()
+    system: Predictions | Quantiles
+    if measure.definition.reads == "quantiles":
+        levels, values = as_quantiles(prediction, "quantiles", len(target))
+        system = Quantiles("quantiles", repeats(target), levels, repeats(values), *rest)
+        system.check_one(measure)
+    else:
+        predicted = as_quantities(prediction, "predicted", own=False)
+        same_length(predicted, len(target), "predicted")
+        system = Predictions("predicted", repeats(target), repeats(predicted), *rest)
+    return float(measure.apply(system.over(measure).statistic))
+
+
+def _of_outputs(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of several numbers a row."""
+    from calipers.evaluate.regression import regression
+
+    given = {"weight": weight, "count": count, "interval": "none", "curves": False}
+    found = regression(truth, prediction, measures=[measure], **given)
+    if len(found.estimates) > 1:
+        raise InputError(f"{measure} has a value for each output: ask for macro-{measure}")
+    return found.estimates[0].value

@@ -1,0 +1,200 @@
+"""Every cut-off of a score, or those that are named, and what each would be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluation.arguments import finite, verb
+from calipers.evaluation.options import MeasureNames, make_settings
+from calipers.evaluation.shared import at_prevalence, choose_measures, names_asked
+from calipers.inference import policy
+from calipers.inference.settings import Settings
+from calipers.measures import Measure
+from calipers.results import Cutoffs, CutoffTable, Evaluation
+from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.systems.binary import System
+
+#: What a diagnostic test is reported by, where no measure is named.
+USUAL = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
+#: Of more distinct scores so many are taken, the rows between them as equal in number as can be.
+MOST = 200
+#: Every distinct score is a cut-off.
+ALL = "all"
+
+
+@verb
+def cutoffs(
+    truth: Any,
+    score: Any = None,
+    *,
+    at: str | float | Sequence[float] = ALL,
+    measures: MeasureNames | None = None,
+    prevalence: float | None = None,
+    system: str | None = None,
+    positive: Any = None,
+    weight: Any = None,
+    count: Any = None,
+    cluster: Any = None,
+    interval: str | Sequence[str] | None = None,
+    level: float | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+) -> Cutoffs:
+    """One table of cut-offs by measures, with intervals: what each cut-off would be worth.
+
+    A row is positive whose score is at or above the cut-off. Each cut-off is taken as one that was
+    fixed beforehand, and each interval is of one cut-off by itself: the best of many looks better
+    than it is, by what :func:`calipers.operating_point` tells as ``optimism``.
+
+    Parameters
+    ----------
+    truth, score, positive, weight, count, cluster
+        As :func:`calipers.classification` takes them; or, as ``truth``, an evaluation that it made
+        of two classes from scores or probabilities.
+    at
+        The cut-offs, or ``"all"``: every distinct score, descending. Of more than 200 distinct
+        scores 200 are taken, with equally many rows between them as far as ties allow.
+    measures
+        Measures of counts, under the names that people are to see; sensitivity, specificity, PPV,
+        NPV and both likelihood ratios if none are named.
+    prevalence
+        The share of positives where the test will be used: PPV and NPV are those there, and are
+        among the measures.
+    system
+        One system of several; all of them unless named.
+    interval, level, resamples, seed
+        The evaluation's own unless given; see the documentation on inference.
+
+    Returns
+    -------
+    Cutoffs
+        A table a system, with the four cells, ``above`` (how many rows are positive) and, of each
+        measure, value and limits. ``print`` shows it; ``to_frame()``, ``to_csv()`` and
+        ``to_json()`` have it in full precision.
+
+    Raises
+    ------
+    InputError
+        For a measure that is none of counts, a cut-off that is no number, an evaluation without
+        scores, and for what :func:`calipers.classification` refuses.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> sick, marker = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    >>> made = cal.cutoffs(sick, marker, at=[4, 6], measures=["sensitivity", "PPV"])
+    >>> print(*str(made).splitlines()[:4], sep=chr(10))
+    cut-off   rows above         sensitivity                 PPV
+    ────────────────────────────────────────────────────────────
+    6                  3   0.75 [0.30, 0.95]   1.00 [0.44, 1.00]
+    4                  5   1.00 [0.51, 1.00]   0.80 [0.38, 0.96]
+    """
+    systems, given = _systems(truth, score, positive, weight, count, cluster)
+    if system is not None and system not in systems:
+        raise InputError(f"there is no system {system!r}; {did_you_mean(system, list(systems))}")
+    settings = make_settings(
+        given.asked if interval is None else interval,
+        given.level if level is None else level,
+        given.resamples if resamples is None else resamples,
+        given.seed if seed is None else seed,
+    )
+    asked: list[str | Measure] = list(USUAL)
+    if measures is not None:
+        asked = [measures] if isinstance(measures, str | Measure) else list(measures)
+    if prevalence is not None:
+        asked = at_prevalence(asked, prevalence)
+    chosen = choose_measures(asked, USUAL, "classification")
+    for measure in chosen:
+        if measure.definition.on is not ConfusionMatrix or measure.viewed:
+            raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
+    notes: list[str] = []
+    taken = {n: s for n, s in systems.items() if system in (None, n)}
+    tables = [
+        _table(replace(one, settings=settings), _places(one, at, notes), chosen)
+        for one in taken.values()
+    ]
+    return Cutoffs(tuple(tables), settings.level, names_asked(chosen), tuple(notes))
+
+
+def _systems(
+    truth: Any, score: Any, positive: Any, weight: Any, count: Any, cluster: Any
+) -> tuple[dict[str, System], Settings]:
+    """The systems that have scores, and how intervals were made."""
+    evaluation = truth
+    if not isinstance(truth, Evaluation):
+        if score is None:
+            raise InputError("cut-offs need scores")
+        from calipers.evaluate.classification import classification
+
+        evaluation = classification(
+            truth, score=score, positive=positive, weight=weight, count=count, cluster=cluster,
+            measures=["AUC"], curves=False, interval="none",
+        )  # fmt: skip
+    of = getattr(evaluation.sources, "by_name", {})
+    systems = {n: s for n, s in of.items() if isinstance(s, System) and s.score is not None}
+    if not systems:
+        raise InputError("cut-offs need an evaluation of two classes, made from scores")
+    settings = next(iter(systems.values())).settings
+    if evaluation is truth:
+        return systems, settings
+    return systems, make_settings("auto", 0.95, settings.resamples, settings.seed)
+
+
+def _places(system: System, at: Any, notes: list[str]) -> FloatArray:
+    """The cut-offs of a system, descending."""
+    if isinstance(at, str):
+        if at != ALL:
+            raise InputError(f"at is {shown(at)}, expected 'all' or numbers such as [0.2, 0.5]")
+        table = system.table
+        if len(table.scores) <= MOST:
+            return np.asarray(table.scores, np.float64)
+        weight = np.cumsum(table.positive + table.negative)
+        spread = np.searchsorted(weight, np.linspace(0, weight[-1], MOST + 1)[1:])
+        places = np.unique(spread.clip(max=len(table.scores) - 1))
+        notes.append(
+            f"{system.name}: {len(places)} of {len(table.scores):,} distinct scores are shown, "
+            "equally many rows apart; name others as cut-offs."
+        )
+        return np.asarray(table.scores[places], np.float64)
+    several = at if isinstance(at, Sequence | np.ndarray) else [at]
+    named = {finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in several}
+    if not named:
+        raise InputError("at: no cut-off was named")
+    return np.array(sorted(named, reverse=True))
+
+
+def _table(system: System, places: FloatArray, chosen: Sequence[Measure]) -> CutoffTable:
+    """Every measure at each of the cut-offs of a system."""
+    score = system.score
+    assert score is not None
+    cells = {name: np.zeros(len(places)) for name in ("TP", "FP", "FN", "TN")}
+    names = list(map(str, chosen))
+    parts = ("values", "low", "high")
+    made = {part: {name: np.full(len(places), np.nan) for name in names} for part in parts}
+    methods: dict[str, str] = {}
+    for i, cutoff in enumerate(places):
+        own = replace(
+            system,
+            predicted=score >= cutoff,
+            threshold=float(cutoff),
+            rule=None,
+            measures=tuple(chosen),
+        )
+        matrix = own.counts.matrix
+        for cell, column in cells.items():
+            column[i] = float(getattr(matrix, cell.lower()))
+        for name, measure in zip(names, chosen, strict=True):
+            reading = own.reading(measure)
+            found = policy.interval(reading)
+            for part, value in zip(parts, (reading.value, found.low, found.high), strict=True):
+                made[part][name][i] = value
+            if not np.isnan(found.low):
+                methods.setdefault(name, found.method)
+    return CutoffTable(
+        system.name, places, cells, made["values"], made["low"], made["high"], methods
+    )

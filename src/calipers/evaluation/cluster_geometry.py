@@ -1,0 +1,419 @@
+"""How points lie about the centres of their clusters, in batches: sums of each look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.data.points import as_points
+from calipers.engines.base import Engine, Partial
+from calipers.engines.gram_matrix import (
+    Asked,
+    Reduced,
+    as_combination,
+    inner_products,
+    kept_columns,
+)
+from calipers.engines.pass_tasks import Norm
+from calipers.estimation.cluster_geometry import Dispersion, reading_of
+from calipers.estimation.partitions import Partition
+from calipers.estimation.silhouettes import MeanSilhouette, Simplified
+from calipers.inference.variance_estimators import Influence
+from calipers.once import cached_property
+from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    from calipers.data.streams import Batch
+    from calipers.evaluation.stream_rows import Read
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray, IntArray
+    from calipers.systems.clustering import Clustering
+
+
+@dataclass(frozen=True, eq=False)
+class Centred(Partial):
+    """Of each clustering how its points lie: their moments, the sums of directions from its centres
+    and their silhouettes; and how these change as centres move."""
+
+    moments: Mapping[str, ClusterMoments]
+    leans: Mapping[str, FloatArray]
+    silhouettes: Mapping[str, Moments]
+    pulls: Mapping[str, FloatArray]
+
+    def __add__(self, other: Centred) -> Centred:
+        parts = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Centred(*({name: one[name] + two[name] for name in one} for one, two in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class MovedBy(Partial):
+    """Inner products of how much points move numbers, and the sums of its cubes; and how
+    differences of two numbers are spread, by their places."""
+
+    products: FloatArray
+    cubes: FloatArray
+    differing: Mapping[tuple[int, int], UnitDifferences]
+
+    def __add__(self, other: MovedBy) -> MovedBy:
+        differing = {k: of + other.differing[k] for k, of in self.differing.items()}
+        return MovedBy(self.products + other.products, self.cubes + other.cubes, differing)
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """The points of a batch, and the cluster of each in every clustering; without noise that is
+    left out."""
+
+    labels: Mapping[str, str]
+    features: tuple[str, ...]
+    codes: Mapping[str, tuple[Any, IntArray]]
+    truth: tuple[str, Any, IntArray] | None
+    #: Reads the rows that are complete, where others are left out.
+    read: Read | None = None
+
+    def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
+        """Of a batch."""
+        columns = batch.columns if self.read is None else self.read.complete(batch)[0]
+        given = {name: columns[name] for name in self.features}
+        try:
+            there = len(next(iter(given.values())))
+            points = as_points(given, "features") if there else np.zeros((0, len(given)))
+        except InputError as error:
+            raise batch.told(error) from None
+        found = {}
+        for name, column in self.labels.items():
+            found[name] = _places(columns[column], *self.codes[name])
+        truth = None if self.truth is None else _places(columns[self.truth[0]], *self.truth[1:])
+        inside = np.logical_and.reduce([of >= 0 for of in found.values()])
+        if inside.all():
+            return points, found, truth
+        taken = {name: of[inside] for name, of in found.items()}
+        return points[inside], taken, None if truth is None else truth[inside]
+
+
+def _places(column: Any, values: Any, codes: IntArray) -> IntArray:
+    import pyarrow.compute as pc
+    import pyarrow.types as of_type
+
+    plain = column.dictionary_decode() if of_type.is_dictionary(column.type) else column
+    places = pc.index_in(plain.cast(values.type), value_set=values)
+    return np.asarray(codes[places.to_numpy()], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """A look at the points: what is made of a batch, given what earlier looks have found."""
+
+    points: _Points
+    #: The number of points of each cluster.
+    sizes: Mapping[str, FloatArray]
+    settings: Settings
+    centres: Mapping[str, FloatArray] | None = None
+    whole: Centred | None = None
+
+    def samples(
+        self, batch: Batch
+    ) -> tuple[dict[str, tuple[Dispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]]:
+        """Of each clustering how the points of a batch lie."""
+        points, found, truth = self.points(batch)
+        made = {}
+        for name, cluster in found.items():
+            sizes, whole = self.sizes[name], self.whole
+            # Moments of any centres add up if these are the same.
+            centres = np.zeros((len(sizes), points.shape[1]))
+            if self.centres is not None:
+                centres = self.centres[name]
+            leans = None if whole is None else whole.leans[name]
+            pulled = None if whole is None else whole.pulls[name]
+            of = Dispersion(points, cluster, len(sizes), self.settings, centres, leans)
+            near = Simplified(cluster, sizes, points, self.settings, centres, pulled)
+            made[name] = of, MeanSilhouette(near)
+        return made, truth, found
+
+
+class _First(_Look):
+    """The moments of clusters."""
+
+    def __call__(self, batch: Batch) -> Centred:
+        """Of a batch."""
+        moments = {name: of.statistic for name, (of, _) in self.samples(batch)[0].items()}
+        return Centred(moments, {}, {}, {})
+
+
+class _Second(_Look):
+    """What hangs on where the centres are."""
+
+    def __call__(self, batch: Batch) -> Centred:
+        """Of a batch."""
+        made = self.samples(batch)[0]
+        return Centred(
+            {name: of.statistic for name, (of, _) in made.items()},
+            {name: of.leaning for name, (of, _) in made.items()},
+            {name: near.statistic for name, (_, near) in made.items()},
+            {name: near.of.pull(None) for name, (_, near) in made.items()},  # type: ignore[union-attr]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Third(_Look):
+    """How much each point moves numbers, given what all points add up to."""
+
+    asked: tuple[Asked, ...] = ()
+    #: All points by class and cluster, of each clustering.
+    meetings: Mapping[str, Partition] | None = None
+    #: The commonest differences of points, where these are looked at anew to count them.
+    known: Mapping[tuple[int, int], tuple[Commonest, ...]] = field(default_factory=dict)
+
+    def moved(self, batch: Batch) -> dict[Asked, FloatArray]:
+        """The columns whose inner products are kept."""
+        return kept_columns(self._influences(batch))
+
+    def _influences(self, batch: Batch) -> dict[Asked, Influence]:
+        made, truth, clusters = self.samples(batch)
+        found = {}
+        for name, measure in self.asked:
+            of = self._influence(name, measure, made[name], truth, clusters[name])
+            assert of is not None
+            found[name, measure] = of
+        return found
+
+    def _influence(
+        self,
+        name: str,
+        measure: Measure,
+        made: tuple[Dispersion, MeanSilhouette],
+        truth: IntArray | None,
+        cluster: IntArray,
+    ) -> Influence | None:
+        assert self.whole is not None
+        dispersion, silhouette = made
+        if measure.definition.reads == "points":
+            return dispersion.influence(measure, self.whole.moments[name])
+        if measure.definition.reads == "distances":
+            return silhouette.influence(measure, self.whole.silhouettes[name])
+        assert self.meetings is not None
+        assert truth is not None
+        whole = self.meetings[name]
+        some = replace(whole, truth=truth, cluster=cluster, held=None)
+        return some.influence(measure, whole.statistic)
+
+    def __call__(self, batch: Batch) -> MovedBy:
+        """Of a batch."""
+        found = self._influences(batch)
+        cubes = np.array([float((of.column**3).sum()) for of in found.values()])
+        products = inner_products(list(kept_columns(found).values()))
+        return MovedBy(products, cubes, self._differing(list(found.items())))
+
+    def _differing(
+        self, found: Sequence[tuple[Asked, Influence]]
+    ) -> dict[tuple[int, int], UnitDifferences]:
+        """Of each measure of points, for every two clusterings."""
+        number = float(next(iter(self.sizes.values())).sum())
+        return {
+            (j, k): UnitDifferences.of_rows(
+                (later - earlier).by_unit(number), known=self.known.get((j, k), ())
+            )
+            for j, ((_, measure), later) in enumerate(found)
+            for k, ((_, other), earlier) in enumerate(found[:j])
+            if measure == other and measure.definition.reads != "partitions"
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined:
+    """The squared norm of a combination of columns."""
+
+    look: _Third
+    combination: FloatArray
+
+    def __call__(self, batch: Batch) -> Norm:
+        """Of a batch."""
+        columns = zip(self.combination, self.look.moved(batch).values(), strict=True)
+        of = np.asarray(sum(factor * column for factor, column in columns if factor))
+        return Norm(dot(of, of))
+
+
+@dataclass(frozen=True, eq=False)
+class Lying:
+    """How the points of an engine lie in clusterings: the columns of labels and of features, the
+    values of labels with the cluster of each, and how clusters meet in ``systems``."""
+
+    engine: Engine
+    labels: Mapping[str, str]
+    features: tuple[str, ...]
+    codes: Mapping[str, tuple[Any, IntArray]]
+    systems: Mapping[str, Clustering]
+    measures: tuple[Measure, ...]
+    truth: tuple[str, Any, IntArray] | None
+    #: What else has to be read.
+    also: tuple[str, ...] = ()
+    #: Reads the rows that are complete, where others are left out.
+    read: Read | None = None
+
+    def added(self) -> dict[str, Clustering]:
+        """The clusterings, with all that points add up to."""
+        return {name: replace(of, added=Added(self, name)) for name, of in self.systems.items()}
+
+    def _reduced(self, work: Any, what: str) -> Any:
+        truth = () if self.truth is None else (self.truth[0],)
+        names = (*self.labels.values(), *self.features, *truth, *self.also)
+        return self.engine.reduce(work, list(dict.fromkeys(names)), what=what)
+
+    @cached_property
+    def _first(self) -> _First:
+        points = _Points(self.labels, self.features, self.codes, self.truth, self.read)
+        one = next(iter(self.systems.values()))
+        return _First(points, {name: of.sizes for name, of in self.systems.items()}, one.settings)
+
+    @cached_property
+    def whole(self) -> Centred:
+        """What all points add up to."""
+        found = self._reduced(self._first, "finding centres")
+        centres = {name: of.mean for name, of in found.moments.items()}
+        first = self._first
+        look = _Second(first.points, first.sizes, first.settings, centres)
+        made: Centred = self._reduced(look, "measuring points")
+        return made
+
+    @cached_property
+    def asked(self) -> list[Asked]:
+        """The numbers of which it is known how points move them."""
+        return [
+            (name, measure)
+            for name in self.systems
+            for measure in self.measures
+            if np.isfinite(self._value(name, measure))
+        ]
+
+    def _value(self, name: str, measure: Measure) -> float:
+        return float(measure.plain.apply(self.statistic(name, measure)))
+
+    def statistic(self, name: str, measure: Measure) -> Any:
+        """What a measure is a formula over."""
+        reads = measure.definition.reads
+        if reads == "partitions":
+            return self.systems[name].meeting.statistic
+        return (self.whole.moments if reads == "points" else self.whole.silhouettes)[name]
+
+    @cached_property
+    def _third(self) -> _Third:
+        first, whole = self._first, self.whole
+        centres = {name: of.centres for name, of in whole.moments.items()}
+        meetings = None
+        if self.truth is not None:
+            meetings = {name: of.meeting for name, of in self.systems.items()}
+        seen = first.points, first.sizes, first.settings, centres, whole
+        return _Third(*seen, tuple(self.asked), meetings)
+
+    @cached_property
+    def moved(self) -> MovedBy:
+        """How much points move all numbers."""
+        found: MovedBy = self._reduced(self._third, "measuring what points move")
+        if all(of.certain for of in found.differing.values()):
+            return found
+        known = {pair: of.classes for pair, of in found.differing.items()}
+        counted: MovedBy = self._reduced(replace(self._third, known=known), "counting points")
+        return counted
+
+    def _again(self, combination: FloatArray) -> float:
+        norm: Norm = self._reduced(_Combined(self._third, combination), "looking once more")
+        return norm.squares
+
+    @cached_property
+    def _space(self) -> Reduced:
+        return Reduced(products=self.moved.products, again=self._again)
+
+    def influence(self, name: str, measure: Measure) -> Influence | None:
+        """How much points move a number, as a combination of columns that are gone."""
+        if (name, measure) not in self.asked or not self.engine.again:
+            return None
+        called = "Student t"
+        return Influence(as_combination((name, measure), self.asked), self._space, called)
+
+    def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
+        """How much more points move the number of one clustering than that of another."""
+        asked = (first, measure), (second, measure)
+        if not self.engine.again or not all(one in self.asked for one in asked):
+            return None
+        j, k = map(self.asked.index, asked)
+        found = self.moved.differing.get((max(j, k), min(j, k)))
+        if found is None or j > k:
+            return found
+        return replace(found, spread=found.spread.moved(0.0, times=-1.0))
+
+    def skewness(self, name: str, measure: Measure) -> float:
+        """The skewness over √n of how much points move a number."""
+        found = self.influence(name, measure)
+        if found is None:
+            return 0.0
+        cubes = float(self.moved.cubes[self.asked.index((name, measure))])
+        error = found.error.se
+        return abs(cubes) / error**3 if error > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """What points of one clustering add up to."""
+
+    lying: Lying
+    name: str
+
+    def over(self, measure: Measure) -> _Sum:
+        """The sample of a measure of points."""
+        return _Sum(self.lying, self.name, measure)
+
+    def influence(self, measure: Measure) -> Influence | None:
+        """How much points move a number."""
+        return self.lying.influence(self.name, measure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The statistic of a measure of points that are gone."""
+
+    lying: Lying
+    name: str
+    measure: Measure
+
+    @property
+    def statistic(self) -> Any:
+        """What the measure is a formula over."""
+        return self.lying.statistic(self.name, self.measure)
+
+    @property
+    def cluster(self) -> IntArray:
+        """The cluster of points that are alike."""
+        return self.lying.systems[self.name].cluster
+
+    @property
+    def held(self) -> FloatArray | None:
+        """How many of them there are."""
+        return self.lying.systems[self.name].held
+
+    def per_row(self, measure: Measure) -> None:
+        """Points are gone."""
+
+    def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
+        """How much points move the number."""
+        return self.lying.influence(self.name, self.measure)
+
+    def skewness(self, measure: Measure) -> float:
+        """The skewness over √n of that."""
+        return self.lying.skewness(self.name, self.measure)
+
+    def differing(self, other: _Sum) -> UnitDifferences | None:
+        """How differences from the same of another clustering are spread."""
+        return self.lying.differing(self.measure, self.name, other.name)
+
+    def reading(self, measure: Measure) -> Reading:
+        """The reading of the measure."""
+        settings = self.lying.systems[self.name].settings
+        n = int(self.lying.systems[self.name].sizes.sum())
+        return reading_of(measure.plain, self.statistic, n, settings, self)

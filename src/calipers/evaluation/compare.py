@@ -1,0 +1,417 @@
+"""Paired comparison of the systems of one evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluation.arguments import verb
+from calipers.evaluation.difference_families import JOINT, TUKEY, Family, Found, families
+from calipers.evaluation.folds import Folds
+from calipers.evaluation.options import MOST_RESAMPLES, inference_of, make_settings
+from calipers.evaluation.shared import Source
+from calipers.inference import hypotheses, omnibus
+from calipers.inference.forecasts import DIEBOLD_MARIANO
+from calipers.inference.hypotheses import ALTERNATIVES, TESTS, USUAL, Question
+from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.point_estimate import Reading, Units
+from calipers.inference.procedures import Procedure
+from calipers.inference.settings import Settings
+from calipers.measures import Measure, in_each_task
+from calipers.measures.precision_recall import TASK
+from calipers.once import Made, cached_property
+from calipers.progress import over
+from calipers.results import Comparison, Difference, Evaluation, Overall
+
+#: What accounts for the number of differences; the first two are a test and an adjustment in one.
+WAYS: Mapping[str, tuple[str, str]] = {
+    JOINT: ("joint", FAMILY_WISE),
+    TUKEY: ("randomised Tukey HSD", FAMILY_WISE),
+    **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
+}
+
+Margin = float | Mapping[str, float] | None
+
+
+@verb
+def compare(
+    evaluation: Evaluation,
+    *,
+    baseline: str | None = None,
+    test: str = "auto",
+    alternative: str = "two-sided",
+    adjust: str = JOINT,
+    primary: str | None = None,
+    margin: Margin = None,
+    horizon: int | None = None,
+    interval: str | Sequence[str] | None = None,
+    level: float | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+) -> Comparison:
+    """Paired differences of an evaluation's systems, each with its interval and a test.
+
+    Interval and test are one procedure. Means over topics, accuracies and losses of rows: Student's
+    t or the Bayesian bootstrap about the mean difference, the wider. AUC, AP, PR-AUC, R² and the
+    like: the same of how much each row moves the difference. Other measures of counts and scores:
+    paired bootstrap. Where several differences are tested at once, their intervals hold together.
+
+    Parameters
+    ----------
+    baseline
+        Compare every other system with this one; else every pair, the later minus the earlier.
+    test
+        ``"auto"``, or one for all measures that it applies to: ``"t"``, ``"wilcoxon"``, ``"sign"``
+        and ``"randomisation"`` of values per unit; ``"bootstrap"``; ``"normal"``, the difference
+        over its standard error; ``"mcnemar"`` and ``"mid-p"`` of accuracies;
+        ``"diebold-mariano"`` of mean losses of forecasts.
+    alternative
+        ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided, by the measure's own direction; or
+        ``"greater"`` or ``"less"``, about the difference itself.
+    adjust
+        How p-values and intervals account for the number of differences, in two families: all pairs
+        of the primary measure, and all pairs of all other measures. ``"joint"``, the default, goes
+        by the largest difference that chance makes in the family; ``"holm"`` (the default where a
+        test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply p-values, ``"none"``
+        leaves each difference as it is by itself. ``"tukey"``, the randomised Tukey HSD, takes the
+        place of the test where there are values per unit, for each measure by itself.
+    primary
+        The measure that decides; the first unless given.
+    margin
+        The difference that would still count as none, stated beforehand: a number, or one for each
+        measure. Then non-inferiority and equivalence are tested as well.
+    horizon
+        How many steps ahead forecasts are made, for ``test="diebold-mariano"``; 1 unless given.
+        Above 1 the test takes one row a time, in the order of ``time=`` of the evaluation.
+    interval, level, resamples, seed
+        The evaluation's own unless given.
+
+    Raises
+    ------
+    InputError
+        For an evaluation read from a file, which has no data left to compare; for one system only;
+        for an unknown baseline or option; and for a test that applies to none of the measures.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [1, 1, 1, 0, 0, 0, 1, 0]
+    >>> a, b = [.9, .8, .3, .4, .2, .1, .7, .6], [.4, .8, .3, .7, .2, .6, .5, .9]
+    >>> ev = cal.classification(truth, score={"a": a, "b": b}, measures=["AUC"])
+    >>> round(ev.compare(baseline="b")["AUC"].value, 4)
+    0.5
+    """
+    source = evaluation.sources
+    if evaluation.task == TASK:
+        raise InputError("points of precision and recall have no rows to compare systems on")
+    if source is None:
+        raise InputError("this evaluation was read from a file; compare needs the data themselves")
+    given, asked = source.settings, interval
+    if interval is None:
+        interval = given.asked if given.interval != "none" else "auto"
+    settings = make_settings(
+        interval,
+        given.level if level is None else level,
+        given.resamples if resamples is None else resamples,
+        given.seed if seed is None else seed,
+    )
+    check_option("test", test, TESTS)
+    check_option("alternative", alternative, ALTERNATIVES)
+    check_option("adjust", adjust, WAYS)
+    steps = _steps(test, horizon)
+    primary = None if primary is None else evaluation.named(primary)
+    if isinstance(margin, Mapping):
+        margin = {evaluation.named(name): value for name, value in margin.items()}
+    if isinstance(source, Folds):
+        odd = {"interval": asked, "resamples": resamples, "seed": seed, "margin": margin}
+        made = source.compared(
+            baseline=baseline, alternative=alternative, primary=primary, level=level,
+            test=None if test == "auto" else test, adjust=None if adjust == JOINT else adjust,
+            **odd,
+        )  # fmt: skip
+        return replace(
+            made, asked=evaluation.asked, provenance={**evaluation.provenance, **made.provenance}
+        )
+    question, own = Question(test, alternative, horizon=steps), evaluation.comparison
+    usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
+    if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):
+        made = own  # every pair has been computed already
+    else:
+        made = paired_comparison(
+            source, baseline, settings, question, primary=primary, adjust=adjust, margin=margin
+        )
+    return replace(
+        made,
+        per_unit=evaluation.per_unit,
+        asked=evaluation.asked,
+        provenance={**evaluation.provenance, **inference_of(settings)},
+    )
+
+
+def _steps(test: str, horizon: int | None) -> int:
+    """How many steps ahead forecasts are made, checked."""
+    if horizon is None:
+        return 1
+    if test != DIEBOLD_MARIANO:
+        raise InputError(f"horizon= goes with test={DIEBOLD_MARIANO!r}; test is {test!r}")
+    if horizon < 1:
+        raise InputError(f"horizon is {horizon}, expected a number of steps, 1 or more")
+    return horizon
+
+
+def check_option(what: str, given: str, known: Iterable[str]) -> None:
+    """That an option is one of those known."""
+    known = tuple(known)
+    if given not in known:
+        raise InputError(f"{what} is {shown(given)}, expected one of {', '.join(known)}")
+
+
+def paired_comparison(
+    source: Source,
+    baseline: str | None,
+    settings: Settings,
+    question: Question = USUAL,
+    *,
+    primary: str | None = None,
+    adjust: str = JOINT,
+    margin: Margin = None,
+) -> Comparison:
+    """All differences of a source's systems, adjusted in two families: those of the primary
+    measure, and those of all other measures."""
+    pairs = system_pairs(source.systems, baseline)
+    # A named test is not the one whose maximum is known.
+    way = adjust if adjust != JOINT or question.test == "auto" else "holm"
+    asked = Asked(source, settings, question, margin)
+    of = asked.found(pairs, primary, with_vectors=way not in ("none", TUKEY))
+    _check_margins(margin, list(of))
+    if not of:
+        return Comparison((), settings.level, "none", baseline, controls="nothing")
+    first = str(_primary(primary, list(of)))
+    tested = [Family(part, source, baseline, settings, asked.again) for part in families(of, first)]
+    made: dict[Measure, list[Difference]] = {}
+    for together in tested:
+        made |= together.adjusted(way)
+    name, controls = WAYS[way if any(len(together.all) > 1 for together in tested) else "none"]
+    return Comparison(
+        tuple(row for measure in of for row in made[measure]),
+        settings.level,
+        name,
+        baseline,
+        primary=first,
+        controls=controls,
+        notes=(*source.notes, *(note for together in tested for note in together.notes)),
+        overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
+    )
+
+
+def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
+    """The primary measure: the one that is named, else the first."""
+    if name is None:
+        return measures[0]
+    known, same = {str(measure): measure for measure in measures}, map(str, in_each_task(name))
+    found = [known[text] for text in (name, *same) if text in known]
+    if not found:
+        raise InputError(
+            f"primary: {name!r} is no measure compared; {did_you_mean(name, list(known))}"
+        )
+    return found[0]
+
+
+def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs, (system, baseline)."""
+    if len(systems) < 2:
+        raise InputError(f"there is one system only ({systems[0]!r}); a comparison needs two")
+    if baseline is None:
+        return [(later, earlier) for earlier, later in combinations(systems, 2)]
+    if baseline not in systems:
+        raise InputError(f"baseline {baseline!r} is no system; {did_you_mean(baseline, systems)}")
+    return [(system, baseline) for system in systems if system != baseline]
+
+
+def _margin(margin: Margin, measure: Measure) -> float | None:
+    """The margin of a measure, where there is one."""
+    value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"margin is {shown(value)}, expected a number above 0")
+    return value
+
+
+def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
+    """That margins are of measures that are compared."""
+    names = [str(measure) for measure in measures]
+    for name in margin if isinstance(margin, Mapping) else ():
+        if name not in names:
+            raise InputError(
+                f"margin: {name!r} is no measure compared; {did_you_mean(name, names)}"
+            )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the differences of a source's systems."""
+
+    source: Source
+    settings: Settings
+    question: Question
+    margin: Margin
+
+    def found(
+        self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
+    ) -> dict[Measure, list[Found]]:
+        """What is known of each difference, by measure."""
+        of: dict[Measure, list[Found]] = {}
+        applies, weighted, apart, gone = False, False, False, False
+        # One after another: what a difference has drawn goes with it.
+        total = len(pairs) * len(self.source.measures)
+        differences = self.source.differences(pairs, self.settings)
+        for pair, measure, reading in over(differences, "comparing", total):
+            asked = replace(self.question, margin=_margin(self.margin, measure))
+            applies = applies or hypotheses.applies(reading, asked.test, asked.horizon)
+            apart = apart or reading.apart is not None
+            weighted = weighted or (isinstance(reading.units, Units) and not reading.units.plain)
+            gone = gone or reading.reduced
+            # A difference that is a family by itself is adjusted for nothing.
+            leads = not of if primary is None else primary == str(measure)
+            alone = len(pairs) == 1 and leads
+            fields, made = _fields(str(measure), *pair, reading, asked)
+            tests = total if with_vectors and not alone else 0
+            found = Found.of(reading, fields, made, tests=tests)
+            of.setdefault(measure, []).append(found)
+        if of and not applies:
+            why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
+            if gone:
+                why = "; it may take all rows, which takes engine='memory'"
+            if apart:
+                why = "; independent samples have 'auto', 'bootstrap' and 'normal'"
+            elif self.question.test == DIEBOLD_MARIANO:
+                why = (
+                    "; it takes means of one loss a row (MSE, MAE), of rows that count alike, and "
+                )
+                why += "of more than one step one row a time, in the order of time="
+            raise InputError(
+                f"the test {self.question.test!r} applies to none of the measures{why}"
+            )
+        return of
+
+    def again(
+        self, names: Sequence[tuple[str, str, str]], resamples: int
+    ) -> dict[tuple[str, str, str], Found]:
+        """Some of (measure, system, baseline) from more replicates."""
+        settings = replace(self.settings, resamples=min(resamples, MOST_RESAMPLES))
+        pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
+        made = {}
+        for pair, measure, reading in self.source.differences(pairs, settings):
+            key = (str(measure), *pair)
+            if key in names:
+                asked = replace(self.question, margin=_margin(self.margin, measure))
+                fields, procedure = _fields(*key, reading, asked)
+                made[key] = Found.of(reading, fields, procedure, tests=0)
+        return made
+
+
+def _fields(
+    measure: str, system: str, baseline: str, reading: Reading, question: Question
+) -> tuple[dict[str, Any], Procedure]:
+    """What a difference is by itself, but for what is computed of all at once from its error; and
+    the procedure that its interval and its tests are."""
+    procedure = hypotheses.procedure(reading, question)
+    made = hypotheses.interval(reading, question)
+    test = hypotheses.test(reading, question)
+    better = reading.higher_is_better
+    inferior = hypotheses.non_inferiority(procedure, question.margin, higher_is_better=better)
+    equivalent = hypotheses.equivalence(procedure, question.margin)
+    fields = {
+        "measure": measure,
+        "system": system,
+        "baseline": baseline,
+        "value": reading.value,
+        "low": made.low,
+        "high": made.high,
+        "level": reading.settings.level,
+        "method": made.method,
+        "p": test.p,
+        "test": test.name,
+        "alternative": test.alternative,
+        "effect": hypotheses.effect(reading),
+        "n": reading.n,
+        "unit": reading.unit,
+        "undefined": reading.undefined,
+        "no_interval": made.reason,
+        "higher_is_better": reading.higher_is_better,
+        "differing": procedure.differing,
+        "standard_error": procedure.error.se,
+        "margin": math.nan if question.margin is None else question.margin,
+        "p_not_inferior": math.nan if inferior is None else inferior.p,
+        "p_equivalent": math.nan if equivalent is None else equivalent.p,
+        "margin_test": None if inferior is None else inferior.name,
+        **hypotheses.outcomes(reading),
+    }
+    return fields, procedure
+
+
+class Overalls(Made[Overall]):
+    """Computed when first looked at: what Nemenyi's test needs of SciPy takes longer to import than
+    most comparisons take."""
+
+    def __init__(self, make: Callable[[], Sequence[Overall]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence[Overall]:
+        return self._make()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)  # a copy does not take the data along
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def _overall(
+    source: Source, units: Mapping[Measure, Difference], settings: Settings
+) -> tuple[Overall, ...]:
+    """Whether any system differs, for the measures that are means of values per unit; ``units``
+    has a difference of each measure, for what its units are."""
+    systems, out = tuple(source.systems), []
+    if len(systems) < 3:
+        return ()
+    for measure, like in units.items():
+        if source.importance_of(measure) is not None:  # which these tests do not know
+            continue
+        values, better = source.values_of(measure), like.higher_is_better is not False
+        table = None if values is None else values[~np.isnan(values).any(axis=1)]
+        if table is None or len(table) < 2:
+            continue
+        ranked = omnibus.friedman(table, higher_is_better=better)
+        critical = omnibus.critical_difference(len(systems), len(table), settings.level)
+        groups = omnibus.groups(ranked.mean_ranks, critical)
+        variance = omnibus.anova(table)
+        out.append(
+            Overall(
+                measure=str(measure),
+                systems=systems,
+                means=tuple(table.mean(axis=0).tolist()),
+                mean_ranks=tuple(ranked.mean_ranks.tolist()),
+                n=len(table),
+                unit=like.unit,
+                level=settings.level,
+                friedman_f=ranked.f,
+                friedman_p=ranked.p_f,
+                critical_difference=critical,
+                groups=tuple(tuple(systems[j] for j in group) for group in groups),
+                anova_f=variance.f,
+                anova_p=variance.p,
+                omega_squared=variance.omega_squared,
+                higher_is_better=like.higher_is_better,
+            )
+        )
+    return tuple(out)

@@ -1,0 +1,69 @@
+"""What constant answers lose on rows that come in batches, in one more look at the truth alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.engines.base import Partial
+from calipers.statistics import Moments
+
+if TYPE_CHECKING:
+    from calipers.data import streams
+    from calipers.evaluation.stream_rows import Read
+    from calipers.evaluation.sums import Sums
+    from calipers.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A constant answer, whose loss by a measure is asked for; where the truth has several columns
+    and the measure takes one, of the column at this ``place``."""
+
+    measure: Measure
+    answer: Any
+    place: int | None = None
+
+
+def lost(sample: Sums, constants: Sequence[Constant], truth: Callable[[Any], Any]) -> list[Moments]:
+    """The moments of what each of the answers loses; ``truth`` makes an array of its column, or of
+    its columns."""
+    from calipers.evaluation.stream_rows import Read
+
+    alone = replace(sample.columns, said={}, cluster=None, slices={})
+    work = _Losses(Read(alone, None), tuple(constants), truth)
+    return list(alone.stream.reduce(work, alone.names, what="the best constant").moments)
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed(Partial):
+    """Moments of several losses."""
+
+    moments: tuple[Moments, ...]
+
+    def __add__(self, other: _Summed) -> _Summed:
+        both = zip(self.moments, other.moments, strict=True)
+        return _Summed(tuple(one + two for one, two in both))
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """What constants lose on the rows of a batch."""
+
+    read: Read
+    constants: tuple[Constant, ...]
+    truth: Callable[[Any], Any]
+
+    def __call__(self, batch: streams.Batch) -> _Summed:
+        rows = self.read(batch)
+        truth = rows.frequencies(self.truth(rows["truth"]))
+
+        def moments(one: Constant) -> Moments:
+            own = truth if one.place is None else np.ascontiguousarray(truth[:, one.place])
+            said = np.full(own.shape, one.answer)
+            return Moments.from_rows(one.measure.losses(own, said), rows.weights)
+
+        return _Summed(tuple(map(moments, self.constants)))

@@ -1,0 +1,236 @@
+"""What systems cost beside what they are worth, and the Pareto fronts of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.data.costs import Costs, as_costs, called
+from calipers.evaluation.default_comparison import comparison_if_several, pairs_if_several
+from calipers.evaluation.rows import Rows
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import glossary, provenance
+from calipers.measures import TASKS, Measure, parse
+from calipers.report.verdict import outcome
+from calipers.results import Comparison, Evaluation, Front, FrontRow
+from calipers.systems.base import NAN
+from calipers.systems.costs import CostSystem
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.slice_definitions import Cut
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
+    from calipers.results import Estimate
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SystemCosts(Problem):
+    """What each of some ``systems_of`` costs: a column of each of the ``costs``, and ``numbers`` of
+    its own."""
+
+    systems_of: Sequence[str]
+    costs: tuple[str, ...]
+    numbers: Mapping[str, Mapping[str, float]]
+
+    task = "costs"
+    kind: ClassVar[str] = "costs"
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, CostSystem]:
+        """The systems on some rows."""
+        counted, rows = batch.frequencies, batch.frequencies.rows
+
+        def spent(cost: str, name: str) -> FloatArray:
+            of = batch[cost]  # of a system without a name the column itself
+            column = as_costs(of[name] if isinstance(of, Mapping) else of, called(cost, name), rows)
+            return np.asarray(counted(column), np.float64)
+
+        made = batch.weights, settings, batch.clusters
+        columns = {n: [spent(cost, n) for cost in self.costs] for n in self.systems_of}
+        return {name: self._system(name, of, made) for name, of in columns.items()}
+
+    def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostSystem:
+        numbers = {cost: by[name] for cost, by in self.numbers.items()}
+        return CostSystem(name, self.costs, np.column_stack(columns), numbers, *rows)
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, CostSystem]:
+        """Systems on two rows that cost nothing."""
+        none = [np.zeros(2) for _ in self.costs]
+        return {name: self._system(name, none, (None, settings, None)) for name in self.systems_of}
+
+    def constant(self, sample: Any, system: str, measure: Any) -> float:
+        """None: a cost is not predicted."""
+        return NAN
+
+
+TASK = "costs"
+
+#: What is told of a cost that each row has, and of one that is a number of the system. The first
+#: is set against quality.
+OF_ROWS = ("cost-mean", "cost-median", "cost-p95")
+OF_SYSTEMS = ("cost-total",)
+
+
+def with_costs(
+    evaluation: Evaluation,
+    costs: Costs,
+    systems: Sequence[str],
+    settings: Settings,
+    weight: FloatArray | None,
+    clusters: Clusters | None = None,
+    *,
+    made: Sequence[Cut] = (),
+    unit: str = "rows",
+) -> Evaluation:
+    """The evaluation with what these of its systems cost, which has no say in its own numbers."""
+    costs = costs.by_system(systems)
+    shared = weight, settings, clusters, unit
+    by_name = {name: _system(costs, name, *shared) for name in systems}
+    chosen = usual(costs)
+    cuts = made if costs.columns else ()
+    source = Rows(by_name, chosen, settings, ids=None, cuts=cuts)
+    return _beside(evaluation, costs, source, systems)
+
+
+def with_costs_in_batches(
+    evaluation: Evaluation, given: Any, columns: Columns, options: Options, memory: int
+) -> Evaluation:
+    """The same of costs whose columns come in batches with the rows."""
+    from calipers.evaluation.sums import Sums
+
+    systems, settings = columns.systems, options.settings
+    costs = Costs.of(given).by_system(systems)
+    if not costs.columns:
+        return with_costs(evaluation, Costs.of(given), systems, settings, None)
+    problem = SystemCosts(tuple(systems), tuple(costs.columns), costs.numbers)
+    own = replace(columns, truth=columns.truth, said=costs.columns, also=columns.needed)
+    chosen = usual(costs)
+    template = problem.template(own, settings)
+    of = evaluation.comparison
+    compared = pairs_if_several(
+        tuple(template), of.baseline if of is not None else None, settings, compare=True
+    )
+    source = Sums(problem, own, settings, chosen, template, memory, compared)
+    return _beside(evaluation, costs, source, systems)
+
+
+def _beside(
+    evaluation: Evaluation, costs: Costs, source: Any, systems: Sequence[str]
+) -> Evaluation:
+    """The evaluation with that of what its systems cost."""
+    settings, of = source.settings, evaluation.comparison
+    baseline = of.baseline if of is not None and of.baseline in systems else None
+    compared = comparison_if_several(source, baseline, settings) if costs.columns else None
+    own = Evaluation(
+        task=TASK,
+        level=settings.level,
+        estimates=tuple(source.estimates()),
+        comparison=compared,
+        definitions=glossary(source.measures),
+        slices=replace(source, measures=source.directed).slices(compared),
+        provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
+        sources=source,
+    )
+    return replace(evaluation, costs=own, fronts=tuple(_fronts(evaluation, own, costs)))
+
+
+def usual(costs: Costs) -> list[Measure]:
+    """The measures of each cost."""
+    return [
+        replace(parse(name, TASKS[TASK]), label=cost)
+        for of, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
+        for cost in of
+        for name in names
+    ]
+
+
+def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any) -> CostSystem:
+    columns = [by[name] for by in costs.columns.values()]
+    spent = np.column_stack(columns) if columns else np.zeros((0, 0))
+    weight = weight if columns else None
+    numbers = {cost: by[name] for cost, by in costs.numbers.items()}
+    clusters, unit = rest
+    return CostSystem(name, tuple(costs.columns), spent, numbers, weight, settings, clusters, unit)
+
+
+# --- Fronts ---------------------------------------------------------------------------------------
+
+
+def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[Front]:
+    """Of the primary measure against each cost; none of a single system."""
+    compared = evaluation.comparison
+    directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
+    judged = [name for name, higher in directions.items() if higher is not None]
+    primary = judged[0] if judged else None
+    if compared is not None and compared.primary is not None:
+        primary = compared.primary
+    if primary is None or len(own.systems) < 2:
+        return
+    higher = directions[primary] is True
+    qualities = [evaluation.exact(name, primary) for name in own.systems]
+    for cost in (*costs.columns, *costs.numbers):
+        measure = next(m for m in own.sources.measures if m.label == cost)
+        spent = [own.exact(name, str(measure)) for name in own.systems]
+        better = _better(compared, primary)
+        cheaper = _better(own.comparison, str(measure))
+        if cost in costs.numbers:  # which do not vary
+            by = costs.numbers[cost]
+            cheaper = {(a, b) for a in by for b in by if by[a] <= by[b]}
+        yield _front(qualities, spent, better & cheaper, higher, evaluation.level)
+
+
+def _better(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
+    """The pairs of which tests find the first to be better by a measure."""
+    found = set()
+    for d in compared or ():
+        if d.measure == measure and outcome(d).decided:
+            up = (d.value > 0) is (d.higher_is_better is not False)
+            found.add((d.system, d.baseline) if up else (d.baseline, d.system))
+    return found
+
+
+def _front(
+    qualities: Sequence[Estimate],
+    spent: Sequence[Estimate],
+    sure: set[tuple[str, str]],
+    higher: bool,
+    level: float,
+) -> Front:
+    """The front of systems whose quality and cost these are, in one order."""
+    sign = 1 if higher else -1
+    points = {
+        q.system: (sign * q.value, -c.value)
+        for q, c in zip(qualities, spent, strict=True)
+        if math.isfinite(q.value) and math.isfinite(c.value)
+    }
+    beaten = {
+        name: [other for other, theirs in points.items() if _dominates(theirs, own)]
+        for name, own in points.items()
+    }
+    rows = tuple(
+        FrontRow(
+            *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
+            on_front=q.system in points and not beaten[q.system],
+            dominated_by=tuple(other for other in beaten.get(q.system, ()) if not beaten[other]),
+            surely=tuple(other for other in points if (other, q.system) in sure),
+        )
+        for q, c in zip(qualities, spent, strict=True)
+    )
+    return Front(qualities[0].measure, spent[0].measure, rows, higher, level)
+
+
+def _dominates(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Whether the first is no worse by both, and better by one; more is better of both."""
+    no_worse = first[0] >= second[0] and first[1] >= second[1]
+    return no_worse and first != second

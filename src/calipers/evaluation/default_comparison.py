@@ -1,0 +1,53 @@
+"""What an evaluation of several systems carries beside their estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from calipers.evaluation.shared import Source
+    from calipers.inference.settings import Settings
+    from calipers.results import Comparison
+
+
+def comparison_if_several(
+    source: Source,
+    baseline: str | None,
+    settings: Settings,
+    primary: str | None = None,
+    *,
+    compare: bool = True,
+) -> Comparison | None:
+    """The comparison that an evaluation of several systems carries; none without intervals, or
+    where none is wanted."""
+    if baseline is not None and baseline not in source.systems:
+        raise InputError(
+            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
+        )
+    if not compare:
+        for name, given in (("baseline", baseline), ("primary", primary)):
+            if given is not None:
+                raise InputError(
+                    f"{name}= says how systems are compared, and compare=False that they are not: "
+                    "leave out one of them"
+                )
+    if not compare or len(source.systems) < 2 or settings.interval == "none":
+        return None
+    from calipers.evaluation.compare import paired_comparison
+
+    return paired_comparison(source, baseline, settings, primary=primary)
+
+
+def pairs_if_several(
+    systems: Sequence[str], baseline: Any, settings: Settings, *, compare: bool
+) -> Sequence[tuple[str, str]]:
+    """The pairs of systems of that comparison, where the baseline is one of them."""
+    known = baseline is None or baseline in systems
+    if not compare or not known or len(systems) < 2 or settings.interval == "none":
+        return ()
+    from calipers.evaluation.compare import system_pairs
+
+    return system_pairs(systems, baseline)

@@ -1,0 +1,424 @@
+"""Families of differences: the primary measure by itself, and all other measures together. Each
+family is adjusted as one, and its intervals hold together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import hypotheses, max_statistic, omnibus
+from calipers.inference.intervals import ROUNDING, Interval, missing
+from calipers.inference.max_statistic import Maxima, Together
+from calipers.inference.method_limits import (
+    MOST_DEALS,
+    MOST_DEALT,
+    MOST_DEALT_UNITS,
+    enough_for,
+    randomisations,
+)
+from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.procedures import Procedure, Wald, tail_level
+from calipers.inference.two_samples import INDEPENDENT
+from calipers.once import cached_property
+from calipers.report.verdict import most
+from calipers.results import Difference
+
+if TYPE_CHECKING:
+    from calipers.evaluation.shared import Source
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
+
+#: The ways that are a test and an adjustment in one.
+JOINT, TUKEY = "joint", "tukey"
+
+#: No test is asked at a level above.
+_CERTAIN = 1 - 1e-9
+
+#: What intervals that hold together are called, by what makes them.
+BY_DEALS = "simultaneous, joint randomisation"
+BY_INFLUENCE = "simultaneous, max-t"
+BY_RANGE = "simultaneous, randomised Tukey HSD"
+BY_RATE = "false coverage rate"
+BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a difference: its fields, the procedure that its interval and its tests come
+    from, and the vector of its influence where it has one and is asked for it."""
+
+    fields: dict[str, Any]
+    procedure: Procedure
+    vector: FloatArray | None = None
+    #: The column and the slice of the rows that it is of; of all rows, neither.
+    part: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(
+        cls, reading: Reading, fields: dict[str, Any], procedure: Procedure, *, tests: int
+    ) -> Found:
+        """That of a reading, with its vector where it is one of so many tests, and not of none."""
+        influence = reading.influence() if tests and reading.influence is not None else None
+        vector = None if influence is None else max_statistic.moved(influence, tests)
+        return cls(fields, procedure, vector)
+
+    @property
+    def value(self) -> float:
+        """Of the difference."""
+        return float(self.fields["value"])
+
+
+def families(
+    found: Mapping[Measure, list[Found]], primary: str | None
+) -> list[dict[Measure, list[Found]]]:
+    """The differences of the primary measure, and those of all others."""
+    parts: tuple[dict[Measure, list[Found]], ...] = {}, {}
+    for measure, own in found.items():
+        parts[str(measure) != primary][measure] = own
+    return [part for part in parts if part]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Differences that are adjusted together, by measure. ``again`` asks for some of them from
+    more replicates."""
+
+    found: Mapping[Measure, Sequence[Found]]
+    source: Source
+    baseline: str | None
+    settings: Settings
+    again: Callable[[Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], Found]]
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def all(self) -> list[Found]:
+        """The differences, measure after measure."""
+        return [of for found in self.found.values() for of in found]
+
+    @cached_property
+    def plain(self) -> list[Difference]:
+        """Each by itself."""
+        tails = [tail_level(self.settings.level)] * len(self.all)
+        return [
+            Difference(**of.fields, p_adjusted=of.fields["p"], detectable=size)
+            for of, size in zip(self.all, _detectable(self._own, tails), strict=True)
+        ]
+
+    @property
+    def _own(self) -> list[Procedure]:
+        """The procedure of each."""
+        return [of.procedure for of in self.all]
+
+    def adjusted(self, way: str) -> dict[Measure, list[Difference]]:
+        """By a way to adjust."""
+        if len(self.all) < 2 or way == "none":
+            rows = self.plain
+        elif way == JOINT:
+            rows = self._jointly()
+        elif way == TUKEY:
+            rows = self._by_range()
+        else:
+            rows = self._by_name(way)
+        left = iter(rows)
+        return {measure: [next(left) for _ in found] for measure, found in self.found.items()}
+
+    # --- What chance makes of the largest ---------------------------------------------------------
+
+    def _jointly(self) -> list[Difference]:
+        """P-values and intervals from one maximum."""
+        tail = tail_level(self.settings.level)
+        sizes = _detectable(self._together, [tail] * len(self.all))
+        return [
+            self._adjusted_row(replace(row, detectable=size), of)
+            for row, of, size in zip(self.plain, self._together, sizes, strict=True)
+        ]
+
+    def _adjusted_row(self, row: Difference, of: Procedure) -> Difference:
+        """A difference whose adjusted p-values and interval are those of a procedure."""
+        better = row.higher_is_better
+        inferior = hypotheses.non_inferiority(of, _margin(row), higher_is_better=better)
+        equivalent = hypotheses.equivalence(of, _margin(row))
+        row = replace(
+            row,
+            p_adjusted=of.p(0.0, row.alternative),
+            p_not_inferior=math.nan if inferior is None else inferior.p,
+            p_equivalent=math.nan if equivalent is None else equivalent.p,
+        )
+        return self._with_limits(row, of.interval(self.settings.level))
+
+    def _with_limits(self, row: Difference, made: Interval) -> Difference:
+        """With other limits, where any were asked for."""
+        if self.settings.interval == "none" and not self.settings.methods:
+            return row
+        method = made.method
+        if self.settings.methods and not made.reason:
+            method = f"{method}, {row.method}"
+        return replace(row, low=made.low, high=made.high, method=method, no_interval=made.reason)
+
+    @cached_property
+    def _together(self) -> list[Procedure]:
+        """The procedure of each beside the others."""
+        towards = self._orientations
+        signs = np.repeat(towards, [len(found) for found in self.found.values()])
+        maxima = self._maxima(towards, signs)
+        errors = np.full(len(self.all), math.nan)
+        if not maxima.normal:
+            errors = np.array([_standard_error(of.procedure) for of in self.all])
+            values = np.array([of.value for of in self.all])
+            units = np.array([float(of.fields["n"]) for of in self.all])
+            # What rounding leaves of a spread that is none says nothing.
+            errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
+            for at in self._places:
+                errors[at] = max_statistic.floored(values[at], errors[at], units[at])
+        return [
+            Together(
+                value=own.value,
+                method=_apart(BY_INFLUENCE if maxima.normal else BY_DEALS, own),
+                name=own.name,
+                bounds=own.bounds,
+                error=own.error,
+                reason=own.reason,
+                own=own,
+                maxima=maxima,
+                sign=int(sign),
+                se=float(se),
+            )
+            for own, sign, se in zip(self._own, signs, errors, strict=True)
+        ]
+
+    @property
+    def _places(self) -> list[slice]:
+        """Where the differences of each measure stand."""
+        ends = np.cumsum([0, *(len(found) for found in self.found.values())]).tolist()
+        return [slice(*ends[j : j + 2]) for j in range(len(self.found))]
+
+    @property
+    def _orientations(self) -> list[int]:
+        """The direction in which a one-sided test of each measure looks where it is by the
+        measure's own, so that all look the same way."""
+        first = [found[0].fields for found in self.found.values()]
+        asked = {of["alternative"] for of in first}
+        alike = len(asked) == 1 and asked != {"two-sided"}
+        return [1 if alike or of["higher_is_better"] is not False else -1 for of in first]
+
+    def _maxima(self, towards: Sequence[int], signs: FloatArray) -> Maxima:
+        """By dealing values of units anew where that is not too much, else from how much units move
+        each difference."""
+        source, settings = self.source, self.settings
+        tables = [source.dealt(measure, settings) for measure in self.found]
+        there = [of * sign for of, sign in zip(tables, towards, strict=True) if of is not None]
+        if len(there) < len(tables):
+            vectors = [of.vector for of in self.all]
+        else:
+            units, replicates = len(there[0]), randomisations(settings)
+            if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
+                at = None if self.baseline is None else source.systems.index(self.baseline)
+                table, weight = np.stack(there, axis=2), self._importance(units)
+                return max_statistic.dealt(table, at, replicates, settings.seed, weight)
+            weights = [source.importance_of(measure) for measure in self.found]
+            vectors = [
+                max_statistic.kept(
+                    np.nan_to_num(of[:, first] - of[:, second] - one.value)
+                    * (1.0 if weight is None else weight),
+                    len(self.all),
+                )
+                for of, at, weight in zip(tables, self._places, weights, strict=True)
+                if of is not None
+                for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
+            ]
+        parts = [of.part for of in self.all]
+        return max_statistic.by_influence(vectors, settings.seed, parts, signs.tolist())
+
+    def _importance(self, units: int) -> FloatArray | None:
+        """What units count for by measure, where not all count once."""
+        found = [self.source.importance_of(measure) for measure in self.found]
+        if all(weight is None for weight in found):
+            return None
+        return np.column_stack([np.ones(units) if w is None else w for w in found])
+
+    def _pairs(self, at: slice) -> list[tuple[int, int]]:
+        place = {name: j for j, name in enumerate(self.source.systems)}
+        named = (of.fields for of in self.all[at])
+        return [(place[of["system"]], place[of["baseline"]]) for of in named]
+
+    # --- Other ways -------------------------------------------------------------------------------
+
+    def _by_name(self, way: str) -> list[Difference]:
+        """By Holm, Bonferroni, Benjamini and Hochberg: p-values, and the interval of each at the
+        level at which it is tested."""
+        family = self._decided(way)
+        rows = adjusted_p(family.plain, way)
+        tails = _tails(np.array([row.p for row in rows]), way, self.settings.level)
+        least = tail_level(self.settings.level) / max(1, np.isfinite([r.p for r in rows]).sum())
+        family_wise = ADJUSTMENTS[way].controls == FAMILY_WISE
+        sizes = _detectable(family._own, tails)
+        made = []
+        for row, own, tail, size in zip(rows, family._own, tails, sizes, strict=True):
+            found = own.interval(1 - 2 * tail)
+            if family_wise:
+                together = own.interval(1 - 2 * least)
+                found = _step(found, together) if row.alternative == "two-sided" else together
+            if not found.reason:
+                found = replace(found, method=_apart(BY_STEP[way] if family_wise else BY_RATE, own))
+            made.append(self._with_limits(replace(row, detectable=size), found))
+        return made
+
+    def _decided(self, way: str) -> Family:
+        """Where an adjustment multiplies a p-value that no number of replicates so small could make
+        smaller, it is asked for again from enough of them."""
+        rows, small = self.plain, most(self.settings.level)
+        floor = 2 / (self.settings.resamples + 1)
+        open_ones = [
+            row
+            for row, after in zip(rows, adjusted_p(rows, way), strict=True)
+            if row.p <= floor and not after.p_adjusted <= small
+        ]
+        if not open_ones:
+            return self
+        asked = [(row.measure, row.system, row.baseline) for row in open_ones]
+        anew = self.again(asked, enough_for(len(rows), self.settings))
+
+        def current(of: Found) -> Found:
+            key = of.fields["measure"], of.fields["system"], of.fields["baseline"]
+            return replace(anew[key], part=of.part) if key in anew else of
+
+        found = {measure: [current(of) for of in some] for measure, some in self.found.items()}
+        return replace(self, found=found)
+
+    def _by_range(self) -> list[Difference]:
+        """The randomised Tukey HSD of each measure by itself; Holm where there is none."""
+        made: list[Difference] = []
+        for (measure, found), at in zip(self.found.items(), self._places, strict=True):
+            part = replace(self, found={measure: found})
+            values = self.source.values_of(measure)
+            table = None if values is None else values[~np.isnan(values).any(axis=1)]
+            weight = self.source.importance_of(measure)
+            if table is not None and len(table) and values is not None and weight is not None:
+                own = weight[~np.isnan(values).any(axis=1)]
+                table = table * (own / own.mean())[:, None]  # whose means are weighted
+            if table is None or not 0 < len(table) <= MOST_DEALT:
+                self.notes.append(
+                    f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per "
+                    f"unit, up to {MOST_DEALT:,} of them."
+                )
+                made += part._by_name("holm") if len(found) > 1 else part.plain
+                continue
+            [dealt] = omnibus.randomised_tukey(
+                table, randomisations(self.settings), self.settings.seed, self.settings.level
+            )
+            rows = [
+                replace(
+                    row,
+                    p=math.nan,
+                    p_adjusted=float(dealt.p[pair]),
+                    test=dealt.name,
+                    alternative="two-sided",
+                )
+                for row, pair in zip(adjusted_p(part.plain, "holm"), self._pairs(at), strict=True)
+            ]
+            apart = [float(table[:, a].mean() - table[:, b].mean()) for a, b in self._pairs(at)]
+            same = np.isclose(apart, [row.value for row in rows], rtol=1e-9, atol=1e-12)
+            made += [
+                part._with_limits(row, _within_range(own, dealt.critical if is_mean else math.nan))
+                for row, own, is_mean in zip(rows, part._own, same, strict=True)
+            ]
+        return made
+
+
+def _apart(method: str, own: Procedure) -> str:
+    """What an interval beside others is called: that of independent samples says so."""
+    return f"{method}, {INDEPENDENT}" if own.method.endswith(INDEPENDENT) else method
+
+
+def _standard_error(of: Procedure) -> float:
+    """The standard error that the difference is studentised by."""
+    return of.t.se if isinstance(of, Wald) else of.error.se
+
+
+def _margin(row: Difference) -> float | None:
+    return None if math.isnan(row.margin) else row.margin
+
+
+def _within_range(own: Procedure, critical: float) -> Interval:
+    """The difference ± a critical one; none of what is not the mean of units."""
+    if math.isnan(critical):
+        return missing(BY_RANGE, "no_interval_of_test")
+    made = Interval(own.value - critical, own.value + critical, BY_RANGE).within(*own.bounds)
+    finite = math.isfinite(made.low) and math.isfinite(made.high)
+    return made if finite else missing(BY_RANGE, "too_few_replicates")
+
+
+def _tails(p: FloatArray, way: str, level: float) -> list[float]:
+    """What each test leaves out on either side at the level at which an adjustment tests it: the
+    largest p-value of it that would be significant beside those of the others, halved."""
+    tail, defined = tail_level(level), np.isfinite(p)
+    number = max(1, int(defined.sum()))
+    if way == "none":
+        return [tail] * len(p)
+    if way == "holm":
+        return [_of_step(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
+    if way == "benjamini-hochberg":
+        adjusted = ADJUSTMENTS[way].adjust(p)
+        number = number / max(1, int(np.count_nonzero(adjusted <= most(level))))  # type: ignore[assignment]
+    return [tail / number] * len(p)
+
+
+def _of_step(others: FloatArray, tail: float) -> float:
+    """The tail at the step that Holm's procedure comes to with these other p-values."""
+    number, step = len(others) + 1, 0
+    for p in np.sort(others):
+        if p > 2 * tail / (number - step):
+            break
+        step += 1
+    return tail / (number - step)
+
+
+def _step(step: Interval, all_together: Interval) -> Interval:
+    """The limits that hold for all differences together; that next to 0 where only the step that
+    Holm's procedure came to leaves 0 out."""
+    if step.reason or all_together.reason:
+        return step if all_together.reason else all_together
+    low, high = all_together.low, all_together.high
+    if low <= 0 < step.low:
+        low = step.low
+    if high >= 0 > step.high:
+        high = step.high
+    return replace(step, low=low, high=high)
+
+
+def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float]:
+    """What could have been detected, by the length of the interval that leaves out so much."""
+    errors = [of.error for of in made]
+    widths = [of.half_width(tail) for of, tail in zip(made, tails, strict=True)]
+    levels = []
+    for error, width, tail in zip(errors, widths, tails, strict=True):
+        counts = error.se > 0 and math.isfinite(width)
+        t = width / error.se if counts else math.nan
+        level = float(1 - 2 * max_statistic.beyond(t, error.degrees))
+        levels.append(level if level > 0 else 1 - 2 * tail)
+    # A pair that hardly differs is held to what others differ by; that is all that counts.
+    usual = [min(level, _CERTAIN) for level in levels]
+    sizes = hypotheses.detectable(errors, usual).tolist()
+    return [
+        width if level > _CERTAIN else size
+        for width, level, size in zip(widths, levels, sizes, strict=True)
+    ]
+
+
+def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:
+    """The p-values adjusted for their number."""
+    way = ADJUSTMENTS[adjust].adjust
+    columns = (
+        way(np.array([getattr(row, name) for row in rows])).tolist()
+        for name in ("p", "p_not_inferior", "p_equivalent")
+    )
+    return [
+        replace(row, p_adjusted=p, p_not_inferior=inferior, p_equivalent=equivalent)
+        for row, p, inferior, equivalent in zip(rows, *columns, strict=True)
+    ]

@@ -1,0 +1,191 @@
+"""The one evaluation, of any problem, from rows or from what batches of them add up to: estimates,
+comparison, slices, findings, and where it all came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from calipers.data.errors import InputError
+from calipers.data.frequency_weights import NOTHING, About
+from calipers.evaluation.default_comparison import comparison_if_several, pairs_if_several
+from calipers.evaluation.finding_inputs import of_systems
+from calipers.evaluation.rows import Rows
+from calipers.evaluation.separate_rows import Matrices, split, with_matrix
+from calipers.evaluation.shared import glossary, names_asked, notes_on_names, provenance
+from calipers.evaluation.slice_definitions import Cut, cuts
+from calipers.evaluation.stored_predictions import at_thresholds, earlier, with_baseline
+from calipers.results import Evaluation
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Table
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Problem, Sample
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.measures import Measure
+    from calipers.systems.base import System
+
+S = TypeVar("S", bound="System")
+
+
+def serving(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
+    """The systems, each of which serves these measures and draws them together."""
+    for system in systems.values():
+        system.check(measures)
+    return {name: s.serving(measures) for name, s in systems.items()}
+
+
+def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluation:
+    """The evaluation of all systems on rows in memory."""
+    systems = problem.systems(table.batch, options.settings)
+    if table.of_systems is not None:
+        systems = split(systems, table.of_systems, table.batch.frequencies)
+    measures = problem.measures(systems, options)
+    systems, notes = problem.prepared(systems, measures)
+    return evaluate_systems(
+        problem,
+        serving(systems, measures),
+        measures,
+        options,
+        table=table,
+        apart=table.of_systems is not None,
+        notes=(*table.notes, *notes),
+    )
+
+
+def evaluate_systems(
+    problem: Problem,
+    systems: Mapping[str, System],
+    measures: Sequence[Measure],
+    options: Options,
+    *,
+    table: Table | None = None,
+    about: About = NOTHING,
+    slices: Any = None,
+    cut: tuple[Sequence[Cut], Sequence[str]] | None = None,
+    apart: bool = False,
+    notes: Sequence[str] = (),
+) -> Evaluation:
+    """The evaluation of systems on the rows of a table, or on what else there is that has the
+    columns ``slices``, or is ``cut`` already, which comes with what there is to say of that; of
+    those ``apart`` each has rows of its own."""
+    here = tuple(systems)
+    order, named = None, str
+    if table is not None:
+        about, named = table.about, table.named  # type: ignore[assignment]
+        order, slices = table.batch.order, table.batch.slices
+    systems = {name: system.in_order(order) for name, system in systems.items()}
+    if apart:
+        systems, against = with_matrix(systems, options.baseline, problem.task)
+        about = replace(about, ids=None)
+    else:
+        systems, against = with_baseline(systems, options.baseline, problem.task, about.ids)
+    first = next(iter(systems.values()))
+    made, how = cuts(slices, options.slice_bins, first.number) if cut is None else cut
+    fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
+    sample: Rows = (
+        Matrices(systems, measures, first.settings, ids=None, **fields)
+        if apart
+        else Rows(systems, measures, first.settings, ids=about.ids, **fields)
+    )
+    evaluation = evaluated(sample, options, against, notes)
+    if not about.costs:
+        return evaluation
+    from calipers.evaluation.costs import with_costs
+
+    rows = first.settings, first.weight, first.clusters
+    return with_costs(evaluation, about.costs, here, *rows, made=made)
+
+
+def evaluate_stream(
+    problem: Problem, columns: Columns, options: Options, memory: int
+) -> Evaluation:
+    """The evaluation of all systems on rows that come in batches."""
+    from calipers.evaluation.sums import Sums
+
+    if columns.also and not columns.stream.again:
+        raise InputError(
+            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
+            "only once"
+        )
+    template = problem.template(columns, options.settings)
+    measures = problem.measures(template, options)
+    problem.check_stream(template, measures)
+    compared = pairs_if_several(
+        tuple(template), options.baseline, options.settings, compare=options.compare
+    )
+    sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
+    _check_stream(sample, options)
+    evaluation = evaluated(sample, options, options.baseline, inputs=sample.origins)
+    if options.cost is None:
+        return evaluation
+    from calipers.evaluation.costs import with_costs_in_batches
+
+    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
+
+
+def _check_stream(sample: Any, options: Options) -> None:
+    """That nothing is asked for that takes the rows themselves."""
+    baseline, name = options.baseline, sample.engine.name
+    if not (baseline is None or isinstance(baseline, str)):
+        raise InputError(
+            "baseline: a system of another day is compared row by row, which takes all rows in "
+            "memory; name one of the systems"
+        )
+    sample.check_drawn(options.settings)
+    if not sample.passes.passed.weight.total > 0:
+        raise InputError(f"{name}: weight: all weights are 0")
+
+
+def evaluated(
+    sample: Sample,
+    options: Options,
+    against: str | None,
+    notes: Sequence[str] = (),
+    inputs: Sequence[Any] | None = None,
+) -> Evaluation:
+    """The evaluation of a sample; ``against`` is the baseline among its systems."""
+    problem, settings, baseline = sample.problem, sample.settings, options.baseline
+    estimates = (*problem.leading(sample), *sample.estimates())
+    comparison, missed = None, []
+    if sample.rereadable or not options.compare:
+        comparison = comparison_if_several(
+            sample, against, settings, options.primary, compare=options.compare
+        )
+    elif len(sample.systems) > 1:
+        missed = ["Systems are not compared: that takes a second look at the input."]
+    slices = sample.slices(comparison)
+    told = (estimates, comparison, slices)
+    findings = problem.findings(sample, told)
+    conventions = {
+        **problem.conventions(sample),
+        **earlier(baseline, against),
+        **sample.conventions(),
+    }
+    return Evaluation(
+        task=problem.task,
+        level=settings.level,
+        estimates=estimates,
+        comparison=comparison,
+        definitions=glossary(sample.measures),
+        asked=names_asked(sample.measures),
+        notes=(
+            *notes_on_names(sample.measures),
+            *notes,
+            *problem.notes(sample, options),
+            *(sample.notes if comparison is not None or not sample.rows else ()),
+            *(at_thresholds(sample.rows, baseline, against) if sample.rows else ()),
+            *sample.row_notes(),
+            *(() if slices is None else problem.slice_notes(sample)),
+            *sample.slice_notes(slices, comparison),
+            *missed,
+        ),
+        slices=slices,
+        findings=of_systems(sample, told) if findings is None else findings,
+        provenance=provenance(
+            problem.task, settings, conventions, options.inputs if inputs is None else inputs
+        ),
+        sources=sample,
+        **problem.details(sample, options),
+    )

@@ -1,0 +1,499 @@
+"""What findings look at: the systems of each task as subjects, with what is known of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers import findings
+from calipers.evaluation.cluster_tables import halves_of
+from calipers.evaluation.estimates import estimate as estimated
+from calipers.findings import Subject, Valued
+from calipers.findings.answers import Tuned
+from calipers.findings.cells import UNKNOWN, Cells, ManyCells, TwoCells
+from calipers.findings.clusters import Independence, Lying
+from calipers.findings.clusters import Numbers as NumbersOfClusters
+from calipers.findings.compared import Compared
+from calipers.findings.data import Classes, Topics
+from calipers.findings.labels import LabelAnswers, LabelRows
+from calipers.findings.numbers import Numbers
+from calipers.findings.order import Unordered
+from calipers.findings.outputs import Outputs
+from calipers.findings.quantiles import Predicted
+from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
+from calipers.findings.raters import Panel
+from calipers.inference import policy
+from calipers.inference.summaries import Summary
+from calipers.measures import TASKS, parse
+from calipers.measures.cluster_indices import favours
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    JudgedRankings,
+    ScoreTable,
+    kish_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calipers.data.trec import Run
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.topic_scores import TopicScores
+    from calipers.inference.point_estimate import Reading
+    from calipers.measures import Measure
+    from calipers.results import Estimate, Finding
+
+
+#: Of more rows, the first are looked at for what neighbours have in common.
+MOST_NEIGHBOURS = 20_000
+
+#: Sums by cluster and cell are kept where they are no more than so many for a row.
+MOST_SUMS = 8
+
+#: Of more classes than this nothing is said of cells of rows that come in clusters.
+MOST_CLASSES = 30
+
+
+def of_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems of which nothing but their numbers is known."""
+    return _of(sample, dict.fromkeys(sample.systems, ()), (), told)
+
+
+def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that tell two classes apart."""
+    has: dict[str, tuple[Any, ...]] = {}
+    rows = sample.rows or {}
+    for name in sample.systems:
+        table, matrix = sample.statistic(name, ScoreTable), sample.statistic(name, ConfusionMatrix)
+        one = rows.get(name)
+        cells = None if matrix is None else _cells(sample, matrix, one)
+        c = None if one is None else one.chosen
+        tuned = None if c is None else Tuned(c.threshold, c.rule.measure, c.out_of_bag, c.note)
+        has[name] = cells, table, tuned
+    cells, table, _ = next(iter(has.values()))
+    if cells is None and table is not None:
+        names = next(iter(sample.template.values())).labels.names
+        matrix = replace(table.at(math.inf), labels=names)
+        cells = TwoCells(matrix, sample.clusters or 0)
+    if _is_apart(sample):
+        return _of(sample, has, _classes([cells for cells, *_ in has.values()]), told)
+    data: tuple[object, ...] = () if cells is None else (Classes(cells),)
+    if rows:
+        truth = _positive(next(iter(rows.values())))
+        said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
+        wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+    return _of(sample, has, data, told)
+
+
+def _positive(system: Any) -> Any:
+    return None if system is None else system.labels.positive
+
+
+def _is_apart(sample: Sample) -> bool:
+    """Whether there are several systems, each on rows of its own."""
+    return sample.apart and len(sample.systems) > 1
+
+
+def _classes(cells: Sequence[Cells | None]) -> tuple[Classes, ...]:
+    """The classes of the rows, where they are as many in the matrices of all systems."""
+    first, *others = cells
+    if first is None or any(of is None for of in others):
+        return ()
+    sizes = first.matrix.truth
+    alike = all(np.array_equal(of.matrix.truth, sizes) for of in others if of is not None)
+    return (Classes(first),) if alike else ()
+
+
+def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
+    return [column for column in columns if column is not None]
+
+
+def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that tell K classes apart."""
+    rows, has = sample.rows or {}, {}
+    truth = next(iter(rows.values())).problem.truth if rows else None
+    for name in sample.systems:
+        matrix = sample.statistic(name, ConfusionMatrix)
+        has[name] = (None if matrix is None else _cells(sample, matrix, rows.get(name)),)
+    first = next((cells for (cells,) in has.values() if cells is not None), None)
+    if _is_apart(sample):
+        return _of(sample, has, _classes([cells for (cells,) in has.values()]), told)
+    data: tuple[object, ...] = (first and Classes(first),)
+    if rows:
+        said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
+        wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
+        assert truth is not None
+        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+    return _of(sample, has, data, told)
+
+
+def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
+    """The counts of a system, and of rows in clusters how they vary."""
+    k, number = matrix.classes, sample.clusters or 0
+
+    @cache
+    def cells() -> FloatArray:
+        """What the rows of each cluster in each cell weigh, a row a cluster."""
+        clusters = s.clusters
+        found: FloatArray = clusters.matrices(s.counts.cells.flat, (k, k))
+        return found.reshape(clusters.size, k * k)
+
+    def error(influence: Callable[[], FloatArray]) -> tuple[float, float]:
+        if k > MOST_CLASSES or number < 2 or s is None:
+            return UNKNOWN
+        by_cell, flat = influence().ravel(), s.counts.cells.flat
+        if s.clusters.size * k * k <= MOST_SUMS * len(flat):
+            from calipers.inference.clusters import cr2
+
+            return cr2(cells() @ by_cell, s.clusters.held)
+        moved = by_cell[flat]
+        return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
+
+    return (TwoCells if k == 2 else ManyCells)(matrix, number, error)
+
+
+def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that name the labels of rows."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    s = next(iter(rows.values()))
+    counted = (lambda: s.usual_set), (lambda: s.n_sets)
+    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted)
+    said = {name: s.predicted for name, s in rows.items()}
+    has = {n: () if sets is None else (LabelAnswers(labels, sets),) for n, sets in said.items()}
+    columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}
+    wrong = {
+        n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
+    }
+    return _of(
+        sample, has, (labels, Outputs(s.truth, columns, wrong, sample.clusters is not None)), told
+    )
+
+
+def of_numbers(
+    sample: Sample,
+    told: Told,
+    seen: Mapping[str, Any] | None = None,
+    named: Callable[[int], str] | None = None,
+) -> tuple[Finding, ...]:
+    """Of systems that predict numbers; of rows in batches by those that are ``seen``, which are all
+    of them where it is known what they are ``named``."""
+    rows, named = (sample.rows, sample.named) if seen is None else (seen, named)
+    if rows is None:
+        return of_systems(sample, told)
+    has = {
+        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named),) for n, s in rows.items()
+    }
+    if named is None:
+        return _of(sample, has, (), told)
+    one = next(iter(rows.values()))
+    wrong = {n: s.predicted != one.truth for n, s in rows.items()}
+    said = {n: [s.predicted] for n, s in rows.items()}
+    outputs = Outputs(one.truth, said, wrong, sample.clusters is not None)
+    return _of(sample, has, (outputs,), told)
+
+
+def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
+    one by one."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    each = {
+        name: {
+            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, sample.named),)
+            for o, one in ((o, s.of_output(o)) for o in outputs)
+        }
+        for name, s in rows.items()
+    }
+    one = next(iter(rows.values()))
+    wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
+    said = {n: [s.predicted] for n, s in rows.items()}
+    whole = Outputs(one.truth, said, wrong, sample.clusters is not None)
+    return _of(sample, dict.fromkeys(rows, ()), (whole,), told, each)
+
+
+def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict quantiles."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    has = {
+        n: (Predicted(s.truth, s.said, s.weight, s.clusters, sample.named),)
+        for n, s in rows.items()
+    }
+    return _of(sample, has, (), told)
+
+
+#: So many points that are known by their number are written out to be dealt anew.
+MOST_DEALT = 10_000_000
+
+
+def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that put points into clusters."""
+    rows = sample.rows
+    if rows is None:
+        return of_systems(sample, told)
+    has, systems = {}, rows
+    near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
+    for name, s in systems.items():
+        dealt = s.truth is not None and (s.held is None or s.held.sum() <= MOST_DEALT)
+        known: list[object] = [Independence(cache(partial(_dealt, s)))] if dealt else []
+        for measure in near[:1] if s.added is None else ():
+            of = s.over(measure)
+            if np.isfinite(of.values).all():
+                known.append(Lying(s.names, of.cluster, of.of.nearest.which, of.values))
+        if s.points is not None and s.metric != "cosine":
+            known.append(halves_of(s))
+        if s.stability is not None:
+            known.append(s.stability)
+        has[name] = tuple(known)
+    values: dict[str, tuple[bool, dict[str, float]]] = {}
+    for e in told[0]:
+        d = parse(e.measure, TASKS[sample.problem.task]).definition
+        # A total over points falls with every cluster more.
+        if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
+            values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
+    clusters = {name: len(s.names) for name, s in systems.items()}
+    why = {name: favours(parse(name, TASKS[sample.problem.task])) for name in values}
+    return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
+
+
+def of_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Of sets of raters, of whom it may be known who said what: by the first measure that goes by a
+    scale, as the verb was told it."""
+    if not rows:
+        return of_systems(sample, told)
+    scaled = [m for m in sample.measures if "scale" in m.parameters]
+    alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
+    has: dict[str, tuple[Any, ...]] = {}
+    for name, s in rows.items():
+        r = s.over(alpha).statistic.shared
+        at = int(r.of_category.argmax()) if len(r.of_category) else 0
+        share = float(r.of_category[at] / r.total) if len(r) else 0.0
+        common = r.categories[at] if r.categories else ""
+        has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
+    return _of(sample, has, (), told)
+
+
+def _without_each(s: Any, measure: Measure, level: float) -> list[Valued]:
+    """By how much higher a measure is without each rater."""
+    whole, everyone, found = s.reading(measure), range(len(s.raters)), []
+    for own in everyone:
+        apart = s.of([k for k in everyone if k != own]).reading(measure) - whole
+        found.append(Valued.within(apart.value, policy.interval(apart, level)))
+    return found
+
+
+def _dealt(s: Any) -> float:
+    from calipers.inference.independence import independence
+
+    truth, cluster = s.truth, s.cluster
+    if s.held is not None:
+        truth, cluster = (np.repeat(of, s.held.astype(np.int64)) for of in (truth, cluster))
+    return independence(truth, cluster, s.settings.resamples, s.settings.seed)
+
+
+def of_runs(
+    scores: TopicScores,
+    told: Told,
+    rankings: Mapping[str, JudgedRankings],
+    runs: Mapping[str, Run],
+    spelling: Callable[[str, str], str],
+) -> tuple[Finding, ...]:
+    """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
+    none differ from those that would."""
+    ranked = {
+        name: _ranked(scores, one, runs[name].unjudged_topics, partial(spelling, name))
+        for name, one in rankings.items()
+        if name in runs  # of a system of another day the rest was told then
+    }
+    before = {n: _ranked(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs}
+    whole: list[object] = []
+    if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
+        whole.append(Runs({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+    return _of_topics(scores, told, ranked, whole)
+
+
+def of_rankings(
+    scores: TopicScores,
+    told: Told,
+    rankings: Mapping[str, JudgedRankings],
+    truth: npt.NDArray[Any],
+    said: Mapping[str, npt.NDArray[Any]],
+) -> tuple[Finding, ...]:
+    """Of systems whose scores order the rows of each group, every one of which has a grade."""
+    ranked = {name: _ranked(scores, one, 0, lambda _: "") for name, one in rankings.items()}
+    one = next(iter(rankings.values()))
+    graded = Graded(one if scores.kept is None else one.take(scores.kept))
+    outputs = Outputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
+    return _of_topics(scores, told, ranked, [graded, outputs])
+
+
+def _ranked(
+    scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
+) -> Ranked:
+    """What findings look at in the rankings of a system."""
+    looking = [m for m in scores.measures if m.needs_order]
+    by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
+    return Ranked(
+        one, unjudged, spelling, partial(_over_ties, _leading(scores), one, scores), by_id
+    )
+
+
+def _leading(scores: TopicScores) -> Measure | None:
+    """The first measure that is a mean over topics, of which one can be better than another."""
+    return next((m for m in scores.measures if _is_mean(m)), None)
+
+
+def _of_topics(
+    scores: TopicScores, told: Told, ranked: Mapping[str, Ranked], more: list[object]
+) -> tuple[Finding, ...]:
+    """Of values per topic, and of the rankings that they are of."""
+    (estimates, comparison, slices), settings = told, scores.settings
+    shown, inference = tuple(scores.measures), settings.interval != "none"
+    u = scores.importance
+    size = math.inf if u is None else kish_of(u)
+    unit = scores.unit
+    whole: list[object] = [Topics(tuple(estimates), size, unit), Compared(comparison, slices)]
+    leading = _leading(scores)
+    if leading is not None:
+        values = dict(zip(scores.systems, scores.table_of(leading).T, strict=True))
+        # A topic decides by Student's t of independent ones.
+        alone = comparison if scores.clusters is None else None
+        whole.append(TopicTable(str(leading), scores.topics, values, alone, u, unit))
+    subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
+    of_all = Subject(None, settings.level, (*whole, *more), shown, inference=inference)
+    return findings.of([*subjects, of_all])
+
+
+def _is_mean(measure: Measure) -> bool:
+    """Whether it is a mean over topics, of which one can be better than another."""
+    d = measure.definition
+    return d.higher_is_better is not None and d.summary == "mean" and d.interval != "none"
+
+
+def _over_ties(
+    measure: Measure | None, of: JudgedRankings, scores: TopicScores
+) -> tuple[str, float, float] | None:
+    """The lowest and the highest mean that the order of tied documents can make, where that is
+    quickly found."""
+    if measure is None or measure.definition.on is not JudgedRankings or not measure.monotone:
+        return None
+    of = of if scores.kept is None else of.take(scores.kept)
+    worst, best = (
+        Summary("mean").value(
+            measure.apply(of.rearranged(best_first=best_first)), None, scores.importance
+        )
+        for best_first in (False, True)
+    )
+    return str(measure), worst, best
+
+
+def _of(
+    sample: Sample,
+    has: Mapping[str, tuple[Any, ...]],
+    data: tuple[object, ...],
+    told: Told,
+    outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
+) -> tuple[Finding, ...]:
+    """What there is to say of the data, of each system by what it has, of each of its ``outputs``
+    by what it has of that, and of what was computed."""
+    (estimates, comparison, slices), settings = told, sample.settings
+    families = TASKS[sample.problem.task]
+
+    def subject(system: str) -> Subject:
+        known = {e.measure: e for e in estimates if e.system == system}
+
+        def estimate(name: str) -> Estimate:
+            return known.get(name) or sample.estimate(system, parse(name, families))
+
+        readings = cache(lambda name: sample.reading(system, parse(name, families)))
+
+        def at_level(name: str, level: float) -> Valued:
+            reading = readings(name)
+            return Valued.within(reading.value, policy.interval(reading, level))
+
+        shown, inference = tuple(sample.measures), settings.interval != "none"
+        return Subject(
+            system,
+            settings.level,
+            (*has[system], *_neighbours(sample, system)),
+            shown,
+            cache(estimate),
+            inference,
+            at_level=at_level,
+        )
+
+    def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:
+        own = [m for m in sample.measures if m.label == output]
+        assert sample.rows is not None
+        one = sample.rows[system].of_output(output)
+        return replace(
+            subject(system),
+            has=known,
+            output=output,
+            measures=tuple(m.plain for m in own),
+            called={str(m.plain): str(m) for m in own},
+            estimate=cache(lambda name: estimated(one, parse(name, families))),
+            at_level=None,
+        )
+
+    subjects = [subject(system) for system in sample.systems]
+    subjects += [
+        of_output(system, output, known)
+        for system, of in outputs.items()
+        for output, known in of.items()
+    ]
+    whole = Subject(None, settings.level, (Compared(comparison, slices),))
+    return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
+
+
+def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
+    """How rows move the first measure, where nobody said in which order they stand or what they
+    come from; nothing of rows that are sorted by what is true or said of them."""
+    task, ids = sample.problem.task, getattr(sample, "ids", None)
+    if task not in ("classification", "regression") or ids is None or sample.rows is None:
+        return ()
+    s = sample.rows[system]
+    if s.order is not None or s.clusters is not None or _is_sorted(s):
+        return ()
+    some = s if s.number <= MOST_NEIGHBOURS else s.taken(np.arange(MOST_NEIGHBOURS))
+    for measure in sample.measures:
+        reading = some.reading(measure)
+        if reading.influence is not None and math.isfinite(reading.value):
+            return (Unordered(str(measure), partial(_moved, reading, some.number), s.number),)
+    return ()
+
+
+def _moved(reading: Reading, rows: int) -> FloatArray | None:
+    """How much each row moves a value, where that is known."""
+    found = None if reading.influence is None else reading.influence()
+    if found is None or len(found.column) != rows:
+        return None
+    moved = found.moved
+    return moved if np.isfinite(moved).all() else None
+
+
+def _is_sorted(s: Any) -> bool:
+    """Whether rows stand in the order of a column, or those of equal value one after the other."""
+    columns = [s.known()[0], *(getattr(s, name, None) for name in ("predicted", "score"))]
+    for column in columns:
+        if column is None or np.ndim(column) != 1 or len(column) < 2:
+            continue
+        changes = np.count_nonzero(column[1:] != column[:-1])
+        if changes + 1 < len(column) and changes + 1 == len(np.unique(column)):
+            return True
+        if (column[1:] >= column[:-1]).all() or (column[1:] <= column[:-1]).all():
+            return True
+    return False

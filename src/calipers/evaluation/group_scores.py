@@ -1,0 +1,412 @@
+"""Values of measures in groups of rows that scores order, in memory or in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.curves.ranking_curves import CutoffCurves, at_ranks
+from calipers.data.arrays import as_numbers, taken
+from calipers.data.columns import MISSING, incomplete, left_out
+from calipers.data.costs import Costs, as_costs, called
+from calipers.data.errors import InputError
+from calipers.data.ranking_rows import RankingRows, known_of_groups
+from calipers.data.trec import Origin
+from calipers.engines.accumulators import Rows
+from calipers.engines.base import Partial
+from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.evaluation.shared import Statistics, column_name
+from calipers.evaluation.slice_definitions import cuts
+from calipers.evaluation.stored_predictions import Common
+from calipers.evaluation.stream_columns import Columns
+from calipers.evaluation.topic_scores import TopicScores
+from calipers.evaluation.topic_slices import sliced_topics
+from calipers.measures import Measure
+from calipers.once import cached_property
+from calipers.report.numbers import count
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import FloatArray, JudgedRankings
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from calipers.data.streams import Batch
+    from calipers.evaluation.options import Options
+    from calipers.inference.settings import Settings
+    from calipers.results import Curve, Evaluation
+
+
+def knows_ties(measure: Measure) -> bool:
+    """Whether it is quickly told what equal scores for all rows get, and that is good or bad."""
+    d, ties = measure.definition, measure.parameters.get("ties")
+    exact = d.ties is not None if ties in ("id", "average") else d.monotone
+    return exact and d.higher_is_better is not None and d.weight is None
+
+
+def scores_of(
+    groups: tuple[str, ...],
+    systems: Mapping[str, JudgedRankings],
+    chosen: list[Measure],
+    settings: Settings,
+    common: Common = dict,
+    *,
+    zero: bool,
+) -> TopicScores:
+    """The values of each group, and those of a system that tells no row from another."""
+    statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
+    made = TopicScores.of(
+        groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
+    )
+    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
+    known = [j for j, m in enumerate(chosen) if knows_ties(m)]
+    constant = np.full((len(groups), len(chosen)), np.nan)
+    if known:
+        own = TopicScores.of(groups, same, [chosen[j] for j in known], settings, zero=zero)
+        constant[:, known] = own.values[""]
+    return replace(made, constant=constant)
+
+
+def drawn(measures: Sequence[Measure]) -> Measure | None:
+    """The measure that is drawn at each rank: the first with a cutoff of which a mean is shown, and
+    it is known what equal scores get."""
+    for measure in measures:
+        cut = measure.parameters.get("cutoff") is not None
+        if cut and measure.definition.summary == "mean" and knows_ties(measure):
+            return measure
+    return None
+
+
+def curves_of(
+    source: TopicScores,
+    measure: Measure | None,
+    values: Callable[[str | None], FloatArray],
+    *,
+    zero: bool,
+) -> Sequence[Curve]:
+    """That measure at each rank; ``values`` are those of each group, of a system or of equal
+    scores."""
+    if measure is None:
+        return ()
+    of = source.of_curves(zero=zero)
+    return CutoffCurves(**of, measure=measure, systems=source.systems, values=values)
+
+
+def notes_of(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
+    """How many groups have nothing relevant."""
+    if not none:
+        return []
+    groups = count(number, "groups")
+    them = f"{none} of {groups} {'have' if none > 1 else 'has'} no row of grade {rel} or more."
+    what = "score 0" if zero else "have no value"
+    return [f"{them} Measures of what is relevant {what} there."]
+
+
+@dataclass(frozen=True)
+class Missing(Partial):
+    """Rows, how many of them are left out, and how many values are missing in which column."""
+
+    rows: int
+    lost: int
+    by: Mapping[str, int]
+
+    def __add__(self, other: Missing) -> Missing:
+        by = {name: number + other.by[name] for name, number in self.by.items()}
+        return Missing(self.rows + other.rows, self.lost + other.lost, by)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said of that."""
+        return [left_out(self.lost, self.rows, self.by)] if self.lost else []
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured(Partial):
+    """The values of some groups, as :class:`TopicScores` has them, and what else is to be known of
+    them."""
+
+    groups: tuple[str, ...]
+    values: Mapping[str, FloatArray]
+    #: Of each measure the groups that have no value, by the reason.
+    reasons: Mapping[str, tuple[Mapping[str, npt.NDArray[Any]], ...]]
+    weights: Mapping[str, Mapping[int, FloatArray]]
+    constant: FloatArray
+    #: How many documents are relevant in each.
+    relevant: FloatArray
+    #: What else is known of each: its weight, and what it is cut by.
+    beside: Rows
+    missing: Missing
+
+    def __add__(self, other: _Measured) -> _Measured:
+        size, missing = len(self.groups), self.missing + other.missing
+        if not (self.groups and other.groups):
+            return replace(self if self.groups else other, missing=missing)
+        reasons = {
+            name: tuple(
+                _reasons(one, two, size) for one, two in zip(of, other.reasons[name], strict=True)
+            )
+            for name, of in self.reasons.items()
+        }
+        weights = {
+            name: {j: np.concatenate([w, other.weights[name][j]]) for j, w in of.items()}
+            for name, of in self.weights.items()
+        }
+        return _Measured(
+            self.groups + other.groups,
+            {name: np.vstack([of, other.values[name]]) for name, of in self.values.items()},
+            reasons,
+            weights,
+            np.vstack([self.constant, other.constant]),
+            np.concatenate([self.relevant, other.relevant]),
+            self.beside + other.beside,
+            missing,
+        )
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.intp]:
+        """The places of the groups in bytewise order, as everywhere."""
+        encoded = [name.encode("utf-8", "surrogatepass") for name in self.groups]
+        return np.array(sorted(range(len(encoded)), key=encoded.__getitem__), np.intp)
+
+    def scores(self, measures: list[Measure], settings: Settings) -> TopicScores:
+        """The values of the first measures, groups in order."""
+        order, number = self.order, len(measures)
+        place = np.empty(len(order), np.intp)
+        place[order] = np.arange(len(order))
+        reasons = {
+            name: [
+                {why: np.sort(place[groups]).tolist() for why, groups in one.items()}
+                for one in of[:number]
+            ]
+            for name, of in self.reasons.items()
+        }
+        return TopicScores(
+            tuple(self.groups[k] for k in order),
+            measures,
+            {name: of[order, :number] for name, of in self.values.items()},
+            reasons,
+            {
+                name: {j: w[order] for j, w in of.items() if j < number}
+                for name, of in self.weights.items()
+            },
+            settings,
+            "groups",
+            constant=self.constant[order, :number],
+        )
+
+
+def _reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) -> dict[str, Any]:
+    found = dict(one)
+    for why, groups in two.items():
+        found[why] = np.concatenate([found.get(why, groups[:0]), groups + size])
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Measuring:
+    """Measures the groups of a batch."""
+
+    group: str
+    truth: str
+    score: Mapping[str, str]
+    #: What else is known of a group, by what it is, and of what each system costs.
+    known: Mapping[str, str]
+    costs: Mapping[str, Mapping[str, str]]
+    #: The columns that groups are cut by.
+    slices: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    settings: Settings
+    rel: int
+    drop: bool
+    zero: bool
+
+    def __call__(self, batch: Batch) -> _Measured:
+        """Of a batch."""
+        try:
+            return self._measured(batch)
+        except InputError as error:
+            raise batch.told(error) from None
+
+    def _measured(self, batch: Batch) -> _Measured:
+        named, missing = self._complete(batch)
+        if missing.lost == batch.rows:
+            none = np.zeros(0)
+            return _Measured((), {}, {}, {}, none, none, Rows.of({"group": []}), missing)
+        score = named["score"]
+        rows = RankingRows.read(named["group"], named["truth"])
+        ranked = {}
+        for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
+            own = as_numbers(column, column_name("score", name)).astype(np.float64)
+            ranked[name] = JudgedRankings(**rows.arrays(own), averaged=True)
+        made = scores_of(rows.groups, ranked, list(self.measures), self.settings, zero=self.zero)
+        assert made.constant is not None
+        reasons = {
+            name: tuple({why: np.array(of) for why, of in one.items()} for one in by)
+            for name, by in made.reasons.items()
+        }
+        beside = {
+            **{f"slice {name}": (of, f"slice {name!r}") for name, of in named["slices"].items()},
+            **{
+                what: (as_numbers(named[what], what) if what == "weight" else named[what], what)
+                for what in self.known
+            },
+            **{
+                called(cost, name): (as_costs(of, what, len(rows.group)), what)
+                for cost, by in named["cost"].items()
+                for name, of in by.items()
+                for what in (called(cost, name),)
+            },
+        }
+        of_groups = {key: rows.of_groups(column, what) for key, (column, what) in beside.items()}
+        relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
+        known = Rows.of({"group": rows.groups, **of_groups})
+        return _Measured(
+            made.topics, made.values, reasons, made.weights, made.constant, relevant, known, missing
+        )
+
+    def _complete(self, batch: Batch) -> tuple[dict[str, Any], Missing]:
+        """The columns by what they are, without rows of which a value is missing."""
+        columns = {name: _plain(of) for name, of in batch.columns.items()}
+        of_systems = {name: columns[column] for name, column in self.score.items()}
+        named = {
+            "group": columns[self.group],
+            "truth": columns[self.truth],
+            "score": of_systems[UNNAMED] if list(of_systems) == [UNNAMED] else of_systems,
+            **{what: columns[name] for what, name in self.known.items()},
+            "slices": {name: columns[name] for name in self.slices},
+            "cost": {
+                cost: {name: columns[column] for name, column in by.items()}
+                for cost, by in self.costs.items()
+            },
+        }
+        if not self.drop:
+            return named, Missing(batch.rows, 0, {})
+        lost, by = incomplete(named)
+        assert lost is not None
+        left = np.flatnonzero(~lost)
+        made = {what: taken(values, left) for what, values in named.items()}
+        return made, Missing(batch.rows, batch.rows - len(left), by)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Without a dictionary, which other batches have not."""
+    import pyarrow.types as of_type
+
+    return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
+
+
+#: What may be known of a group besides.
+_KNOWN = ("weight", "count", "cluster", "time")
+
+
+def ranking_elsewhere(
+    data: Any,
+    named: Mapping[str, Any],
+    options: Options,
+    measures: list[Measure],
+    conventions: Mapping[str, Any],
+) -> Evaluation:
+    """How well systems order the documents of each group, of rows that lie elsewhere."""
+    baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
+    if not (baseline is None or isinstance(baseline, str)):
+        raise InputError(
+            "baseline: a system of another day is compared group by group in memory; name one of "
+            "the systems"
+        )
+    columns, one, costs = _columns(data, named, options)
+    assert isinstance(columns.truth, str)
+    group, score = one["group"][UNNAMED], one["score"]
+    at, number = drawn(measures) if options.curves else None, len(measures)
+    rel = conventions["rel"]
+    work = _Measuring(
+        group,
+        columns.truth,
+        score,
+        {what: one[what][UNNAMED] for what in _KNOWN if one[what]},
+        costs.columns,
+        tuple(columns.of_slices),
+        (*measures, *(() if at is None else at_ranks(at))),
+        settings,
+        rel,
+        options.missing == "drop",
+        zero,
+    )
+    rows = columns.stream.whole(group)
+    found = rows.reduce(work, columns.names)
+    lost, table = found.missing.notes, found.beside.table.take(found.order)
+    known = {what: table[what] for what in work.known}
+    source = found.scores(measures, settings).with_columns(
+        known_of_groups(table["group"].to_pylist(), known)
+    )
+    kept = np.arange(len(found.groups)) if source.kept is None else source.kept
+    parts = {
+        name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
+        for name, of in columns.slices.items()
+    }
+    made, how = cuts(parts, options.slice_bins, len(source.topics), "groups")
+    none = int(np.count_nonzero(found.relevant[found.order[kept]] == 0))
+    spent = {
+        cost: {name: np.asarray(table[called(cost, name)]) for name in by}
+        for cost, by in costs.columns.items()
+    }
+    return source.evaluation(
+        "ranking",
+        {**conventions, "engine": rows.kind},
+        [Origin("table", path) for path in rows.files] or [Origin("table", rows.name)],
+        comparison=comparison_if_several(
+            source, baseline, settings, options.primary, compare=options.compare
+        ),
+        notes=(*lost, *notes_of(none, len(source.topics), rel, zero=zero), *how),
+        slices=sliced_topics(source, made),
+        costs=Costs(spent, costs.numbers),
+        cut_by=made,
+        curves=curves_of(source, at, partial(_at_ranks, found, number), zero=zero),
+    )
+
+
+def _columns(
+    data: Any, named: Mapping[str, Any], options: Options
+) -> tuple[Columns, dict[str, dict[str, str]], Costs]:
+    """The columns, of each kind that of each system, and of what systems cost."""
+    missing, costs = options.missing, Costs.of(options.cost)
+    if missing not in MISSING:
+        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    if named["group"] is None:
+        raise InputError("group: names no column of data=")
+    said = {what: named[what] for what in ("group", "score", *_KNOWN)}
+    said |= {called(cost): by for cost, by in costs.columns.items()}
+    others = {"id": options.id, "slices": named["slices"]}
+    columns = Columns.of(
+        data, {"truth": named["truth"], **said}, others, replace(options, cost=None)
+    )
+    if not isinstance(columns.truth, str):
+        raise InputError(f"truth: takes one column, and {named['truth']!r} stands for several")
+    one = {what: _one(columns, what) for what in said}
+    for what in ("group", *_KNOWN):
+        if one[what] and UNNAMED not in one[what]:
+            raise InputError(f"{what}: has a value for each group, expected the name of one column")
+    for what in ("group", "score"):
+        if not one[what]:
+            raise InputError(f"{what}: names no column of data=")
+    costs = replace(costs, columns={cost: one[called(cost)] for cost in costs.columns})
+    return columns, one, costs.by_system(tuple(one["score"]))
+
+
+def _at_ranks(found: _Measured, number: int, system: str | None) -> FloatArray:
+    """The value of each group at each rank, which stand behind those of so many measures."""
+    of = found.constant if system is None else found.values[system]
+    return of[found.order, number:]
+
+
+def _one(columns: Columns, kind: str) -> dict[str, str]:
+    """The column of each system, of which there is one."""
+    found = {}
+    for name, column in columns.said.get(kind, {}).items():
+        if not isinstance(column, str):
+            raise InputError(f"{column_name(kind, name)}: has several columns, expected one")
+        found[name] = column
+    return found

@@ -1,0 +1,246 @@
+"""Three classes or more: by labels, scores or probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.curves.rates import roc_points
+from calipers.curves.score_curves import ScoreCurves
+from calipers.curves.score_data import Scored, scored, series_of
+from calipers.data.class_labels import Classes, check_predicted, classes, coded
+from calipers.data.class_probabilities import (
+    check_columns,
+    class_table,
+    columns_of_classes,
+    is_per_class,
+)
+from calipers.data.errors import InputError
+from calipers.data.frequency_weights import Repeats
+from calipers.evaluation.finding_inputs import of_classes
+from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.shared import agreed, class_order_notes, column_name, named_systems
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import ClassRows, ConfusionMatrix
+from calipers.systems.multiclass import ClassSystem
+from calipers.systems.multiclass import Problem as ClassProblem
+
+if TYPE_CHECKING:
+    from calipers.data.class_labels import Coded
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.inference.settings import Settings
+    from calipers.results import Finding
+    from calipers.statistics import FloatArray
+
+OF_COUNTS = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", "kappa")
+OF_PROBABILITIES = ("log-loss", "Brier")
+OF_RANKS = ("top-5-accuracy",)
+
+#: With more classes than this the best five are worth a look.
+MANY_CLASSES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralClasses(ClassificationProblem):
+    """How well systems tell K classes apart.
+
+    ``ordered`` says whether somebody put the classes in order, ``stated`` whether the caller named
+    them.
+    """
+
+    kind: ClassVar[str] = "several classes"
+
+    names: tuple[str, ...]
+    ordered: bool = False
+    stated: bool = False
+    undefined: str = "nan"
+
+    @classmethod
+    def of(
+        cls,
+        truth: Coded,
+        predicted: Any,
+        score: Any,
+        probability: Any,
+        labels: Sequence[Any] | None,
+        undefined: str,
+        *,
+        ordered: bool,
+    ) -> SeveralClasses:
+        """Of the classes named, or of all that occur anywhere."""
+        said = coded_systems(predicted)
+        for name, column in said.items():
+            check_predicted(column, truth.names, column_name("predicted", name))
+        if labels is not None:
+            return cls(classes(truth, labels).names, ordered, stated=True, undefined=undefined)
+        named = [
+            name
+            for kind, given in (("score", score), ("probability", probability))
+            for table in _tables(given, kind).values()
+            for name in columns_of_classes(table)
+        ]
+        also = {column_name("predicted", name): values for name, values in said.items()}
+        found = classes(truth, also=also, named=dict.fromkeys(named))
+        return cls(found.names, ordered, undefined=undefined)
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, ClassSystem]:
+        """The systems on some rows."""
+        found, counted = classes(batch["truth"], self.names), batch.frequencies
+        rows = replace(found, codes=counted(found.codes))
+        problem = ClassProblem(rows, batch.weights, batch.clusters, settings)
+        said = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
+        return _systems(problem, found, *said, counted)
+
+    def statistic(self, system: ClassSystem, kind: type) -> Any:
+        """The counts of labels."""
+        counted = kind is ConfusionMatrix and system.predicted is not None
+        return system.counts.matrix if counted else None
+
+    def default_measures(self, systems: Mapping[str, ClassSystem]) -> Sequence[str]:
+        """Every usual measure that all systems can serve."""
+        many = len(self.names) > MANY_CLASSES
+        usual = (
+            ("labels", OF_COUNTS),
+            ("ranks", OF_RANKS if many else ()),
+            ("probabilities", OF_PROBABILITIES),
+        )
+        return [
+            name
+            for reads, names in usual
+            for name in names
+            if all(system.serves(reads) for system in systems.values())
+        ]
+
+    # --- What an evaluation has beside estimates -------------------------------------------------
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The classes, and which of several that are equally likely is predicted."""
+        return {
+            "classes": list(self.names),
+            "several_highest": "the first class",
+            **agreed(self.undefined),
+        }
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """What a reader has to know of the classes."""
+        of_rows = next(iter(sample.rows.values())).problem.notes() if sample.rows else ()
+        order = class_order_notes(sample.measures, self.names, stated=self.ordered)
+        return (*of_rows, *order)
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of several classes."""
+        return of_classes(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Confusion matrices; of rows in memory tables of the classes, and curves of scores."""
+        found: dict[str, Any] = {"confusions": self.confusions(sample)}
+        if sample.rows:
+            from calipers.evaluation.per_class import class_tables
+
+            systems = list(sample.rows.values())
+            found["label_tables"] = class_tables(systems)
+            found["curves"] = _curves(systems) if options.curves else ()
+        return found
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, ClassSystem]:
+        """Systems on a row of each class."""
+        k = len(self.names)
+        found = Classes(self.names, np.arange(k))
+        problem = ClassProblem(found, np.ones(k) if sizes is None else sizes, None, settings)
+        table = np.eye(k) if k else np.zeros((0, 0))
+        said: dict[str, Any] = {kind: dict.fromkeys(of, table) for kind, of in columns.said.items()}
+        names = columns.said.get("predicted", ())
+        called = {name: coded(list(self.names), "predicted") for name in names}
+        return _systems(
+            problem, found, called, said.get("score"), said.get("probability"), Repeats(k)
+        )
+
+    @staticmethod
+    def summary(systems: Mapping[str, ClassSystem]) -> FloatArray:
+        """The weight of the rows of each class."""
+        return next(iter(systems.values())).problem.sizes
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The classes."""
+        return {"classes": self.names, "undefined": self.undefined, "stated": self.ordered}
+
+
+def coded_systems(predicted: Any) -> dict[str, Coded]:
+    """The predicted classes of systems by name, encoded once."""
+    given = {} if predicted is None else named_systems(predicted, "predicted")
+    return {name: coded(column, column_name("predicted", name)) for name, column in given.items()}
+
+
+def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
+    """Those of each class against the rest, and the points of systems that predict labels
+    alone."""
+    of = tuple(systems)
+    problem = of[0].problem
+    shares = dict(zip(map(series_of, problem.names), map(float, problem.shares), strict=True))
+    bare = ((one, problem.names) for one in of if one.score is None)
+    return ScoreCurves(partial(_scored, of), roc_points(bare), shares)
+
+
+def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:
+    return [
+        replace(scored(system.against_rest(label)), series=series_of(label), share=float(share))
+        for system in systems
+        if system.score is not None
+        for label, share in zip(system.problem.names, system.problem.shares, strict=True)
+    ]
+
+
+def _tables(given: Any, kind: str) -> dict[str, Any]:
+    """Systems by name, each with a column a class; a dict of plain columns is one system."""
+    if given is None:
+        return {}
+    if is_per_class(given, ("", "", "")):  # of three classes and more
+        return {UNNAMED: given}
+    return named_systems(given, kind)
+
+
+def _systems(
+    problem: ClassProblem,
+    classes: Classes,
+    predicted: Mapping[str, Coded],
+    score: Any,
+    probability: Any,
+    repeats: Repeats,
+) -> dict[str, ClassSystem]:
+    """The systems by name, every column checked."""
+    if not predicted and score is None and probability is None:
+        raise InputError("nothing to evaluate: give predicted=, probability= or score=")
+    systems: dict[str, ClassSystem] = {}
+    for kind, given in (("score", score), ("probability", probability)):
+        for name, table in _tables(given, kind).items():
+            if name in systems:
+                raise InputError(f"{name}: give its scores or its probabilities, not both")
+            what = column_name(kind, name)
+            check_columns(table, classes, what)
+            rows = ClassRows(
+                *map(repeats, class_table(table, classes, what, distribution=kind == "probability"))
+            )
+            systems[name] = ClassSystem(
+                name,
+                problem,
+                predicted=None if name in predicted else rows.highest,
+                rows=rows,
+                is_probability=kind == "probability",
+            )
+    for name, column in predicted.items():
+        called = repeats(classes.codes_of(column, column_name("predicted", name)))
+        system = systems.get(name, ClassSystem(name, problem))
+        systems[name] = replace(system, predicted=called)
+    return systems

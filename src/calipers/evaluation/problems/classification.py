@@ -1,0 +1,48 @@
+"""What problems of two classes and of several have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.evaluation.confusion_tables import confusion
+from calipers.evaluation.sample import Problem
+from calipers.once import kept
+from calipers.statistics import ConfusionMatrix
+
+if TYPE_CHECKING:
+    from calipers.evaluation.sample import Sample
+    from calipers.measures import Measure
+    from calipers.results import AnyConfusion
+
+
+class ClassificationProblem(Problem):
+    """A problem whose ``names`` are those of its classes, and whose summary is what the rows of
+    each class weigh."""
+
+    task = "classification"
+    names: tuple[str, ...]
+
+    def confusions(self, sample: Sample) -> tuple[AnyConfusion, ...]:
+        """The confusion matrices of the systems that predict labels."""
+        found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
+        return tuple(
+            confusion(name, self._named(matrix), sample.settings)
+            for name, matrix in found.items()
+            if matrix is not None
+        )
+
+    def _named(self, matrix: ConfusionMatrix) -> ConfusionMatrix:
+        """A matrix with the names of the classes, which sums of batches may lack."""
+        return matrix if matrix.labels == self.names else replace(matrix, labels=self.names)
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the best constant answer gets, which depends on how frequent classes are."""
+        passes = sample.passes
+
+        def made() -> Mapping[str, Any]:
+            return self.template(sample.columns, sample.settings, passes.passed.beside)
+
+        found: float = kept(passes, "constant", made)[system].constant(measure)
+        return found

@@ -1,0 +1,346 @@
+"""Points in clusters: all of them, or batch by batch in bounded memory.
+
+How clusters meet, and classes, is one look at the labels: of each combination of them, and of the
+slices that points lie in, the number of points. These combinations are rows in memory, each of so
+many points, and all that is said against the truth follows as it does from points. How points lie
+about centres takes one look more for the centres, one for the distances to them, and one for what
+each point moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.curves.lazy_curves import ClusterCurves
+from calipers.data.arrays import missing_rows, values_missing
+from calipers.data.class_labels import Coded, coded
+from calipers.data.errors import InputError
+from calipers.data.frequency_weights import NOTHING, Repeats
+from calipers.engines.accumulators import Rows
+from calipers.engines.base import Engine, Partial
+from calipers.evaluation.cluster_geometry import Lying
+from calipers.evaluation.cluster_tables import by_cluster, by_point, without_noise
+from calipers.evaluation.evaluator import evaluate_systems, serving
+from calipers.evaluation.finding_inputs import of_clusters
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import choose_measures, column_name
+from calipers.evaluation.slice_definitions import MOST_SLICES, Cut, too_many
+from calipers.evaluation.stream_columns import Columns, allowed, flat, takes_all_rows
+from calipers.evaluation.stream_rows import Read
+from calipers.evaluation.stream_slices import Slicing, slicings
+from calipers.evaluation.sums import files_of
+from calipers.once import cached_property
+from calipers.systems.clustering import Clustering
+
+if TYPE_CHECKING:
+    from calipers.data.streams import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.stored_predictions import Baseline
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Evaluation, Finding
+    from calipers.statistics import FloatArray, IntArray
+
+#: The usual measures of points that can be added up.
+OF_POINTS = ("simplified-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+
+#: Classes and clusters meet in so many ways at most.
+MOST_CELLS = 2_000_000
+
+#: What the number of points of a combination is called, which no column is.
+_HELD = "\0held"
+#: And what that of slices by one of the ways to cut.
+_SLICE = "\0slice {}"
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters(Problem):
+    """How well points are put into clusters.
+
+    ``noise`` is what becomes of points that are in none, where there are some; ``plain`` are the
+    measures of points by their distances, and ``engine`` who read the points if not they are all in
+    memory.
+    """
+
+    task = "clustering"
+
+    noise: str | None = None
+    plain: Sequence[Measure] = ()
+    per_point: bool = False
+    engine: str | None = None
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """What becomes of noise."""
+        return {
+            **({} if self.noise is None else {"noise": self.noise}),
+            **({} if self.engine is None else {"engine": self.engine}),
+        }
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of clusters."""
+        return of_clusters(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Tables of clusters and points, and how points lie."""
+        systems, plain = sample.template, dict.fromkeys(self.plain)
+        found: dict[str, Any] = {"label_tables": by_cluster(systems.values(), plain)}
+        if self.engine is not None:
+            return found
+        first = next(iter(plain), None)
+        found["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
+        found["per_unit"] = by_point(systems, list(plain)) if self.per_point else None
+        return found
+
+
+# --- Batches --------------------------------------------------------------------------------------
+
+
+def evaluate_cells(
+    columns: Columns,
+    options: Options,
+    check: Callable[..., None],
+    *,
+    against_truth: Sequence[str],
+    noise: str,
+    metric: str,
+) -> Evaluation:
+    """How well points are put into clusters, batch by batch: as many as are alike in the columns of
+    labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
+    the measures and the names of the clusters."""
+    engine, features = columns.stream, flat(columns.said.get("features"))
+    if options.cost is not None:
+        raise takes_all_rows("cost", engine)
+    memory = allowed(options.memory, engine)
+    labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
+    of_truth = one_column("truth", columns.truth) if columns.truth else None
+    sliced = bool(columns.slices)
+    usual = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
+    usual = usual if usual and not sliced else tuple(against_truth)
+    chosen = choose_measures(options.measures, usual, "clustering")
+    _check(chosen, engine, metric, options.baseline)
+    slicing, how = slicings(columns, memory)
+    read = Read(columns, None) if columns.missing == "drop" else None
+    cells = _met(columns, labels, of_truth, slicing, memory, read)
+    systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
+    check(chosen, {name for of in systems.values() for name in of.names}, sliced=sliced)
+    if features and any(m.definition.reads != "partitions" for m in chosen):
+        known = {name: _codes(cells.table, labels[name], of.names) for name, of in systems.items()}
+        classes = None
+        if of_truth is not None:
+            names_of = next(iter(systems.values())).classes
+            classes = of_truth, *_codes(cells.table, of_truth, names_of)
+        also = () if columns.count is None else (columns.count,)
+        rows = engine, labels, tuple(features), known
+        systems = Lying(*rows, systems, tuple(chosen), classes, also, read).added()
+    problem = Clusters(noise if notes else None, engine=engine.kind)
+    return evaluate_systems(
+        problem,
+        serving(systems, chosen),
+        chosen,
+        replace(options, inputs=files_of(engine)),
+        about=replace(NOTHING, ids=None),
+        cut=([_cut(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)], how),
+        notes=[*_lost(cells), *notes],
+    )
+
+
+def _lost(cells: _Cells) -> list[str]:
+    """That rows are left out, if any are."""
+    if not cells.lost:
+        return []
+    of = cells.lost + int(cells.held.sum())
+    return [f"{cells.lost:,} of {of:,} rows are left out because values are missing."]
+
+
+def _cut(slicing: Slicing, codes: IntArray) -> Cut:
+    """How cells are cut, into slices that hold points."""
+    there, places = np.unique(codes, return_inverse=True)
+    if len(there) > MOST_SLICES:
+        raise InputError(too_many(slicing.name, len(there)))
+    names = slicing.names
+    return Cut(slicing.name, tuple(names[k] for k in there), places.reshape(-1).astype(np.intp))
+
+
+def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: Baseline) -> None:
+    """That measures can be added up, and the rows looked at as often as it takes."""
+    if not (baseline is None or isinstance(baseline, str)):
+        raise InputError(
+            "baseline: a clustering of another day is compared point by point, which takes all "
+            "points in memory; name one of the clusterings"
+        )
+    if metric != "euclidean":
+        raise InputError(
+            f"metric is {metric!r}: centres are Euclidean, and distances of any two points take "
+            "all of them in memory"
+        )
+    for measure in measures:
+        reads = measure.definition.reads
+        apart = reads == "distances" and measure.parameters["to"] != "centres"
+        if reads == "pairs" or apart or (reads == "distances" and measure.label is not None):
+            raise InputError(
+                f"{measure} takes all points in memory, which engine={engine.kind!r} does not "
+                f"have; {', '.join(OF_POINTS)} are of centres"
+            )
+        if reads != "partitions" and not engine.again:
+            raise InputError(
+                f"{engine.name}: {measure} takes several looks at the points, and these can be "
+                "read only once"
+            )
+
+
+# --- How clusters meet ----------------------------------------------------------------------------
+
+
+def _met(
+    columns: Columns,
+    labels: Mapping[str, str],
+    truth: str | None,
+    slicing: Sequence[Slicing],
+    memory: int,
+    read: Read | None,
+) -> _Cells:
+    """Each combination of class, clusters and slices, with the number of its points."""
+    named = {column: column_name("labels", name) for name, column in labels.items()}
+    if truth is not None:
+        named[truth] = "truth"
+    also = columns.needed if read is not None else [*filter(None, [columns.count])]
+    names = list(dict.fromkeys([*named, *columns.of_slices, *also]))
+    work, few = _Meeting(named, tuple(slicing), read), _Few(memory)
+    cells: _Cells = columns.stream.reduce(work, names, few, "finding clusters")
+    if not cells.table.num_rows:
+        raise InputError(f"{columns.stream.name}: no row is complete")
+    return cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells(Partial):
+    """Combinations of labels and slices, with the number of points of each; and how many rows are
+    left out, as they are not complete."""
+
+    rows: Rows
+    lost: int = 0
+
+    @classmethod
+    def of(cls, table: Any, lost: int = 0) -> _Cells:
+        """Of points, or of some that are alike."""
+        keys = [name for name in table.column_names if name != _HELD]
+        found = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
+        columns = {name: found[name] for name in keys} | {_HELD: found[f"{_HELD}_sum"]}
+        return cls(Rows.of(columns), lost)
+
+    def __add__(self, other: _Cells) -> _Cells:
+        return _Cells.of((self.rows + other.rows).table, self.lost + other.lost)
+
+    @cached_property
+    def table(self) -> Any:
+        """A row a combination."""
+        return self.rows.table
+
+    @property
+    def held(self) -> FloatArray:
+        """How many points each has."""
+        return np.asarray(self.table[_HELD].to_numpy(), np.float64)
+
+    def codes(self, way: int) -> IntArray:
+        """The slice of each, by one of the ways to cut."""
+        return np.asarray(self.table[_SLICE.format(way)].to_numpy(), np.int64)
+
+
+@dataclass(frozen=True)
+class _Few:
+    """Keeps combinations within bounds."""
+
+    memory: int
+
+    def __call__(self, cells: _Cells) -> _Cells:
+        if cells.rows.table.num_rows > MOST_CELLS:
+            raise InputError(f"labels: classes and clusters meet in more than {MOST_CELLS:,} ways")
+        if cells.rows.stored.nbytes > self.memory / 2:
+            raise InputError(
+                "labels: classes and clusters meet in more ways than the memory holds; allow more "
+                "with memory="
+            )
+        return cells
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """Counts the combinations of labels and slices of a batch; columns by what messages call
+    them."""
+
+    named: Mapping[str, str]
+    slicing: tuple[Slicing, ...] = ()
+    #: Reads the rows that are complete, where others are left out.
+    read: Read | None = None
+
+    def __call__(self, batch: Batch) -> _Cells:
+        """Of a batch."""
+        import pyarrow as pa
+
+        given = batch.columns if self.read is None else self.read.complete(batch)[0]
+        columns = {}
+        for name, what in self.named.items():
+            column = given[name]
+            lost = np.flatnonzero(missing_rows(column, what))
+            if len(lost):
+                raise batch.told(values_missing(what, lost, batch.rows))
+            columns[name] = plain(column)
+        number = len(next(iter(columns.values())))
+        for k, of in enumerate(self.slicing):
+            columns[_SLICE.format(k)] = pa.array(of.codes(given).astype(np.int64))
+        whole = pa.table({**columns, _HELD: np.ones(number)})
+        return _Cells.of(whole, batch.rows - number)
+
+
+def plain(column: Any) -> Any:
+    """Without a dictionary, which other batches have not."""
+    import pyarrow.types as of_type
+
+    return column.dictionary_decode() if of_type.is_dictionary(column.type) else column
+
+
+def one_column(name: str, given: Any) -> str:
+    """The one column of a clustering."""
+    if not isinstance(given, str):
+        raise InputError(f"{column_name('labels', name)}: has several columns, expected one")
+    return given
+
+
+def _systems(
+    cells: _Cells, labels: Mapping[str, str], truth: str | None, noise: str, settings: Settings
+) -> tuple[dict[str, Clustering], Repeats, list[str]]:
+    """The clusterings of all points, of which as many as are alike are one entry; which entries
+    these are; and what is to be said of noise."""
+    given = {name: _coded(cells.table, column) for name, column in labels.items()}
+    held = cells.held
+    repeats, notes, clusters = without_noise(given, noise, Repeats(len(held)), held)
+    shared: dict[str, Any] = {"held": np.asarray(repeats(held), np.float64)}
+    if truth is not None:
+        classes = _coded(cells.table, truth)
+        shared |= {
+            "truth": np.asarray(repeats(classes.codes), np.int64),
+            "classes": classes.names,
+        }
+    made = {name: Clustering(name, *of, settings, **shared) for name, of in clusters.items()}
+    return made, repeats, notes
+
+
+def _coded(cells: Any, column: str) -> Coded:
+    return coded(cells[column].combine_chunks(), column)
+
+
+def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray]:
+    """The labels of a column, and the place of each among these names; -1 of noise that is left
+    out."""
+    import pyarrow.compute as pc
+
+    values = pc.unique(cells[column])
+    found = coded(values, column)
+    place = {name: k for k, name in enumerate(names)}
+    codes = np.array([place.get(name, -1) for name in found.names])
+    return values, codes[found.codes]

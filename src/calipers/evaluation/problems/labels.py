@@ -1,0 +1,401 @@
+"""Rows that may have several labels each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.curves.rates import roc_points
+from calipers.curves.score_curves import ScoreCurves
+from calipers.curves.score_data import Scored, scored, series_of
+from calipers.data.arrays import same_length
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.frequency_weights import Repeats
+from calipers.data.multilabel import (
+    LabelRows,
+    Wide,
+    as_scores,
+    as_sets,
+    check_forms,
+    is_columns_of_labels,
+    label_names,
+    read_rows,
+)
+from calipers.evaluation.arguments import finite
+from calipers.evaluation.finding_inputs import of_label_sets
+from calipers.evaluation.per_class import by_label
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
+from calipers.evaluation.stream_labels import indicators, labels_of_stream
+from calipers.measures import Measure, parse
+from calipers.measures.averages import PAIRWISE
+from calipers.measures.multilabel import usual_set
+from calipers.measures.name_parsing import each_once
+from calipers.once import kept
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import ClassRanks, ConfusionMatrix, LabelMatrices, LabelSets, Moments
+from calipers.systems.base import named_classes
+from calipers.systems.multilabel import LabelSystem
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.inference.settings import Settings
+    from calipers.results import Finding
+    from calipers.statistics import FloatArray
+
+OF_SETS = (
+    "subset-accuracy",
+    "Hamming-loss",
+    "example-F1",
+    "example-Jaccard",
+    "macro-F1",
+    "micro-F1",
+    "weighted-F1",
+)
+OF_SCORES = ("macro-AUC", "macro-AP", "LRAP", "coverage-error", "ranking-loss")
+OF_PROBABILITIES = ("macro-log-loss", "macro-Brier")
+
+FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
+
+#: Of more labels than these there are no curves.
+MOST_CURVES = 20
+
+#: A number, one for each label (by name or in their order), or either for each system.
+Threshold = float | Sequence[float] | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralLabels(Problem):
+    """How well systems tell which labels rows have."""
+
+    task = "multilabel"
+
+    kind: ClassVar[str] = "several labels"
+
+    names: tuple[str, ...]
+    separator: str | None = None
+    threshold: Threshold = None
+    undefined: str = "nan"
+    #: Of a stream the columns whose cells hold 0 and 1 for each label; None of rows in memory, of
+    #: which each column tells that itself.
+    indicators: tuple[str, ...] | None = None
+
+    @classmethod
+    def read(
+        cls,
+        columns: Mapping[str, Any],
+        labels: Sequence[Any] | None,
+        separator: str | None,
+        threshold: Threshold,
+        undefined: str,
+    ) -> tuple[SeveralLabels, dict[str, Any]]:
+        """Of the labels that are named or occur anywhere; and the columns, read once."""
+        truth = read_rows(columns["truth"], "truth", separator)
+        kinds = ("predicted", "score", "probability")
+        read = partial(read_rows, separator=separator)
+        given = _given(read, **{kind: columns[kind] for kind in kinds})
+        check_forms({"truth": truth, **{column_name(*key): of for key, of in given.items()}})
+        names = label_names([truth, *given.values()], labels)
+        said: dict[str, Any] = {
+            kind: {name: of for (own, name), of in given.items() if own == kind} or None
+            for kind in kinds
+        }
+        said["truth"] = Wide(as_sets(truth, names, "truth"), None, len(names))
+        return cls(names, separator, threshold, undefined), {**columns, **said}
+
+    @classmethod
+    def of_stream(
+        cls,
+        columns: Columns,
+        labels: Sequence[Any] | None,
+        separator: str | None,
+        threshold: Threshold,
+        undefined: str,
+    ) -> SeveralLabels:
+        """Of the labels that are named, that columns are called by, or that occur in a look at all
+        rows."""
+        if not any(columns.said.values()):
+            raise InputError(_NOTHING)
+        found = labels_of_stream(columns, separator, named=labels is not None)
+        check_forms(found)
+        names = label_names(list(found.values()), labels)
+        return cls(names, separator, threshold, undefined, indicators(found))
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, LabelSystem]:
+        """The systems on some rows."""
+        sets = as_sets(self._rows(batch["truth"], "truth"), self.names, "truth")
+        kinds = ("predicted", "score", "probability")
+        given = _given(self._rows, **{kind: batch[kind] for kind in kinds})
+        plain = partial(
+            LabelSystem,
+            labels=self.names,
+            truth=batch.frequencies(sets),
+            weight=batch.weights,
+            clusters=batch.clusters,
+            settings=settings,
+        )
+        return _systems(plain, given, self.threshold, batch.frequencies)
+
+    def _rows(self, values: Any, what: str) -> LabelRows:
+        """What is said of the labels of each row, read once."""
+        if isinstance(values, LabelRows):
+            return values
+        bits = None if self.indicators is None else what in self.indicators
+        return read_rows(values, what, self.separator, bits)
+
+    def statistic(self, system: LabelSystem, kind: type) -> Any:
+        """The counts of each label."""
+        return system.matrices if kind is LabelMatrices and system.predicted is not None else None
+
+    # --- Measures --------------------------------------------------------------------------------
+
+    def default_measures(self, systems: Mapping[str, LabelSystem]) -> Sequence[str]:
+        """Every usual measure that all systems can serve."""
+        usual = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
+        return [
+            name
+            for reads, names in usual
+            for name in names
+            if all(system.serves(reads) for system in systems.values())
+        ]
+
+    def measures(self, systems: Mapping[str, LabelSystem], options: Options) -> list[Measure]:
+        """The measures that are asked for, each once."""
+        check_undefined(self.undefined)
+        chosen = [
+            name if isinstance(name, Measure) else parse(name, FAMILIES)
+            for name in names_of(options.measures, self.default_measures(systems))
+        ]
+        for measure in chosen:
+            _check_measure(measure, self.names)
+        # There is a column for each label, whether a row has it or not.
+        return [m.where_undefined(self.undefined, stated=True) for m in each_once(chosen)]
+
+    # --- What an evaluation has beside estimates -------------------------------------------------
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The labels, and from which thresholds on rows have them."""
+        systems = sample.template.items()
+        return {
+            "labels": list(self.names),
+            "threshold": {n: s.thresholds for n, s in systems if s.thresholds is not None},
+            "at_the_threshold": "has the label",
+            "equal_scores": "the lowest rank",
+            **agreed(self.undefined),
+        }
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of several labels."""
+        return of_label_sets(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Tables of the labels, and curves of scores."""
+        if not sample.rows:
+            return {}
+        systems = list(sample.rows.values())
+        drawn = options.curves and len(self.names) <= MOST_CURVES
+        return {
+            "curves": _curves(systems) if drawn else (),
+            "label_tables": tuple(by_label(system) for system in systems),
+        }
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, LabelSystem]:
+        """Systems on rows each of which has one label more than the one before, the first none;
+        of which so many as ``sizes`` say have each label, the last of these being all rows."""
+        number = len(self.names)
+        alike = np.append(np.arange(number, 0.0, -1.0), number + 1.0)
+        whole = alike if sizes is None else sizes
+        order = np.argsort(-whole[:number], kind="stable")
+        truth = np.zeros((number + 1, number), bool)
+        truth[:, order] = np.arange(number + 1)[:, None] > np.arange(number)
+        counts = np.append(whole[number], whole[:number][order])
+        plain = partial(
+            LabelSystem,
+            labels=self.names,
+            truth=truth,
+            weight=np.maximum(counts - np.append(counts[1:], 0.0), 0.0),
+            clusters=None,
+            settings=settings,
+        )
+        table = Wide(truth.astype(np.float64), None, number)
+        given = {(kind, name): table for kind, of in columns.said.items() for name in of}
+        return _systems(plain, given, self.threshold, Repeats(number + 1))
+
+    @staticmethod
+    def summary(systems: Mapping[str, LabelSystem]) -> LabelSets:
+        """What the rows that have each label weigh, and all rows; and, where one measure takes
+        them, the sets of labels that rows have."""
+        one = next(iter(systems.values()))
+        asked = any(m.definition.default is usual_set for m in one.measures)
+        return LabelSets.from_rows(one.truth, one.weight, counted=asked)
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the best constant answer gets, which depends on how frequent labels are, or sets of
+        them."""
+        passes = sample.passes
+        if measure.definition.default is usual_set:
+            return float(passes.passed.beside.most)
+
+        def made() -> Mapping[str, Any]:
+            return self.template(sample.columns, sample.settings, passes.passed.beside.sizes)
+
+        found: float = kept(passes, "constant", made)[system].constant(measure)
+        return found
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The labels and the threshold."""
+        return {
+            "classes": self.names,
+            "separator": self.separator,
+            "threshold": self.threshold,
+            "undefined": self.undefined,
+        }
+
+
+def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
+    """Those of each label, and the points of systems that predict sets alone."""
+    of = tuple(systems)
+    bare = ((one, one.labels) for one in of if one.score is None)
+    return ScoreCurves(partial(_scored, of), roc_points(bare))
+
+
+def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
+    return [
+        replace(scored(system.of_label(label)), series=series_of(label))
+        for system in systems
+        if system.score is not None
+        for label in system.labels
+    ]
+
+
+_NOTHING = "nothing to evaluate: give predicted=, score= or probability="
+
+
+def _given(
+    read: Callable[[Any, str], LabelRows], **columns: Any
+) -> dict[tuple[str, str], LabelRows]:
+    """What is said, by its kind and the name of the system."""
+    if all(of is None for of in columns.values()):
+        raise InputError(_NOTHING)
+    return {
+        (kind, name): read(values, column_name(kind, name))
+        for kind, of in columns.items()
+        for name, values in _named(of, kind).items()
+    }
+
+
+def _named(given: Any, kind: str) -> dict[str, Any]:
+    """Systems by name; a dict of a column of numbers for each label is one system."""
+    if given is None:
+        return {}
+    return {UNNAMED: given} if is_columns_of_labels(given) else named_systems(given, kind)
+
+
+def _systems(
+    make: Callable[[str], LabelSystem],
+    given: Mapping[tuple[str, str], LabelRows],
+    threshold: Threshold,
+    repeats: Repeats,
+) -> dict[str, LabelSystem]:
+    """The systems by name, every table checked."""
+    systems: dict[str, LabelSystem] = {}
+    for (kind, name), said in given.items():
+        if kind == "predicted":
+            continue
+        if name in systems:
+            raise InputError(f"{name}: give its scores or its probabilities, not both")
+        system, what = make(name), column_name(kind, name)
+        score = as_scores(said, system.labels, what, probability=kind == "probability")
+        same_length(score, repeats.rows, what)
+        score = repeats(score)
+        default = 0.5 if kind == "probability" else None
+        names = {of for of_kind, of in given if of_kind != "predicted"}
+        cut = _threshold(threshold, name, names, system.labels, default)
+        systems[name] = replace(
+            system,
+            score=score,
+            is_probability=kind == "probability",
+            thresholds=cut,
+            predicted=None
+            if cut is None
+            else score >= (list(cut.values()) if isinstance(cut, dict) else cut),
+        )
+    for (kind, name), said in given.items():
+        if kind == "predicted":
+            system, what = systems.get(name, make(name)), column_name(kind, name)
+            called = as_sets(said, system.labels, what)
+            same_length(called, repeats.rows, what)
+            systems[name] = replace(system, predicted=repeats(called), thresholds=None)
+    if threshold is not None and not any(kind != "predicted" for kind, _ in given):
+        raise InputError("threshold= is about scores or probabilities, and there are none")
+    return systems
+
+
+def _threshold(
+    given: Any, name: str, systems: set[str], labels: tuple[str, ...], default: float | None
+) -> float | dict[str, float] | None:
+    """A system's threshold, checked: one number, or one by label."""
+    if isinstance(given, Mapping) and {str(key) for key in given} <= systems:
+        given = given.get(name)
+    if given is None:
+        return default
+    if isinstance(given, int | float):
+        return finite(given, "threshold", "a finite number, or one for each label")
+    if isinstance(given, Mapping):
+        by_label = {str(key): value for key, value in given.items()}
+        for key in by_label:
+            if key not in labels:
+                meant = did_you_mean(key, (*labels, *sorted(systems)))
+                raise InputError(f"threshold for {key!r}, which is no label and no system; {meant}")
+        if default is not None:
+            by_label = dict.fromkeys(labels, default) | by_label
+    elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
+        raise InputError(
+            f"threshold is {shown(given)}, expected a finite number, or one for each label"
+        )
+    else:
+        if len(given) != len(labels):
+            raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
+        by_label = dict(zip(labels, given, strict=True))
+    return {
+        label: finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
+        for label in labels
+    }
+
+
+def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
+    """That it can be asked of rows with several labels."""
+    d = measure.definition
+    of_labels = d.task == "classification" and d.on is not ClassRanks
+    if not of_labels and d.task != "multilabel":
+        raise InputError(f"{measure} is no measure of several labels a row")
+    named_classes(measure, labels, "label")
+    if measure.label is not None:
+        return
+    if not of_labels:
+        return
+    one = replace(measure.plain, label=labels[0])
+    macro = replace(measure.plain, average="macro")
+    mean = d.on is Moments and d.interval is None
+    averaged = mean or d.on is ConfusionMatrix or d.reads == "scores"
+    if not measure.viewed:
+        more = f", or for {macro}" if averaged else ""
+        raise InputError(f"{measure} is about one label: ask for {one}{more}")
+    if not averaged:
+        raise InputError(f"{measure}: {measure.plain} has no average; ask for {one}")
+    if measure.average in PAIRWISE:
+        raise InputError(f"{measure}: labels exclude nothing, so that there are no pairs")
+    if mean and measure.average != "macro":
+        raise InputError(f"{measure}: every label has every row; ask for {macro}")

@@ -1,0 +1,176 @@
+"""Several predicted numbers a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from calipers.curves.lazy_curves import ResidualCurves
+from calipers.data.class_probabilities import columns_of_classes, is_table
+from calipers.data.errors import InputError
+from calipers.data.multioutput import as_outputs, output_names
+from calipers.evaluation.constants import Constant, lost
+from calipers.evaluation.finding_inputs import of_outputs
+from calipers.evaluation.sample import Problem
+from calipers.evaluation.shared import column_name, named_systems, names_of
+from calipers.measures import TASKS, Measure, parse
+from calipers.measures.averages import mean_of
+from calipers.measures.regression import weighted_mean
+from calipers.once import kept
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import Moments, Several
+from calipers.systems.base import NAN, named_classes
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import MeasureNames, Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.inference.settings import Settings
+    from calipers.results import Finding
+    from calipers.statistics import FloatArray
+    from calipers.systems.multioutput import Outputs
+
+#: R² comes first as it has no unit: a mean of RMSEs in euros and in metres says nothing.
+DEFAULT_MEASURES = ("macro-R2", "R2", "RMSE", "MAE")
+
+#: Of more outputs there are no curves and findings of each, and only averages are shown where no
+#: measures are named.
+MOST_SHOWN = 10
+OF_MANY = ("macro-R2", "variance-weighted-R2")
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralOutputs(Problem):
+    """How near predictions of several outputs come to the truth."""
+
+    task = "regression"
+    kind: ClassVar[str] = "several outputs"
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, truth: Any, names: Sequence[Any] | None) -> SeveralOutputs:
+        """Of the columns of the truth, by these names if any."""
+        return cls(output_names(truth, names))
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The outputs that are looked at one by one."""
+        return () if len(self.names) > MOST_SHOWN else self.names
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Outputs]:
+        """The systems on some rows."""
+        from calipers.systems.multioutput import Outputs
+
+        target, counted = as_outputs(batch["truth"], "truth", self.names), batch.frequencies
+        given, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
+        given = {UNNAMED: given} if _one_system(given, self.names) else given
+        truth, systems = counted(target), {}
+        for name, table in named_systems(given, "predicted").items():
+            said = as_outputs(table, column_name("predicted", name), self.names, len(target))
+            systems[name] = Outputs(name, self.names, truth, counted(said), *rows)
+        return systems
+
+    def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
+        """The measures that are asked for, of each output unless they name one."""
+        return chosen_of(options.measures, self.names, DEFAULT_MEASURES if self.shown else OF_MANY)
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The outputs."""
+        return {"outputs": list(self.names)}
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """That averages have units."""
+        return tuple(_in_units(sample.measures))
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of predictions of several outputs."""
+        return of_outputs(self.shown, sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Curves of residuals of each output."""
+        if not (options.curves and self.shown and sample.rows):
+            return {"curves": ()}
+        systems = sample.rows.values()
+        return {
+            "curves": ResidualCurves({o: [s.of_output(o) for s in systems] for o in self.shown})
+        }
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    @staticmethod
+    def summary(systems: Mapping[str, Any]) -> Several:
+        """The moments of the truth of each output."""
+        one = next(iter(systems.values()))
+        return Several(tuple(Moments.from_rows(column, one.weight) for column in one.truth.T))
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """What the means of the truth lose where those are the best constant answers, in one more
+        look at the truth; a share of what is saved is 0. (Medians would take all rows.)"""
+        if measure.definition.skill_of is not None:
+            return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
+        by_mean = {m.plain for m in sample.measures if m.definition.constant is weighted_mean}
+        if measure.plain not in by_mean or not sample.rereadable:
+            return NAN
+
+        def compute() -> dict[Measure, FloatArray]:
+            means = [of.mean for of in sample.passes.passed.beside.parts]
+            asked = [Constant(m, mean, at) for m in by_mean for at, mean in enumerate(means)]
+            truth = partial(as_outputs, what="truth", outputs=self.names)
+            found = iter(lost(sample, asked, truth))
+            return {m: np.array([float(m.apply(next(found))) for _ in means]) for m in by_mean}
+
+        each = kept(sample.passes, "constant", compute)[measure.plain]
+        if measure.label is not None:
+            return float(each[self.names.index(measure.label)])
+        return float(mean_of(measure.among, each[measure.picked(self.names)]))
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The outputs."""
+        return {"classes": self.names}
+
+
+def _one_system(given: Any, outputs: Sequence[str]) -> bool:
+    """Whether these are the columns of one system, and not systems by name."""
+    if not isinstance(given, Mapping) or any(map(is_table, given.values())):
+        return not isinstance(given, Mapping)
+    return len(outputs) > 1 or set(columns_of_classes(given)) == set(outputs)
+
+
+def chosen_of(
+    asked: MeasureNames | None, outputs: Sequence[str], default: Sequence[str]
+) -> list[Measure]:
+    """The measures asked for, each once; one that names no output is asked of each of them."""
+    found = [
+        name if isinstance(name, Measure) else parse(name, TASKS["regression"])
+        for name in names_of(asked, default)
+    ]
+    return list(dict.fromkeys(m for one in found for m in _of_outputs(one, outputs)))
+
+
+def _of_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
+    if measure.definition.task != "regression":
+        raise InputError(f"{measure} is a measure of {measure.definition.family}, not of outputs")
+    if measure.definition.reads != "numbers":
+        raise InputError(f"{measure} is of predicted quantiles, which are of one output")
+    named_classes(measure, outputs, "output")
+    if measure.viewed:
+        yield measure
+    else:
+        yield from (replace(measure, label=output) for output in outputs)
+
+
+def _in_units(measures: Sequence[Measure]) -> Iterator[str]:
+    """That averages of what has a unit go by the outputs of large numbers."""
+    odd = [str(m) for m in measures if m.average is not None and m.definition.in_units]
+    if odd:
+        has, it = ("has", "it is") if len(odd) == 1 else ("have", "they are")
+        yield (
+            f"{', '.join(odd)} {has} the units of the outputs: where these differ, {it} decided by "
+            "the output of the largest numbers. macro-R2 has no unit."
+        )

@@ -1,0 +1,95 @@
+"""Predicted quantiles of each row, and the intervals between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from calipers.curves.lazy_curves import QuantileCurves
+from calipers.data.arrays import as_quantities
+from calipers.data.errors import InputError
+from calipers.data.quantiles import as_quantiles, one_system
+from calipers.evaluation.finding_inputs import of_quantiles
+from calipers.evaluation.problems.numbers import Numbers
+from calipers.evaluation.shared import column_name, named_systems
+from calipers.results.estimate import UNNAMED
+from calipers.statistics.quantiles import coverages
+from calipers.systems.base import NAN
+
+if TYPE_CHECKING:
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Finding
+    from calipers.systems.quantiles import Quantiles
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedQuantiles(Numbers):
+    """How near predicted quantiles come to the truth, which is a number, and how often it is where
+    they say."""
+
+    kind: ClassVar[str] = "quantiles"
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, Quantiles]:  # type: ignore[override]
+        """The systems on some rows, all of the same levels."""
+        from calipers.systems.quantiles import Quantiles
+
+        target, counted = as_quantities(batch["truth"], "truth"), batch.frequencies
+        given, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
+        systems: dict[str, Quantiles] = {}
+        given = {UNNAMED: given} if one_system(given) else given
+        for name, columns in named_systems(given, "quantiles").items():
+            levels, values = as_quantiles(columns, column_name("quantiles", name), len(target))
+            systems[name] = Quantiles(name, counted(target), levels, counted(values), *rows)
+        _check_levels(systems)
+        return systems
+
+    def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
+        """Of intervals the widest."""
+        levels = next(iter(systems.values())).levels
+        widest = coverages(levels)[:1]
+        kinds = ("interval-score", "interval-coverage", "mean-width")
+        of_intervals = [f"{kind}@{share:.10g}" for share in widest for kind in kinds]
+        return [
+            "mean-pinball",
+            *(of_intervals or [f"quantile-coverage@{a:.10g}" for a in levels[:3]]),
+        ]
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """The levels."""
+        return {"levels": list(next(iter(sample.template.values())).levels)}
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of predicted quantiles."""
+        return of_quantiles(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Curves of calibration and sharpness."""
+        drawn = options.curves and sample.rows
+        return {"curves": QuantileCurves(list(sample.rows.values())) if drawn else ()}  # type: ignore[union-attr]
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    looks_at_rows = False
+
+    def constant(self, sample: Any, system: str, measure: Measure) -> float:
+        """Of a measure of one number what the mean of the truth loses; the quantiles of the truth
+        would take all rows."""
+        of_number = measure.definition.reads == "numbers"
+        return super().constant(sample, system, measure) if of_number else NAN
+
+
+def _check_levels(systems: Mapping[str, Quantiles]) -> None:
+    """That losses over levels are of the same ones."""
+    first, *others = systems.values()
+    for other in others:
+        if other.levels != first.levels:
+            a, b = (", ".join(f"{x:g}" for x in s.levels) for s in (first, other))
+            raise InputError(
+                f"quantiles: {first.name} has the levels {a}, {other.name} has {b}; systems are "
+                "compared at the same levels"
+            )

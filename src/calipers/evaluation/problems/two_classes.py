@@ -1,0 +1,472 @@
+"""A positive class against a negative one: by labels, scores or probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from calipers.curves.score_curves import ScoreCurves
+from calipers.data.arrays import as_numbers, same_length
+from calipers.data.binary_labels import Labels, positive_probability, predictions, two_classes
+from calipers.data.class_labels import coded, place_of, positions
+from calipers.data.class_probabilities import is_per_class
+from calipers.data.errors import InputError, listed, shown
+from calipers.data.frequency_weights import Repeats
+from calipers.evaluation.arguments import finite
+from calipers.evaluation.estimates import estimate_of
+from calipers.evaluation.finding_inputs import of_two_classes
+from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.shared import agreed, by_default, column_name, named_systems
+from calipers.evaluation.slices import threshold_note
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.systems.binary import System
+from calipers.systems.thresholds import NoThresholdError, Rule
+
+if TYPE_CHECKING:
+    from calipers.curves.score_data import Scored
+    from calipers.data.class_labels import Coded
+    from calipers.evaluation.batch import Batch
+    from calipers.evaluation.options import Options
+    from calipers.evaluation.sample import Sample, Told
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Curve, Estimate, Finding
+
+
+OF_COUNTS = (
+    "accuracy",
+    "balanced-accuracy",
+    "precision",
+    "recall",
+    "specificity",
+    "NPV",
+    "LR+",
+    "LR-",
+    "F1",
+    "MCC",
+)
+OF_SCORES = ("AUC", "PR-AUC", "AP")
+OF_PROBABILITIES = ("log-loss", "Brier")
+OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
+
+#: What each system that has such things is measured by.
+_DEFAULTS = (
+    ("scores", OF_SCORES),
+    ("probabilities", OF_PROBABILITIES),
+    ("probabilities", OF_CALIBRATION),
+    ("labels", OF_COUNTS),
+)
+
+
+def usual_measures(systems: Mapping[str, System]) -> list[str]:
+    """Every usual measure that all systems can serve."""
+    certain = any(system.is_certain for system in systems.values())
+    return [
+        name
+        for reads, names in _DEFAULTS
+        for name in names
+        if all(system.serves(reads) for system in systems.values())
+        and not (names == OF_CALIBRATION and certain)
+    ]
+
+
+def left_out(systems: Mapping[str, System]) -> tuple[str, ...]:
+    """Why the recalibration is not among the usual measures."""
+    certain = [name for name, system in systems.items() if system.is_certain]
+    if not certain:
+        return ()
+    named = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
+    why = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({named}),"
+    return (f"{why} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",)
+
+
+#: A number, a rule, or either for each system.
+Threshold: TypeAlias = "float | str | Rule | Mapping[str, float | str | Rule] | None"
+
+#: What has its best value at the threshold of the best accuracy.
+_OF_ACCURACY = ("accuracy", "error-rate")
+
+ABOUT_TWO = (
+    "positive= and threshold= are about two classes: name a positive class and leave out labels= "
+    "(or name two there), or leave out both"
+)
+
+
+def systems_of_two(
+    plain: Callable[[str], System],
+    labels: Labels,
+    predicted: Any,
+    score: Any,
+    probability: Any,
+    threshold: Threshold,
+    repeats: Repeats,
+) -> dict[str, System]:
+    """The systems by name, every column checked."""
+    if predicted is None and score is None and probability is None:
+        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
+    if threshold is not None and score is None and probability is None:
+        raise InputError("threshold= is about scores or probabilities, and there are none")
+    systems: dict[str, System] = {}
+    rows = len(labels.positive)
+
+    def update(name: str, **columns: Any) -> None:
+        systems[name] = replace(systems.get(name, plain(name)), **columns)
+
+    for kind, given in (("score", score), ("probability", probability)):
+        if given is None:
+            continue
+        per_class = kind == "probability" and is_per_class(given, labels.classes)
+        for name, values in ({UNNAMED: given} if per_class else named_systems(given, kind)).items():
+            what = column_name(kind, name)
+            if kind == "probability":
+                column = positive_probability(values, labels, what)
+            else:
+                column = as_numbers(values, what)
+            same_length(column, rows, column_name(kind, name))
+            if name in systems:
+                raise InputError(f"{name}: give its scores or its probabilities, not both")
+            column = repeats(column)
+            cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
+            probability_of = column.astype(np.float64) if kind == "probability" else None
+            update(name, score=column, probability=probability_of)
+            if isinstance(cut, Rule):
+                systems[name] = _tuned(systems[name], cut, what)
+            elif cut is not None:
+                update(name, threshold=cut, predicted=column >= cut)
+    if predicted is not None:
+        for name, values in named_systems(predicted, "predicted").items():
+            called = repeats(predictions(values, labels, column_name("predicted", name)))
+            update(name, predicted=called, threshold=None, rule=None)
+    _check_thresholds(threshold, systems)
+    return systems
+
+
+def _tuned(system: System, rule: Rule, what: str) -> System:
+    """The system at the threshold of its scores that the rule chooses on its rows."""
+    assert system.score is not None
+    table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
+    cut = float(rule.threshold(table))
+    if np.isnan(cut):
+        raise NoThresholdError(f"{what}: no threshold satisfies the rule {rule}")
+    return replace(system, threshold=cut, rule=rule, predicted=system.score >= cut)
+
+
+def without_threshold(
+    systems: Mapping[str, System], measures: Sequence[Measure]
+) -> tuple[list[System], list[Measure]]:
+    """The systems that have scores and no threshold, where the accuracy (or the error rate) is
+    asked for, and these measures: the accuracy of scores is that of the best threshold then. Any
+    other measure of counts is an error, as it has no threshold of its own."""
+    of_labels = [m for m in measures if m.definition.reads == "labels"]
+    found = [m for m in of_labels if m.definition.name in _OF_ACCURACY and not m.viewed]
+    bare = [s for s in systems.values() if s.predicted is None and s.score is not None]
+    if not (found and bare):
+        return [], []
+    for measure in of_labels:
+        if measure not in found:
+            bare[0].check_one(measure)
+    return bare, found
+
+
+def at_best_accuracy(
+    systems: Mapping[str, System], measures: Sequence[Measure]
+) -> tuple[dict[str, System], tuple[str, ...]]:
+    """The systems, those :func:`without_threshold` at that of the best accuracy; and a note that
+    says so."""
+    bare, found = without_threshold(systems, measures)
+    if not bare:
+        return dict(systems), ()
+    rule = Rule.parse("accuracy")
+    tuned = {s.name: _tuned(s, rule, column_name("score", s.name)) for s in bare}
+    what = " and ".join(measure.shown for measure in found)
+    whose = "" if len(systems) == 1 else f" of {listed(list(tuned))}"
+    note = (
+        f"No threshold was given, so {what}{whose} {'is' if len(found) == 1 else 'are'} at the "
+        "threshold of the best accuracy on these same rows, which is too good for other rows; "
+        "threshold= takes one that was chosen before."
+    )
+    return {**systems, **tuned}, (note,)
+
+
+def _threshold(given: Threshold, name: str, default: float | None) -> float | Rule | None:
+    value: Any = given.get(name, default) if isinstance(given, Mapping) else given
+    if value is None:
+        return default
+    if isinstance(value, str):
+        return Rule.parse(value)
+    if isinstance(value, Rule):
+        return value
+    return finite(value, "threshold", "a finite number or a rule")
+
+
+def _check_thresholds(threshold: Any, systems: Mapping[str, System]) -> None:
+    unknown = sorted(set(threshold) - set(systems)) if isinstance(threshold, Mapping) else []
+    if unknown:
+        raise InputError(f"threshold for {unknown[0]!r}, which is no system: {', '.join(systems)}")
+
+
+#: Curves of a stream are drawn from so many thresholds at most, each of which is a point of them.
+MOST_DRAWN = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class TwoClasses(ClassificationProblem):
+    """How well systems tell a positive class from a negative one.
+
+    ``names`` are the negative class and the positive one, and ``positive`` says of every class that
+    there is whether it is that one: several may make up the negative one.
+    """
+
+    kind: ClassVar[str] = "two classes"
+
+    names: tuple[str, str]
+    positive: Mapping[str, bool]
+    threshold: Threshold = None
+    stated: bool = False
+    undefined: str = "nan"
+
+    @classmethod
+    def of(
+        cls,
+        truth: Coded,
+        positive: Any,
+        labels: Sequence[Any] | None,
+        threshold: Threshold,
+        undefined: str,
+        predicted: Any = None,
+    ) -> TwoClasses:
+        """Of the labels that occur or are named, or, where one alone occurs, are predicted."""
+        said = _classes_of(predicted) if labels is None and len(truth.labels) == 1 else ()
+        two = two_classes(truth, positive, said=said, both=labels)
+        known = {name: name == two.names[1] for name in two.classes}
+        return cls(two.names, known, threshold, labels is not None, undefined)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The classes that are taken together, where there are more than two."""
+        negative = tuple(name for name, own in self.positive.items() if not own)
+        return negative if self.names[0] not in negative else ()
+
+    def labels(self, truth: Any) -> Labels:
+        """The classes of some rows."""
+        column = coded(truth, "truth")
+        place, known = positions(self.positive), list(self.positive.values())
+        is_positive = np.zeros(len(column.labels), bool)
+        for code, name in enumerate(column.names):
+            found = place_of(place, name)
+            if found is None:
+                row = int(np.argmax(column.codes == code))
+                raise InputError(
+                    f"truth: has the class {shown(column.labels[code])} in row {row}, expected "
+                    + " or ".join(self.positive)
+                )
+            is_positive[code] = known[found]
+        return self._labels(is_positive[column.codes])
+
+    def _labels(self, positive: Any) -> Labels:
+        return Labels(self.names, positive, self.others, tuple(self.positive))
+
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, System]:
+        """The systems on some rows."""
+        labels, counted = self.labels(batch["truth"]), batch.frequencies
+        rows = replace(labels, positive=counted(labels.positive))
+        plain = partial(
+            System, labels=rows, weight=batch.weights, settings=settings, clusters=batch.clusters
+        )
+        said = batch["predicted"], batch["score"], batch["probability"]
+        return systems_of_two(plain, labels, *said, self.threshold, counted)
+
+    def statistic(self, system: System, kind: type) -> Any:
+        """The counts of labels, and the table of scores."""
+        if kind is ConfusionMatrix and system.predicted is not None:
+            return system.counts.matrix
+        return system.table if kind is ScoreTable and system.score is not None else None
+
+    # --- Measures --------------------------------------------------------------------------------
+
+    def default_measures(self, systems: Mapping[str, System]) -> Sequence[str]:
+        """Every usual measure that all systems can serve."""
+        return usual_measures(systems)
+
+    def prepared(
+        self, systems: Mapping[str, System], measures: Sequence[Measure]
+    ) -> tuple[dict[str, System], Sequence[str]]:
+        """The systems, where the accuracy of scores is asked for at the threshold of the best."""
+        return at_best_accuracy(systems, measures)
+
+    # --- What an evaluation has beside estimates -------------------------------------------------
+
+    def leading(self, sample: Sample) -> Sequence[Estimate]:
+        """Thresholds that a rule chose on the rows."""
+        systems = (sample.rows or {}).values()
+        chosen = [(s.chosen, s.number) for s in systems if s.chosen is not None]
+        return [estimate_of(c.reading(rows), "threshold", c.system) for c, rows in chosen]
+
+    def conventions(self, sample: Sample) -> Mapping[str, Any]:
+        """Which class is positive, and from which threshold on."""
+        systems = sample.template.items()
+        return {
+            "positive": self.names[1],
+            "negative": self.names[0],
+            "threshold": {n: s.threshold for n, s in systems if s.threshold is not None},
+            "at_the_threshold": "positive",
+            **agreed(self.undefined),
+        }
+
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """That several classes were taken for one, that all rows are of one class, and what is left
+        out."""
+        if not sample.rows:
+            return _collapsed(self.names[1], self.others)
+        labels = next(iter(sample.rows.values())).labels
+        notes = _collapsed(self.names[1], self.others)
+        if labels.positive.all() or not labels.positive.any():
+            there, absent = self.names[:: -1 if labels.positive.all() else 1]
+            why = f"All rows are of class {there}, none of {absent}"
+            notes = (f"{why}: measures that need both have no value.",)
+        return (*notes, *(left_out(sample.rows) if by_default(options.measures) else ()))
+
+    def slice_notes(self, sample: Sample) -> Sequence[str]:
+        """That a threshold which a rule chose on all rows is no slice's own."""
+        tuned = (s.chosen for s in (sample.rows or {}).values())
+        return [threshold_note(c.system, c.threshold, c.rule) for c in tuned if c is not None]
+
+    def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
+        """What there is to say of two classes."""
+        return of_two_classes(sample, told)
+
+    def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
+        """Confusion matrices, and curves of scores."""
+        return {
+            "confusions": self.confusions(sample),
+            "curves": self._curves(sample) if options.curves else (),
+        }
+
+    def _curves(self, sample: Sample) -> ScoreCurves | tuple[()]:
+        if sample.rows:
+            systems = tuple(sample.rows.values())
+            points = {(s.name, ""): partial(_point, s) for s in systems if s.score is None}
+            return ScoreCurves(partial(_scored, systems), points)
+        tables = {name: sample.statistic(name, ScoreTable) for name in sample.systems}
+        if not any(tables.values()):
+            return ()
+        return ScoreCurves(partial(self._drawn, sample, tables))
+
+    def _drawn(self, sample: Sample, tables: Mapping[str, ScoreTable | None]) -> list[Scored]:
+        """What curves of a stream are drawn from: tables, or so many of their thresholds."""
+        from calipers.curves.score_data import Scored
+
+        weighted = sample.weighted or sample.clusters is not None
+        # Rows that weigh differently or come in clusters cannot be drawn from a table.
+        settings = replace(sample.settings, interval="none") if weighted else sample.settings
+
+        def made(name: str, table: ScoreTable) -> Scored:
+            like = sample.template[name]
+            few = len(table.scores) <= MOST_DRAWN and not table.shift
+            return Scored(
+                name,
+                lambda: table if few else table.compress(MOST_DRAWN),
+                settings,
+                threshold=like.threshold,
+                # Of scores taken together nobody knows which probability a row has.
+                probabilities=few and like.probability is not None,
+                names=self.names,
+                independent=not weighted,
+            )
+
+        return [made(name, table) for name, table in tables.items() if table is not None]
+
+    # --- Streams ---------------------------------------------------------------------------------
+
+    def template(
+        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, System]:
+        """Systems on a row of either class."""
+        cuts = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
+        if any(isinstance(cut, str | Rule) for cut in cuts):
+            raise InputError(
+                "threshold: a rule chooses it among all rows, which takes engine='memory'; a "
+                "stream takes a number"
+            )
+        said, values = columns.said, np.array([0.25, 0.75])
+        labels = self._labels(np.array([False, True]))
+        weight = np.ones(2) if sizes is None else sizes
+        plain = partial(System, labels=labels, weight=weight, settings=settings)
+        given = {
+            kind: dict.fromkeys(said[kind], values) if kind in said else None
+            for kind in ("score", "probability")
+        }
+        negative = next((n for n, own in self.positive.items() if not own), self.names[0])
+        called = {n: [negative, self.names[1]] for n in said.get("predicted", ())} or None
+        probability: Any = given["probability"]
+        if probability is not None and list(probability) == [UNNAMED]:
+            probability = probability[UNNAMED]  # of several classes, names would be theirs
+        return systems_of_two(
+            plain, labels, called, given["score"], probability, self.threshold, Repeats(2)
+        )
+
+    def check_stream(self, systems: Mapping[str, System], measures: Sequence[Measure]) -> None:
+        """That the systems serve the measures, with a threshold that is not chosen among all
+        rows."""
+        bare, found = without_threshold(systems, measures)
+        if bare:
+            raise InputError(
+                f"{found[0]} of scores without a threshold is at the best one, which is chosen "
+                "among all rows and takes engine='memory'; a stream takes a number as threshold=, "
+                "and has max-accuracy"
+            )
+        super().check_stream(systems, measures)
+
+    @staticmethod
+    def summary(systems: Mapping[str, System]) -> FloatArray:
+        """The weight of the negatives and of the positives."""
+        one = next(iter(systems.values()))
+        return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The classes and the threshold."""
+        return {
+            "classes": self.names,
+            "known": dict(self.positive),
+            "threshold": self.threshold,
+            "undefined": self.undefined,
+            "stated": self.stated,
+        }
+
+
+def _classes_of(predicted: Any) -> list[str]:
+    """The classes that systems predict."""
+    if predicted is None:
+        return []
+    return [
+        name
+        for system, column in named_systems(predicted, "predicted").items()
+        for name in coded(column, column_name("predicted", system)).names
+    ]
+
+
+def _collapsed(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """That several classes were taken for one."""
+    if not others:
+        return ()
+    named = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+    return (f"{positive} is evaluated against all other classes: {named}.",)
+
+
+def _point(system: System) -> Curve:
+    from calipers.curves.rates import roc_point
+
+    return roc_point(system)
+
+
+def _scored(systems: Sequence[System]) -> list[Scored]:
+    from calipers.curves.score_data import scored
+
+    return [scored(s) for s in systems if s.score is not None]

@@ -1,0 +1,178 @@
+"""Systems on rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.columns import Ids
+from calipers.evaluation.sample import Problem, Sample
+from calipers.evaluation.slice_definitions import Cut
+from calipers.evaluation.slices import sliced
+from calipers.evaluation.stored_predictions import of_rows
+from calipers.inference.method_limits import FEW_DEGREES
+from calipers.progress import over
+
+if TYPE_CHECKING:
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.serial import Looked
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Comparison, Estimate, Kept, Slices
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Sample):
+    """Systems on rows in memory."""
+
+    by_name: Mapping[str, Any]
+    measures: Sequence[Measure]
+    settings: Settings
+    problem: Problem = field(default_factory=Problem)
+    #: The ids of the rows; () where they are told by their places, None of those that only counts
+    #: are known of.
+    ids: Ids | None = ()
+    cuts: Sequence[Cut] = ()
+    #: How the rows were cut.
+    how: Sequence[str] = ()
+    #: What a row is called.
+    named: Callable[[int], str] = str
+    _serial: list[Looked] = field(default_factory=list)
+
+    @property
+    def rows(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """The systems on the rows."""
+        return self.by_name
+
+    @property
+    def template(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """The systems themselves."""
+        return self.by_name
+
+    @property
+    def first(self) -> Any:
+        """One of the systems: what is known of rows is the same of all."""
+        return next(iter(self.by_name.values()))
+
+    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
+        """A number and how it varies, from the rows."""
+        own = self.by_name[system]
+        made: Reading = (own if settings is None else own.under(settings)).reading(measure)
+        return made
+
+    def statistic(self, system: str, kind: type) -> Any:
+        """A statistic of this kind of the answers of a system, as the system has it."""
+        return self.problem.statistic(self.by_name[system], kind)
+
+    def constant(self, system: str, measure: Measure) -> float:
+        """What the best constant answer gets on these rows."""
+        return float(self.by_name[system].constant(measure))
+
+    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
+        """What an estimate has beside its interval."""
+        found: Mapping[str, Any] = self.by_name[system].beside(measure)
+        return found
+
+    def estimates(self) -> Iterator[Estimate]:
+        """All measures of all systems."""
+        asked = [(name, measure) for name in self.by_name for measure in self.measures]
+        for name, measure in over(asked, "measuring"):
+            reading = self.reading(name, measure)
+            if reading.order is not None:
+                from calipers.inference import serial
+
+                self._serial.append(serial.Looked.at(name, str(measure), reading))
+            yield self.estimate(name, measure, reading)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        for pair in pairs:
+            for measure in self.directed:
+                first, second = (under[name].reading(measure) for name in pair)
+                yield pair, measure, first - second
+
+    # --- The rows --------------------------------------------------------------------------------
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows weigh differently."""
+        return self.first.weight is not None
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters rows come in."""
+        of = self.first.clusters
+        return None if of is None else of.number
+
+    def conventions(self) -> dict[str, Any]:
+        """What provenance says of the rows."""
+        order, clusters = self.first.order, self.clusters
+        return {
+            "weighted": self.weighted,
+            **({} if clusters is None else {"clusters": clusters}),
+            **({} if order is None else {"times": order.size}),
+        }
+
+    def row_notes(self) -> Sequence[str]:
+        """What a reader has to know of clusters, of serial dependence, and of how rows are cut."""
+        clusters = self.first.clusters
+        found = () if clusters is None else clusters.notes(FEW_DEGREES)
+        if not self._serial:
+            return (*found, *self.how)
+        from calipers.inference import serial
+
+        return (*found, *serial.notes(self._serial), *self.how)
+
+    def to_keep(self) -> Kept | None:
+        """What comparisons with later systems need."""
+        return None if self.ids is None else of_rows(self.by_name, self.ids)
+
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each row and system, shape (rows, systems), where there are such and rows
+        are independent and weigh alike."""
+        systems = list(self.by_name.values())
+        if any(s.clusters is not None or s.weight is not None for s in systems):
+            return None
+        columns = [s.per_row(measure) for s in systems]
+        if any(column is None for column in columns):
+            return None
+        table = np.column_stack([column for column in columns if column is not None])
+        order = systems[0].order
+        if order is not None:
+            from calipers.inference import serial
+
+            apart = table - table.mean(axis=1, keepdims=True)
+            if any(serial.of_rows(order, x - x.mean()) for x in apart.T):
+                return None
+        return np.asarray(table[~np.isnan(table).any(axis=1)])
+
+    # --- Slices ----------------------------------------------------------------------------------
+
+    def slices(self, comparison: Comparison | None) -> Slices | None:
+        """Every measure of every system on every slice, and the pairs of the comparison within
+        each."""
+        if not self.cuts:
+            return None
+        slices = sliced(list(self.by_name.values()), self.measures, self.cuts, self.settings)
+        if comparison is None:
+            return slices
+        from calipers.evaluation.within_slices import compared_within
+
+        return replace(slices, differences=compared_within(self, comparison))
+
+    def taken(self, rows: Any) -> Rows:
+        """The systems on some of the rows."""
+        return replace(self, by_name={n: s.taken(rows) for n, s in self.by_name.items()})
+
+    def parts(self) -> Iterator[tuple[Cut, str, Rows]]:
+        """Each slice."""
+        for cut in self.cuts:
+            for name, rows in zip(cut.names, cut.rows, strict=True):
+                yield cut, name, self.taken(rows)

@@ -1,0 +1,162 @@
+"""Systems that have rows of their own each, as confusion matrices have: evaluated side by side, and
+compared as independent samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from calipers.data.errors import FileError
+from calipers.data.frequency_weights import Repeats
+from calipers.evaluation.rows import Rows
+from calipers.evaluation.stored_predictions import MATRICES, Recalled
+from calipers.inference.two_samples import INDEPENDENT, independent
+from calipers.results import Kept
+
+if TYPE_CHECKING:
+    from calipers.data.confusion_matrices import Systems
+    from calipers.evaluation.stored_predictions import Baseline
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.systems.binary import System as Binary
+    from calipers.systems.multiclass import ClassSystem
+
+    S = TypeVar("S", Binary, ClassSystem)
+
+#: What the counts of a matrix are kept as.
+COUNTS = "counts"
+
+NOTE = (
+    "Each system has a confusion matrix of its own, which does not say on which rows it is right: "
+    f"systems are compared as {INDEPENDENT}. Where their rows are the same, intervals are too long "
+    "as a rule; counts of the answers of all systems together are compared row by row. "
+    "compare=False (--no-compare) leaves the comparison out."
+)
+
+#: Between the seeds of systems, whose draws have nothing to do with each other.
+_APART = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices(Rows):
+    """Systems on rows of their own."""
+
+    apart: ClassVar[bool] = True
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That systems are compared as independent samples."""
+        return (NOTE,)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second, as independent samples."""
+        under = {
+            name: system.under(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
+            for k, (name, system) in enumerate(self.by_name.items())
+        }
+        names, sizes = list(under), [system.number for system in under.values()]
+        for pair in pairs:
+            places = names.index(pair[0]), names.index(pair[1])
+            for measure in self.directed:
+                first, second = (under[name].reading(measure) for name in pair)
+                yield pair, measure, independent(first, second, sizes, places)
+
+    def values_of(self, measure: Measure) -> None:
+        """Systems have no rows in common."""
+
+    def to_keep(self) -> Kept | None:
+        """The counts of each, where rows weigh one each."""
+        systems = list(self.by_name.values())
+        if any(s.weight is not None or s.clusters is not None for s in systems):
+            return None
+        return Kept(
+            MATRICES,
+            len(systems),
+            {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
+            common=_common(systems[0]),
+        )
+
+
+def split(systems: Mapping[str, S], of: Systems, repeats: Repeats) -> dict[str, S]:
+    """The one system on the rows of all matrices as one for each matrix."""
+    if len(of.names) == 1:
+        return dict(systems)
+    [whole] = systems.values()
+    codes = repeats(of.codes)
+    return {
+        name: replace(whole.taken(np.flatnonzero(codes == code)), name=name)
+        for code, name in enumerate(of.names)
+    }
+
+
+def _common(like: Any) -> dict[str, Any]:
+    """What the classes are called."""
+    names = like.labels.names if hasattr(like, "labels") else like.problem.names
+    return {"classes": list(names)}
+
+
+def is_of_matrices(kept: Kept | None) -> bool:
+    """Whether an evaluation kept matrices, and not rows."""
+    return kept is not None and kept.unit == MATRICES
+
+
+def with_matrix(
+    systems: Mapping[str, Any], baseline: Baseline, task: str
+) -> tuple[dict[str, Any], str | None]:
+    """The systems, with that of another day if the baseline is such; and the baseline's name."""
+    found = Recalled.of(baseline, tuple(systems), task)
+    if found is None:
+        assert baseline is None or isinstance(baseline, str)
+        return dict(systems), baseline
+    if not is_of_matrices(found.kept):
+        raise FileError(
+            f"{found.where}: keeps rows, and here is a confusion matrix, which has none; evaluate "
+            "the rows of both, or the matrices"
+        )
+    like = next(iter(systems.values()))
+    return {**systems, found.name: recalled(found.name, found.said, found.kept, like)}, found.name
+
+
+def recalled(name: str, said: Mapping[str, Any], kept: Kept, like: S) -> S:
+    """A system of which the counts were kept, as one of the classes of another."""
+    now = _common(like)["classes"]
+    then, counts = kept.common.get("classes"), np.asarray(said.get(COUNTS, ()), np.float64)
+    if not isinstance(then, list) or sorted(map(str, then)) != sorted(now):
+        raise FileError(f"{name}: the classes were {then}, now {now}")
+    k = len(now)
+    whole = np.isfinite(counts).all() and (counts >= 0).all() and (counts == counts.round()).all()
+    if counts.shape != (k, k) or not whole or not counts.any():
+        raise FileError(f"{name}: what was kept of it is damaged: no counts of {k} classes")
+    order = [list(map(str, then)).index(one) for one in now]
+    cells = counts[np.ix_(order, order)].ravel().astype(np.int64)
+    truth, predicted = np.divmod(np.repeat(np.arange(k * k), cells), k)
+    return like.of_answers(name, truth, predicted)
+
+
+def of_kept(
+    kept: Sequence[tuple[str, Mapping[str, Any], Kept]], positive: str | None, settings: Settings
+) -> dict[str, Any]:
+    """The systems of which matrices were kept, by the names they are to have; of two classes where
+    one is ``positive``."""
+    from calipers.data.binary_labels import Labels
+    from calipers.data.class_labels import Classes
+    from calipers.systems.binary import System as Binary
+    from calipers.systems.multiclass import ClassSystem, Problem
+
+    [(_, _, first), *_] = kept
+    names = tuple(map(str, first.common.get("classes") or ()))
+    like: Any
+    if positive is None:
+        nobody = Classes(names, np.zeros(0, np.intp))
+        like = ClassSystem("", Problem(nobody, None, None, settings))
+    else:
+        if len(names) != 2:
+            raise FileError("what was kept is damaged: it is not of two classes")
+        like = Binary("", Labels((names[0], names[1]), np.zeros(0, bool)), None, settings)
+    return {name: recalled(name, said, own, like) for name, said, own in kept}

@@ -1,0 +1,641 @@
+"""Slices: every measure on parts of the rows, and whether a part differs from all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.estimation import permutation as decks
+from calipers.estimation.counts import ClassCounts
+from calipers.estimation.statistic_estimates import of_statistic
+from calipers.evaluation.estimates import estimate
+from calipers.evaluation.slice_definitions import Cut
+from calipers.inference import intervals, two_samples
+from calipers.inference import two_samples as unpaired
+from calipers.inference.method_limits import MOST_PAIRS_WITHIN, enough_for
+from calipers.inference.multinomial_cells import NEAR, Cells, margins
+from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.paired_tests import Test
+from calipers.inference.point_estimate import Reading
+from calipers.inference.settings import Settings
+from calipers.inference.variance_estimators import Error
+from calipers.measures import Measure
+from calipers.once import cached_property, kept
+from calipers.progress import over
+from calipers.report.verdict import most
+from calipers.results import Difference, Estimate, Slice, Slices
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    LabelMatrices,
+    Moments,
+    OccupiedMatrix,
+    ScoreParts,
+    ScoreTable,
+    Statistic,
+    all_but_one,
+)
+from calipers.statistics.calibration import Levels
+from calipers.statistics.logits import Line, LogitSums
+from calipers.statistics.sparse_confusion import RedrawnMatrix
+
+if TYPE_CHECKING:
+    from calipers.estimation.permutation import Dealt, Deck
+    from calipers.results import Comparison
+    from calipers.systems.base import System
+    from calipers.systems.binary import System as Binary
+
+
+#: So many numbers the margins of all parts may have at a time.
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """The rows of a confusion matrix by the cell that each falls into, cut into ``parts``:
+    ``part`` says into which each row falls."""
+
+    cells: Cells
+    labels: tuple[str, ...]
+    part: npt.NDArray[np.integer[Any]]
+    parts: int
+    settings: Settings
+
+    def replicates(
+        self, measures: Sequence[Any], which: Sequence[int]
+    ) -> dict[tuple[Any, int], FloatArray]:
+        """Bootstrap replicates of each measure of the rest of each of some parts."""
+        found: dict[tuple[Any, int], list[FloatArray]] = {
+            (measure, part): [] for part in which for measure in measures
+        }
+        for times in self.drawn():
+            matrices = self.matrices(times)
+            for (measure, part), values in found.items():
+                values.append(measure.apply(matrices[part]))
+        return {asked: np.concatenate(values) for asked, values in found.items()}
+
+    def drawn(self) -> Iterator[FloatArray]:
+        """What each row weighs in the replicates, some (b, rows) at a time."""
+        k = len(self.labels)
+        near = NEAR // max(len(self.part), 4 * k)
+        step = max(1, min(near, _AT_ONCE // (self.parts * k)))
+        for begin in range(0, self.settings.resamples, step):
+            end = min(begin + step, self.settings.resamples)
+            yield np.stack([self.cells.times(self.settings, at) for at in range(begin, end)])
+
+    def matrices(self, times: FloatArray) -> list[RedrawnMatrix]:
+        """The matrices of the rest of each part, of rows that weigh so much."""
+        k = len(self.labels)
+        truth, predicted = np.divmod(self.cells.flat, k)
+        places = self.part * np.int64(k)
+        sums = margins(times, places + truth, places + predicted, self.parts * k)
+        apart = [np.moveaxis(of.reshape(len(times), self.parts, k), 1, 0) for of in sums]
+        rest = zip(*(all_but_one(list(of)) for of in apart), strict=True)
+        filled = cache(lambda: self.matrices((times > 0).astype(np.float64)))
+        return [self._rest(which, of, times, filled) for which, of in enumerate(rest)]
+
+    def _rest(
+        self,
+        which: int,
+        sums: tuple[FloatArray, FloatArray, FloatArray],
+        times: FloatArray,
+        filled: Callable[[], list[RedrawnMatrix]],
+    ) -> RedrawnMatrix:
+        def whole() -> ConfusionMatrix:
+            rows = self.part != which
+            place, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
+            sums = [np.bincount(inverse, some, len(place)) for some in times[:, rows]]
+            held = np.stack(sums).astype(np.float64)
+            return OccupiedMatrix(held, held, place, self.labels)
+
+        made = RedrawnMatrix(sums, self.labels, whole, lambda: filled()[which])
+        return made.as_whole() if self.cells.weight is None else made
+
+
+#: Statistics of more numbers than these, of all parts together, are not kept to be added up.
+MOST_NUMBERS = 5_000_000
+
+T = TypeVar("T")
+
+
+def scored_of(system: System, measure: Measure) -> Binary | None:
+    """The problem of two classes whose table of scores a measure is a formula over."""
+    found: Binary | None = system.problem_of(measure)
+    return found if measure.definition.on is ScoreTable else None
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of a system's rows."""
+
+    system: System
+    cut: Cut
+    #: Those that are asked for, which share what is drawn.
+    measures: Sequence[Measure] = ()
+
+    #: How many questions are asked in all, which p-values will account for.
+    questions: int = 1
+
+    @property
+    def dealt(self) -> int:
+        """How often rows are dealt anew: so often that the smallest p-value can decide."""
+        return enough_for(self.questions, self.system.settings)
+
+    def deck(self, measure: Measure) -> Deck | None:
+        """All rows, to be dealt anew; None of measures that take several statistics."""
+
+        def made() -> Deck | None:
+            system, own = self.system.asked(measure)
+            sample = system.over(own)
+            return kept(self, ("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
+
+        return kept(self, ("deck", measure), made)
+
+    def __len__(self) -> int:
+        return len(self.cut.names)
+
+    @cached_property
+    def _parts(self) -> list[System | None]:
+        return [self.system.taken(rows) for rows in self.cut.rows]
+
+    @property
+    def counted(self) -> tuple[Measure, ...]:
+        """The measures of counts."""
+        return tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
+
+    def part(self, part: int) -> System:
+        """The system on the rows of a part."""
+        found = self._parts[part]
+        assert found is not None
+        return found
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a part."""
+        return estimate(self.part(part), measure, reading)
+
+    def forget(self, part: int) -> None:
+        """Give back the memory of a part, what it has drawn above all."""
+        self._parts[part] = None
+
+    def rest(self, part: int) -> Rest | None:
+        """The rows outside of a part; None where there are none."""
+        return Rest(self, part) if len(self) > 1 else None
+
+    def others(self, measure: Measure) -> list[Any] | None:
+        """Of each part the statistic of all others; None where it does not come by adding up."""
+        return kept(self, ("others", measure), lambda: self._others(measure))
+
+    def _others(self, measure: Measure) -> list[Any] | None:
+        if scored_of(self.system, measure) is not None:
+            return None
+        found = self._own(measure)
+        return None if found is None else all_but_one(found)
+
+    def _own(self, measure: Measure) -> list[Any] | None:
+        return kept(self, ("own", measure), lambda: self._statistics(measure))
+
+    def _statistics(self, measure: Measure) -> list[Any] | None:
+        first = self.part(0).statistic(measure)
+        if first is None or isinstance(first, ScoreTable):
+            return None
+        numbers = sum(np.size(value) for value in vars(first).values())
+        if numbers * len(self) > MOST_NUMBERS:
+            return None
+        found = [first, *(self.part(k).statistic(measure) for k in range(1, len(self)))]
+        return None if isinstance(first, Moments) and self._has_gaps(found) else found
+
+    def _has_gaps(self, found: list[Any]) -> bool:
+        """Whether some rows have no value, of which an estimate has to tell."""
+        weight = self.system.weight
+        rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
+        return bool(sum(of.rows for of in found) != rows)
+
+    def adds_up(self, measure: Measure, rest: ConfusionMatrix) -> bool:
+        """Whether rows of all parts can be drawn at once for a measure of the rest: a part is then
+        of more rows at one time than at another, which must not matter where each row counts 1."""
+        if self.system.weight is not None or self.system.clusters is not None:
+            return True  # so it is wherever such rows are drawn
+        once, twice = (float(measure.apply(of)) for of in (rest, rest + rest))
+        return math.isclose(once, twice, rel_tol=1e-9, abs_tol=1e-12)
+
+    def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
+        """Bootstrap replicates of a measure of counts of the rest of a part, where rows are drawn:
+        those of the rest of every part at once."""
+        found = kept(self, ("drawn", settings), dict)
+        if (measure, part) not in found:
+            counts: Any = self.system.over(measure)
+            others = Others(counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings)
+            todo = dict.fromkeys((measure, *self.counted))
+            # Of two parts only one rest is asked for: the other's is minus that.
+            which = range(len(self)) if len(self) > 2 else [part]
+            found.update(others.replicates([m for m in todo if (m, part) not in found], which))
+        drawn: FloatArray = found[measure, part]
+        return drawn
+
+    def statistic(self, part: int, measure: Measure) -> Statistic | None:
+        """What the measure is a formula over, of the rows of a part."""
+        own = None if self.others(measure) is None else self._own(measure)
+        return self.part(part).statistic(measure) if own is None else own[part]
+
+    def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
+        """The table of scores of the rest, where the measure is a formula over one."""
+        whole = scored_of(self.system, measure)
+        if whole is None:
+            return None
+        rows = kept(
+            self,
+            ("rows", id(whole)),
+            lambda: ScoreParts.of(
+                whole.scored.order,
+                whole.table.scores,
+                whole.labels.positive,
+                whole.weight,
+                self.cut.small,
+            ),
+        )
+        return ScoreTable.without(rows, part)
+
+    def line_without(self, part: int, measure: Measure) -> Line | None:
+        """The recalibration of the rest that a measure is a coefficient of; None of other measures,
+        and where it has to be looked for row by row."""
+        whole = scored_of(self.system, measure)
+        if whole is None or measure.definition.coefficient is None:
+            return None
+        if self.system.clusters is not None:
+            return None
+        delta, both = measure.parameters["delta"], measure.parameters.get("slope") != "one"
+        sums = kept(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
+        mixed = kept(self, ("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
+        if sums is None or not any(other != part for other in mixed):
+            return None
+        levels = Levels.of(whole.table).clipped(delta)
+        return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
+
+    def _sums(self, whole: Binary, delta: float) -> list[LogitSums] | None:
+        assert whole.probability is not None
+        p = np.clip(whole.probability, delta, 1 - delta)
+        with np.errstate(divide="ignore"):
+            logit = np.log(p) - np.log1p(-p)
+        made = LogitSums.of_parts(
+            logit, whole.labels.positive, whole.weight, self.cut.small, len(self)
+        )
+        return None if made is None else all_but_one(made)
+
+    def _mixed(self, measure: Measure, delta: float) -> list[int]:
+        """Two parts whose classes no threshold separates, as far as there are. With one of them the
+        rest has a likeliest line too."""
+        found: list[int] = []
+        for k in range(len(self)):
+            own = scored_of(self.part(k), measure)
+            assert own is not None
+            levels = Levels.of(own.table)
+            if len(levels) and not levels.clipped(delta).separated:
+                found.append(k)
+            if len(found) == 2:
+                break
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The rows outside of a part."""
+
+    parts: Parts
+    which: int
+
+    @cached_property
+    def rows(self) -> System:
+        """The system on these rows."""
+        system = self.parts.system
+        outside: System = system.taken(self.parts.cut.small != self.which)
+        return outside.under(self.settings)
+
+    @cached_property
+    def plain(self) -> System:
+        """The same without intervals, which need not be drawn where those of the difference do not
+        come from them. (Only where rows come in clusters are they dear.)"""
+        if self.parts.system.clusters is None:
+            return self.rows
+        return self.rows.under(replace(self.settings, interval="none", methods=()))
+
+    @property
+    def settings(self) -> Settings:
+        """Settings under which the rest is drawn independently of the slice.
+
+        With clusters the draws stay: a cluster in both parts has to be drawn equally often in both,
+        and one that is in one part only is drawn independently of all others anyway.
+        """
+        settings = self.parts.system.settings
+        if self.parts.system.clusters is not None:
+            return settings
+        return replace(settings, seed=(settings.seed + 2**62) % 2**63)
+
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """What the measure is a formula over."""
+        added = self.parts.others(measure)
+        if added is not None:
+            return added[self.which]  # type: ignore[no-any-return]
+        whole = scored_of(self.parts.system, measure)
+        if whole is None:
+            return self.plain.statistic(measure)
+        return kept(self, id(whole), lambda: self.parts.table_without(self.which, measure))
+
+    def line(self, measure: Measure) -> Line | None:
+        """The recalibration that the measure is a coefficient of, where the parts add up to it."""
+        return kept(self, measure, lambda: self.parts.line_without(self.which, measure))
+
+    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
+        """The part, whose value this is, less these rows, were the smaller of the two made up by
+        chance; None where it has more rows than ``most``, and where rows come in clusters."""
+        parts, codes = self.parts, self.parts.cut.small
+        inside, rows = len(parts.cut.rows[self.which]), len(codes)
+        size, turned = min(inside, rows - inside), inside > rows - inside
+        if parts.system.clusters is not None or not 0 < size <= most:
+            return None
+        deck = parts.deck(measure)
+        if deck is None:
+            return None
+        value = self.reading(measure).value if turned else value
+        few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
+        settings = replace(self.settings, resamples=parts.dealt)
+        taken = kept(self, "lots", lambda: decks.lots(rows, size, settings))
+        own = parts.system.asked(measure)[1]
+        made = deck.dealt(own, decks.Part(few, value), taken)
+        return made.turned if made is not None and turned else made
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure and how it varies: from the statistic alone as far as that says,
+        else from the rows."""
+        made = self._of_statistic(measure)
+        if made is None:
+            made = self.plain.reading(measure)
+        return replace(
+            made,
+            settings=self.settings,
+            clusters=None if self.parts.system.clusters is None else self.plain.clusters,
+            order=None if self.parts.system.order is None else self.plain.order,
+            replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
+            alone=None,
+            influence=lambda: self._influence(measure),
+        )
+
+    def _influence(self, measure: Measure) -> Any:
+        found = self.plain.reading(measure).influence
+        return None if found is None else found()
+
+    def _of_statistic(self, measure: Measure) -> Reading | None:
+        line = self.line(measure)
+        if line is not None:
+            return self._of_line(measure, line)
+        if measure.definition.coefficient is not None:
+            return None  # how it varies takes the rows
+        added = self.parts.others(measure) is not None
+        if not added and scored_of(self.parts.system, measure) is None:
+            return None
+        statistic, rows = self.statistic(measure), self._number
+        counts = self._counts(measure)
+        own = self.parts.system.asked(measure)[1]
+        if counts is not None:
+            return replace(counts.reading(own), n=rows)
+        assert statistic is not None
+        return of_statistic(own, statistic, self.settings, rows)
+
+    def _of_line(self, measure: Measure, line: Line) -> Reading:
+        """A coefficient of the recalibration that the parts add up to."""
+        coefficient = measure.definition.coefficient
+        assert coefficient is not None
+        sandwich = self.parts.system.weight is not None or len(line.variance) == 1
+        return Reading(
+            value=(line.intercept, line.slope)[coefficient],
+            kind="recalibration",
+            settings=self.settings,
+            n=self._number,
+            higher_is_better=measure.definition.higher_is_better,
+            error=lambda: Error(line.error(coefficient, sandwich=sandwich), "Wald"),
+        )
+
+    def replicates(self, measure: Measure) -> FloatArray | None:
+        """Bootstrap replicates of the value of a measure, where there are any."""
+        if measure.definition.on is ConfusionMatrix:
+            counts = self._counts(measure)
+            if counts is not None and self._by_row(counts):
+                if self.parts.adds_up(measure, counts.matrix):
+                    return self.parts.others_drawn(self.which, measure, self.settings)
+            elif counts is not None and self._plain:
+                return counts.replicates([measure])[measure]
+        return self.rows.reading(measure).own_replicates
+
+    @property
+    def _plain(self) -> bool:
+        """Whether counts are all there is to the rows, and so can be drawn anew."""
+        return self.parts.system.weight is None and self.parts.system.clusters is None
+
+    def _by_row(self, counts: ClassCounts) -> bool:
+        """Whether rows are drawn rather than cells, of many classes."""
+        system, cells = self.parts.system, counts.cells
+        drawn = replace(cells, weight=system.weight, clusters=system.clusters)
+        return not cells.dense and drawn.by_row
+
+    def _counts(self, measure: Measure) -> ClassCounts | None:
+        """The counts, where they add up."""
+        if self.parts.others(measure) is None:
+            return None
+        matrix = self.statistic(measure)
+        if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
+            return None
+        # The same cells are drawn for all measures of them.
+        return kept(
+            self,
+            ("counts", matrix.labels),
+            lambda: ClassCounts.from_matrix(matrix, self.settings, self.parts.counted),
+        )
+
+    @property
+    def _number(self) -> int:
+        """Of rows."""
+        return len(self.parts.cut.codes) - len(self.parts.cut.rows[self.which])
+
+
+#: How a slice is called that is compared with the rest, and the other way round.
+REST = "the rest"
+#: How p-values account for the number of slices.
+HOLM = ADJUSTMENTS["holm"]
+
+
+class Outside(Protocol):
+    """What is outside of a part."""
+
+    @property
+    def rows(self) -> Any:
+        """What gives its readings, with all they have."""
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure there, and how it varies."""
+
+    def dealt(self, measure: Measure, value: float, most: int) -> two_samples.Anew | None:
+        """The part, whose value this is, less what is outside, were one of them made up by chance;
+        None where both have more units than ``most``."""
+
+
+class Halves(Protocol):
+    """The parts that a column cuts the rows or topics of one system into."""
+
+    @property
+    def cut(self) -> Cut:
+        """How they are cut."""
+
+    def part(self, part: int) -> Any:
+        """What gives the readings of a part."""
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a part."""
+
+    def rest(self, part: int) -> Outside | None:
+        """What is outside of it; None where nothing is."""
+
+    def forget(self, part: int) -> None:
+        """Give back its memory."""
+
+
+# ------------------------------------------------------------------------------------- evaluation
+
+
+def sliced(
+    systems: Sequence[System], measures: Sequence[Measure], cuts: Sequence[Cut], settings: Settings
+) -> Slices:
+    """Every measure of every system on every slice of their rows, each against the rest."""
+    asked = sum(len(cut.names) for cut in cuts)
+    all_parts = over(
+        (Parts(system, cut, measures, questions=asked) for cut in cuts for system in systems),
+        "slicing",
+        len(cuts) * len(systems),
+    )
+    return slices_of(all_parts, measures, settings)
+
+
+def slices_of(
+    all_parts: Iterable[Halves], measures: Sequence[Measure], settings: Settings
+) -> Slices:
+    """Every measure of all parts, each of one system by one column."""
+    rows = [row for parts in all_parts for row in _of_cut(parts, measures)]
+    return Slices(_adjusted(rows), settings.level, HOLM.name)
+
+
+def untold(slices: Slices, comparison: Comparison | None) -> list[str]:
+    """That systems are so many that they are not compared within slices."""
+    if comparison is None or not len(comparison) or slices.differences:
+        return []
+    most = MOST_PAIRS_WITHIN
+    return [f"Systems are not compared within slices: there are more than {most} pairs of them."]
+
+
+def threshold_note(system: str, threshold: float, rule: object) -> str:
+    """That a threshold which a rule chose on all rows is no slice's own."""
+    at = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
+    return (
+        f"{system}: slices are measured at the threshold {at}, which {rule} chose on all rows; no "
+        "slice has one of its own, and intervals take it as given."
+    )
+
+
+def _of_cut(parts: Halves, measures: Sequence[Measure]) -> list[Slice]:
+    """One system on the slices of one column."""
+    rows: list[Slice] = []
+    cut = parts.cut
+    for k, name in enumerate(cut.names):
+        rest = parts.rest(k)
+        for j, measure in enumerate(measures):
+            reading = parts.part(k).reading(measure)
+            own = parts.estimate(k, measure, reading)
+            if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
+                # The rest of the second slice is the first: one question, and one answer.
+                apart = _opposite(rows[j])
+            else:
+                apart = _to_rest(measure, reading, rest, own)
+            rows.append(Slice(cut.column, name, own, apart))
+        parts.forget(k)
+    return rows
+
+
+def _opposite(row: Slice) -> Difference:
+    d = row.to_rest
+    return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.of)
+
+
+def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
+    """Holm over all slices of each measure of a system; a column's two slices ask one question."""
+    questions: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
+    slices_of: dict[str, set[str]] = {}
+    for row in rows:
+        slices_of.setdefault(row.column, set()).add(row.slice)
+    for at, row in enumerate(rows):
+        family = questions.setdefault((row.estimate.system, row.estimate.measure), {})
+        which = row.slice if len(slices_of[row.column]) > 2 else ""
+        family.setdefault((row.column, which), []).append(at)
+    out = list(rows)
+    for family in questions.values():
+        p = HOLM.adjust(np.array([rows[at[0]].to_rest.p for at in family.values()]))
+        for adjusted, places in zip(p, family.values(), strict=True):
+            for at in places:
+                out[at] = replace(rows[at], to_rest=_with_adjusted(rows[at].to_rest, adjusted))
+    return tuple(out)
+
+
+def _with_adjusted(apart: Difference, p: float) -> Difference:
+    """A difference with its adjusted p-value; where that does not exclude 0, the interval beside it
+    reaches as far as 0 too."""
+    p = float(p)
+    apart = replace(apart, p_adjusted=p)
+    if not apart.has_interval or not p > most(apart.level) or apart.low <= 0 <= apart.high:
+        return apart
+    low, high, method = unpaired.as_far_as_zero(apart.low, apart.high, apart.method, HOLM.name)
+    return replace(apart, low=low, high=high, method=method)
+
+
+# -------------------------------------------------------------------------- difference to the rest
+
+
+def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimate) -> Difference:
+    """The slice minus the rest, with an interval and a test for two independent samples."""
+    other = None if rest is None else rest.reading(measure)
+    value = part.value - other.value if other is not None else float("nan")
+    made, test = intervals.missing("none", "undefined_value"), Test(float("nan"), "none")
+    if rest is None or other is None:
+        made = intervals.missing("none", "no_rest")
+    elif part.settings.interval == "none":
+        made = intervals.missing("none", "not_asked")
+    elif np.isfinite(value):
+        made, test = two_samples.compared(
+            part,
+            other,
+            lambda: rest.rows.reading(measure),
+            lambda most: rest.dealt(measure, part.value, most),
+        )
+        if part.order is not None:
+            from calipers.inference import serial
+
+            made, test = serial.of_parts(part, other, made, test)
+        made = made.around(value)
+    return Difference(
+        measure=own.measure,
+        system=own.system,
+        baseline=REST,
+        value=value,
+        low=made.low,
+        high=made.high,
+        level=own.level,
+        method=made.method,
+        p=test.p,
+        test=test.name,
+        unit=own.unit,
+        n=0 if other is None else other.n if other.of is None else other.of,
+        undefined={} if other is None or own.undefined else other.undefined,
+        no_interval=made.reason,
+        higher_is_better=measure.definition.higher_is_better,
+    )

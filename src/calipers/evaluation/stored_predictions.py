@@ -1,0 +1,407 @@
+"""Comparisons with systems of another day: what an evaluation keeps, and how it is taken up."""
+
+from __future__ import annotations
+
+import base64
+import os
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+
+from calipers.data.columns import Ids, texts
+from calipers.data.errors import FileError, InputError, did_you_mean, several, shown
+from calipers.evaluation.arguments import verb
+from calipers.measures.precision_recall import TASK
+from calipers.results import Evaluation, Kept
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.evaluation.shared import Statistics
+    from calipers.systems.base import System
+
+S = TypeVar("S", bound="System")
+
+#: A system here, an evaluation of another day, or the file that it was written to.
+Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
+
+#: What has to be the same where systems of another day are compared with these: told when asked, as
+#: digests take a while.
+Common: TypeAlias = Callable[[], Mapping[str, "str | None"]]
+
+#: What is kept of confusion matrices, which have no rows.
+MATRICES = "matrices"
+
+#: Of what there are digests, where there are; measures against a truth need no points.
+DIGESTS = ("points", "judgments")
+
+
+@verb
+def keep(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with all that comparisons with later systems need: of rows what each system
+    said of each, and the truth; of topics and groups where the judged documents stand.
+
+    Of confusion matrices their counts are kept, with which later ones are compared as independent
+    samples. Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another
+    system on the same data. Judgments that came as a dict are told apart by what the dict holds
+    when this is called: leave it as it was evaluated.
+
+    Raises
+    ------
+    InputError
+        If the evaluation was read from a file, its rows were counts of rows, or the rows of its
+        matrices weigh differently.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [0, 0, 1, 1, 1, 0]
+    >>> last = cal.keep(cal.classification(truth, score=[0.1, 0.4, 0.3, 0.8, 0.9, 0.2]))
+    >>> new = cal.classification(truth, score=[0.1, 0.2, 0.7, 0.8, 0.9, 0.3], baseline=last)
+    >>> new.systems
+    ('system', 'last')
+    >>> round(new.compare("last")["AUC"].value, 4)
+    0.1111
+    """
+    if evaluation.kept is not None:
+        return evaluation
+    made = None if evaluation.sources is None else evaluation.sources.to_keep()
+    if made is None:
+        read = evaluation.sources is None and evaluation.task != TASK
+        raise InputError(
+            "there is nothing to keep: this evaluation "
+            + (
+                "was read from a file"
+                if read
+                else "has no rows or topics, or rows that weigh differently"
+            )
+        )
+    return replace(evaluation, kept=made)
+
+
+def worth_keeping(evaluation: Evaluation) -> bool:
+    """Whether a file keeps what later comparisons need unasked: of topics and groups, whose
+    statistics are small."""
+    return evaluation.task in ("retrieval", "ranking") and evaluation.sources is not None
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A system of another day."""
+
+    name: str
+    said: Mapping[str, Any]
+    kept: Kept
+    where: str
+
+    @classmethod
+    def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> Recalled | None:
+        """The one that a baseline means; None where it is one of these systems, or nothing."""
+        if baseline is None or (isinstance(baseline, str) and baseline in systems):
+            return None
+        if isinstance(baseline, Evaluation):
+            there = baseline if baseline.sources is None else keep(baseline)
+            return cls._chosen(there, task, "baseline", "last", None, systems)
+        path, name = _parted(os.fspath(baseline))
+        if not path.lower().endswith(".json"):
+            raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
+        from calipers.results import from_json
+
+        try:
+            found = from_json(Path(path))
+        except InputError as error:
+            raise FileError(str(error)) from None
+        if not isinstance(found, Evaluation):
+            raise FileError(f"{path}: is no evaluation, which a baseline has to be")
+        return cls._chosen(found, task, path, Path(path).stem, name, systems)
+
+    @classmethod
+    def _chosen(
+        cls,
+        found: Evaluation,
+        task: str,
+        where: str,
+        called: str,
+        name: str | None,
+        systems: Sequence[str],
+    ) -> Recalled:
+        if found.task != task:
+            raise FileError(f"{where}: is of {found.task}, and this is {task}")
+        kept = found.kept
+        if kept is None:
+            raise FileError(
+                f"{where}: keeps nothing to compare with; write it with --keep, or by "
+                "calipers.keep(evaluation).to_json()"
+            )
+        there = tuple(kept.systems)
+        before = None if found.comparison is None else found.comparison.baseline
+        new = [one for one in there if one != before]
+        if name is None and len(new) != 1:
+            which = f"say which, as in {where}:{there[0] if there else 'NAME'}"
+            how = "give one of a single system" if where == "baseline" else which
+            raise FileError(f"{where}: has the systems {', '.join(there)}; {how}")
+        called = called if name is None else f"{called}:{name}"
+        name = new[0] if name is None else name
+        if name not in kept.systems:
+            raise FileError(f"{where}: has no system {name!r}; {did_you_mean(name, there)}")
+        if called in systems:
+            raise FileError(f"{where}: there is a system {called!r} here too; rename one of them")
+        return cls(called, kept.systems[name], kept, where)
+
+    def order(self, given: Ids | None, number: int) -> npt.NDArray[np.intp]:
+        """The place among what was kept of each unit that there is now."""
+        unit, mine = self.kept.unit, self.kept.ids
+        if mine and given is not None and len(given):
+            ids = texts(given)
+            place = {name: i for i, name in enumerate(mine)}
+            here = set(ids)
+            self._refuse([n for n in ids if n not in place], "not there, but here")
+            self._refuse([n for n in mine if n not in here], "there, but not here")
+            return np.array([place[name] for name in ids], np.intp)
+        if self.kept.number != number:
+            raise FileError(f"{self.where}: has {self.kept.number} {unit}, here are {number}")
+        return np.arange(number)
+
+    def _refuse(self, ids: Sequence[str], how: str) -> None:
+        if ids:
+            raise FileError(
+                f"{self.where}: {self.kept.unit} that are {how}: {several(ids)}; systems are "
+                f"compared on the same {self.kept.unit}"
+            )
+
+    def check_common(self, now: Mapping[str, Any]) -> None:
+        """That what has to be the same is."""
+        for what in {**now, **self.kept.common}:
+            value, then = now.get(what), self.kept.common.get(what)
+            if what in DIGESTS:
+                if then and value and then != value:
+                    raise FileError(
+                        f"{self.where}: the {what} differ from today's, and systems are compared "
+                        "on the same ones"
+                    )
+            elif then != value:
+                raise FileError(f"{self.where}: the {what} were {shown(then)}, now {shown(value)}")
+
+    def as_system(self, like: S, ids: Ids | None) -> S:
+        """The system, on the rows of another."""
+        if self.kept.ids and len(set(self.kept.ids)) != self.kept.number:
+            raise self._damaged("its ids are not one a row")
+        if self.kept.unit == MATRICES:
+            raise FileError(
+                f"{self.where}: keeps confusion matrices, which have no rows to compare these "
+                "with; evaluate the rows of both, or the matrices"
+            )
+        if set(self.said) != set(like.own):
+            has, here = ", ".join(self.said), ", ".join(like.own)
+            raise FileError(f"{self.where}: has {has} of each system, here are {here}")
+        order = self.order(ids, like.number)
+        truth, common = like.known()
+        self.check_common(common)
+        if (truth is None) != (self.kept.truth is None):
+            when = "then" if truth is None else "now"
+            raise FileError(f"{self.where}: the truth is known {when} alone")
+        if truth is not None:
+            then = self._column(self.kept.truth, None, np.shape(truth)[1:])
+            self._check_truth(np.asarray(truth), then[order], ids)
+        said: dict[str, Any] = {}
+        for name, kind in like.own.items():
+            value = self.said.get(name)
+            if kind is not None and value is not None:
+                value = self._column(value, kind, like.entry(name, self.said))[order]
+            said[name] = value
+        try:
+            return like.saying(self.name, said)
+        except InputError as error:
+            raise FileError(f"{self.where}: {error}") from None
+        except (TypeError, ValueError, LookupError) as error:
+            raise self._damaged(f"{type(error).__name__}: {error}") from error
+
+    def _damaged(self, why: str) -> FileError:
+        return FileError(f"{self.where}: what was kept of {self.name} is damaged: {why}")
+
+    def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
+        """An entry for each row, of this shape if any."""
+        try:
+            column = np.asarray(values)
+        except (TypeError, ValueError, OverflowError):
+            column = np.zeros(0)
+        if column.shape[:1] != (self.kept.number,) or column.dtype.kind not in "biuf":
+            raise self._damaged("it is no column of numbers")
+        whole = kind in (None, float) or column.dtype.kind in ("b" if kind is bool else "biu")
+        if not (whole and np.isfinite(column).all()):
+            raise self._damaged("it holds other numbers than it can")
+        if entry not in (None, column.shape[1:]):
+            raise self._damaged("or it has tables of another width than there are here")
+        return column if kind is None else column.astype(kind)
+
+    def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
+        if now.shape != then.shape:
+            raise FileError(f"{self.where}: the truth had another shape then")
+        other = (now != then).reshape(len(now), -1).any(axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            called = [] if ids is None else texts(ids[row : row + 1])
+            name = repr(called[0]) if called else f"row {row}"
+            raise FileError(
+                f"{self.where}: the truth differs from today's in {int(other.sum())} of "
+                f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
+            )
+
+    def as_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
+        """The statistics of the system over these topics, of the kinds that ``like`` has, and of
+        the same judgments."""
+        made = self.statistics(like, topics)
+        for kind, own in like.items():
+            if not _same_judgments(own, made[kind]):
+                raise FileError(
+                    f"{self.where}: the judgments differ from today's; systems are compared by the "
+                    "same ones"
+                )
+        return made
+
+    def statistics(self, kinds: Iterable[type], topics: Sequence[str]) -> dict[Any, Any]:
+        """The statistics of the system over these topics, of these kinds."""
+        order = self.order(topics, len(topics))
+        made: dict[Any, Any] = {}
+        for kind in kinds:
+            text = self.said.get(kind.__name__)
+            if text is None:
+                raise FileError(
+                    f"{self.where}: {self.name} was evaluated by other measures; these need "
+                    f"{kind.__name__}, which was not kept"
+                )
+            made[kind] = self._read(kind, text, order)
+        return made
+
+    def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
+        try:
+            return _unpacked(kind, text).take(order)
+        except _UNREADABLE as error:
+            raise self._damaged("it cannot be read") from error
+
+
+#: What comes of reading a statistic that is none.
+_UNREADABLE = (
+    *(TypeError, ValueError, LookupError, OSError, EOFError),
+    *(BadZipFile, zlib.error),
+)
+
+
+def _unpacked(kind: Any, text: Any) -> Any:
+    """A statistic, of what :func:`of_topics` made of it."""
+    return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
+
+
+def _same_judgments(first: Any, second: Any) -> bool:
+    """Whether as many documents of each grade are judged on each topic; of groups, whether all
+    judgments are the same."""
+    names = getattr(first, "of_judgments", ("judged_offsets", "judged_grade", "judged_count"))
+    pairs = ((np.asarray(getattr(of, n), np.float64) for of in (first, second)) for n in names)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def of_rows(systems: Mapping[str, System], ids: Ids) -> Kept | None:
+    """What systems say of rows, or of what else they have."""
+    first = next(iter(systems.values()))
+    if not first.own:
+        return None
+    truth, common = first.known()
+    return Kept(
+        first.unit,
+        first.number,
+        {name: system.answers() for name, system in systems.items()},
+        tuple(texts(ids)),
+        truth,
+        common,
+    )
+
+
+def of_topics(
+    unit: str,
+    topics: Sequence[str],
+    systems: Mapping[str, Statistics],
+    common: Mapping[str, str | None],
+) -> Kept:
+    """Where documents stand on topics, as statistics have it."""
+    said = {
+        name: {
+            kind.__name__: base64.b64encode(zlib.compress(statistic.to_bytes())).decode()
+            for kind, statistic in of.items()
+        }
+        for name, of in systems.items()
+    }
+    return Kept(unit, len(topics), said, tuple(topics), common=dict(common))
+
+
+def with_topics(
+    systems: Mapping[str, Statistics],
+    baseline: Baseline,
+    task: str,
+    topics: Sequence[str],
+    common: Common,
+) -> tuple[dict[str, Statistics], str | None]:
+    """The statistics of runs, with those of another day if the baseline is such; and the name of
+    the baseline. ``common`` tells what has to be the same."""
+    found = Recalled.of(baseline, tuple(systems), task)
+    if found is None:
+        assert baseline is None or isinstance(baseline, str)
+        return dict(systems), baseline
+    found.check_common(common())
+    like = next(iter(systems.values()))
+    return {**systems, found.name: found.as_statistics(like, topics)}, found.name
+
+
+def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
+    """What provenance tells of a baseline that is of another day."""
+    if baseline is None or baseline == name:
+        return {}
+    return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
+
+
+def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
+    """That a system of another day has another threshold than those of today, if so."""
+    if name is None or not earlier(baseline, name):
+        return []
+    then, now = (
+        getattr(systems[n], "threshold", getattr(systems[n], "thresholds", None))
+        for n in (name, next(iter(systems)))
+    )
+    if then == now:
+        return []
+    was, is_now = ("no threshold" if at is None else f"the threshold {at}" for at in (then, now))
+    return [f"{name} has {was}, as it had then; {next(iter(systems))} has {is_now}."]
+
+
+def name_in(evaluation: Evaluation, baseline: str | None) -> str | None:
+    """What a baseline is called in an evaluation that was made with it: the file of an earlier one
+    gives a name."""
+    if baseline is None or baseline in evaluation.systems:
+        return baseline
+    path, name = _parted(baseline)
+    stem = Path(path).stem
+    return next((n for n in (f"{stem}:{name}", stem) if n in evaluation.systems), baseline)
+
+
+def _parted(text: str) -> tuple[str, str | None]:
+    """A file and the name of a system in it, ``last.json:forest``."""
+    start, colon, name = text.rpartition(":")
+    return (start, name) if colon and start.lower().endswith(".json") else (text, None)
+
+
+def with_baseline(
+    systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
+) -> tuple[dict[str, S], str | None]:
+    """The systems, with that of another day if the baseline is such; and the baseline's name."""
+    found = Recalled.of(baseline, tuple(systems), task)
+    if found is None:
+        assert baseline is None or isinstance(baseline, str)
+        return dict(systems), baseline
+    like = next(iter(systems.values()))
+    made = found.as_system(like, ids)
+    made.check(like.measures)
+    return {**systems, found.name: made}, found.name

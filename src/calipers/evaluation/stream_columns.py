@@ -1,0 +1,469 @@
+"""Which tables are read in batches, which of their columns, and within which memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import missing_rows
+from calipers.data.columns import beginning, named_columns
+from calipers.data.costs import Costs, called
+from calipers.data.distributed_frames import is_dask, is_spark
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.frequency_weights import whole_numbers
+from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.engines.accumulators import Distinct
+from calipers.engines.base import Engine, P, Partial, itself
+from calipers.engines.local import Streams
+from calipers.engines.remote import Remote
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import ClassTables, NumberRows, ScoreTable, Several
+from calipers.statistics.scores import GatheredScores
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from calipers.evaluation.options import Options
+
+
+#: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
+#: them, and the one that they make, are there at once.
+_OF_TABLES = 0.15
+#: The share of rows that are gathered before they are sorted, and what one takes while they are.
+_OF_ROWS, _A_ROW = 0.25, 64
+#: So many distinct scores are kept anyway.
+LEAST_SCORES = 10_000
+#: What a distinct score takes in a table: itself and four sums.
+_A_SCORE = 40
+
+
+@dataclass(frozen=True)
+class Within:
+    """Keeps a sum of statistics within the memory."""
+
+    memory: int
+
+    def __call__(self, statistic: Any) -> Any:
+        """The statistic, or one that takes less."""
+        if isinstance(statistic, ClassTables):
+            return statistic.each(Within(self.memory // max(1, len(statistic.tables))))
+        if isinstance(statistic, Several):
+            each = Within(self.memory // max(len(statistic.parts), 1))
+            return statistic.each(each)
+        if isinstance(statistic, GatheredScores):
+            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
+            return statistic if few else self(statistic.settled())
+        if isinstance(statistic, ScoreTable):
+            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
+            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
+        if isinstance(statistic, NumberRows):
+            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
+            if size > self.memory / 2:
+                raise InputError(
+                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
+                    "GiB so far; leave them out, or allow more with memory="
+                )
+        return statistic
+
+
+#: So many rows are written at once, however often one counts.
+AT_ONCE = 1 << 19
+#: A row counts no more often: each of them takes its time.
+MOST = 10**9
+
+
+class Counted(Engine):
+    """The rows of another engine, as often as a column says, where that is among those read."""
+
+    def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
+        self.inner, self.count, self.drop = rows, count, drop
+        self.kind, self.name, self.names = rows.kind, rows.name, rows.names
+        self.rows, self.again, self.files = rows.rows, rows.again, rows.files
+        self.stamps = rows.stamps
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        return self.inner.schema
+
+    def reduce(
+        self,
+        work: Callable[[Any], P],
+        columns: Sequence[str] = (),
+        kept: Callable[[P], P] = itself,
+        what: str = "reading",
+    ) -> P:
+        """As the protocol has it."""
+        if self.count not in columns:
+            return self.inner.reduce(work, columns, kept, what)
+        written = _Written(work, self.count, self.drop)
+        found: P | None = self.inner.reduce(written, columns, _Kept(kept), what).part
+        if found is None:
+            raise InputError(f"{self.name}: count: all counts are 0")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Some(Partial):
+    """What is known of rows, if there are any."""
+
+    part: Any
+
+    def __add__(self, other: Some) -> Some:
+        if self.part is None or other.part is None:
+            return other if self.part is None else self
+        return Some(self.part + other.part)
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """What is kept of rows, if there are any."""
+
+    kept: Callable[[Any], Any]
+
+    def __call__(self, some: Some) -> Some:
+        return some if some.part is None else Some(self.kept(some.part))
+
+
+@dataclass(frozen=True, eq=False)
+class _Written:
+    """Works on rows that are written as often as they count, some at a time."""
+
+    work: Callable[[Any], Any]
+    count: str
+    drop: bool
+
+    def __call__(self, batch: Batch) -> Some:
+        counts = self._counts(batch)
+        try:
+            return Some(self._sum(map(self.work, self._some(batch, counts))))
+        except InputError:
+            self.work(batch)  # which tells the row by its own number
+            raise
+
+    @staticmethod
+    def _sum(parts: Iterator[Any]) -> Any:
+        first = next(parts, None)
+        return reduce(add, parts, first)
+
+    def _counts(self, batch: Batch) -> npt.NDArray[np.int64]:
+        column = batch.columns[self.count]
+        counts = np.ones(batch.rows, np.int64)
+        there = np.ones(batch.rows, bool)
+        if self.drop:  # those without a count are left out where others are
+            there = ~missing_rows(column, "count")
+            column = column.filter(_arrow(there))
+        try:
+            counts[there] = given = whole_numbers(column, "count")
+        except InputError as error:
+            raise batch.told(error) from None
+        if len(given) and given.max() > MOST:
+            row = batch.first + int(np.argmax(counts))
+            raise InputError(f"{batch.where}: count: is {given.max():,.0f} in row {row}, expected "
+                             f"{MOST:,} at most")  # fmt: skip
+        return counts
+
+    @staticmethod
+    def _some(batch: Batch, counts: npt.NDArray[np.int64]) -> Iterator[Batch]:
+        """Batches of rows as often as they count."""
+        import pyarrow as pa
+
+        upto = np.cumsum(counts)
+        total = int(upto[-1]) if len(upto) else 0
+        for start in range(0, total, AT_ONCE):
+            end = min(start + AT_ONCE, total)
+            first, last = np.searchsorted(upto, [start, end - 1], side="right")
+            rows = np.arange(first, min(last + 1, len(upto)))
+            before = upto[rows] - counts[rows]
+            often = np.minimum(upto[rows], end) - np.maximum(before, start)
+            places = pa.array(np.repeat(rows, np.maximum(often, 0)))
+            yield replace(batch, columns={n: of.take(places) for n, of in batch.columns.items()})
+
+
+def _arrow(there: npt.NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(there)
+
+
+#: The engines that a verb may be told, and what they are.
+ENGINES = ("memory", "stream", "spark", "dask")
+#: What each process may take where nothing is said: nobody knows how much those of others have.
+_ELSEWHERE = 10**9
+
+
+def in_batches(
+    engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
+) -> bool:
+    """Whether the rows are to be read in batches: as the engine says, or because the columns of a
+    file would take more memory than they may."""
+    if engine is not None and engine not in ENGINES:
+        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
+    if engine == "memory":
+        return False
+    if engine in ("spark", "dask") or (engine is None and _elsewhere(data)):
+        return True
+    is_path = isinstance(data, str | os.PathLike)
+    if engine is None and not (is_path or _is_files(data)):
+        return False
+    if data is None:
+        raise InputError("engine='stream' reads data=, which is not given")
+    if _elsewhere(data):
+        kind = "spark" if is_spark(data) else "dask"
+        raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
+    if engine == "stream" or not is_path or _is_several(os.fspath(data)):
+        return True
+    most = budget(memory)
+    if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
+        return False  # nobody knows how large a pipe is
+    stream = Stream.of(data)
+    asked = [name for given in columns for name in flat(given)]
+    # What is none of its columns is told where it is read.
+    names = {name for text in asked for name in (text, *beginning(text, stream.names))}
+    there = [name for name in stream.names if name in names]
+    return bool(there) and is_large(stream, there, most)
+
+
+def _is_files(data: Any) -> bool:
+    """Whether it is what has never been in memory: several files, a dataset, a reader."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
+    kind = type(data)
+    named = "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
+    return isinstance(data, Stream | Engine) or (
+        kind.__module__.split(".")[0] == "pyarrow" and named
+    )
+
+
+def _is_several(path: str) -> bool:
+    # A text that is too long for a path is none, which a method of Path does not say.
+    folder, there = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
+    return folder or ("*" in path and not there)
+
+
+def _elsewhere(data: Any) -> bool:
+    """Whether it is a data frame whose rows lie in other processes."""
+    return is_spark(data) or is_dask(data)
+
+
+def engine_of(data: Any, engine: str | None) -> Engine:
+    """The engine that has the rows."""
+    if isinstance(data, Engine):
+        return data
+    if data is None:
+        raise InputError(f"engine={engine!r} reads data=, which is not given")
+    if engine == "spark" or (engine is None and is_spark(data)):
+        from calipers.engines.spark import Spark
+
+        return Spark.of(data)
+    if engine == "dask" or (engine is None and is_dask(data)):
+        from calipers.engines.dask import Dask
+
+        return Dask.of(data)
+    return Streams(Stream.of(data))
+
+
+def allowed(memory: int | str | None, rows: Engine) -> int:
+    """How many bytes each process may take."""
+    inner = rows.inner if isinstance(rows, Counted) else rows
+    return _ELSEWHERE if memory is None and isinstance(inner, Remote) else budget(memory)
+
+
+def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
+    """That an argument is not taken of rows in batches."""
+    return InputError(
+        f"{name}= takes all rows in memory, which engine={rows.kind!r} does not "
+        f"have{why and f': {why}'}; leave it out, or take engine='memory'"
+    )
+
+
+def flat(given: Any) -> list[str]:
+    """All names in dicts and lists of them."""
+    return [name for name in _leaves(given) if isinstance(name, str)]
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    """All that is neither a dict nor a list."""
+    if isinstance(given, Mapping | list | tuple):
+        for value in given.values() if isinstance(given, Mapping) else given:
+            yield from _leaves(value)
+    else:
+        yield given
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a stream by what they are: one of its truth, weights and clusters; of each
+    system one of each kind of what it says."""
+
+    stream: Engine
+    #: One column, or one for each class, label or output; none where nothing is known to be true.
+    truth: str | Mapping[str, str]
+    #: Of each kind the column of each system, or a column for each class.
+    said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
+    weight: str | None
+    cluster: str | None
+    missing: str = "error"
+    #: The columns of each way to cut the rows, and where those of numbers are cut.
+    slices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    bins: Mapping[str, Any] | None = None
+    #: How many rows each stands for.
+    count: str | None = None
+    #: Other columns that have a value in every row that is not left out.
+    also: Sequence[str] = ()
+    #: Columns of text of which a field without a value is empty text, and no value that is missing.
+    texts: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        roles: Mapping[str, Any],
+        others: Mapping[str, Any],
+        options: Options,
+    ) -> Columns:
+        """As a verb is given them, all by their names: the truth, where there is one, and what
+        systems say, by their roles; ``others`` are what it is told beside, of which whatever takes
+        all rows is refused."""
+        from calipers.evaluation.availability import ROW_REASONS
+
+        stream, missing = engine_of(data, options.engine), options.missing
+        for name, why in ROW_REASONS.items():
+            if not (others.get(name) is None or others[name] is False):
+                raise takes_all_rows(name, stream, why)
+        columns = {
+            kind: _by_system(given, kind, stream)
+            for kind, given in roles.items()
+            if kind != "truth" and given is not None
+        }
+        weight, cluster, count = (
+            _one(others.get(role), role, stream) for role in ("weight", "cluster", "count")
+        )
+        truth = roles.get("truth", {})
+        if isinstance(truth, list | tuple):
+            truth = {str(column): column for column in truth}
+        of_truth = _named(truth, "truth", stream)
+        if "truth" in roles and not of_truth:
+            raise InputError("truth: names no column of data=")
+        cuts: dict[str, dict[str, str]] = {}
+        for name, of in (others.get("slices") or {}).items():
+            found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
+            cuts[name] = {part: column for part, column in found.items() if column is not None}
+        if count is not None:
+            stream = Counted(stream, count, drop=missing == "drop")
+        also = tuple(
+            column
+            for name, by in Costs.of(options.cost).columns.items()
+            for system, given in by.items()
+            if (column := _one(given, called(name, system), stream)) is not None
+        )
+        cut_by = cuts, options.slice_bins
+        return cls(stream, of_truth, columns, weight, cluster, missing, *cut_by, count, also)
+
+    @property
+    def names(self) -> list[str]:
+        """All that are read, each once."""
+        return list(dict.fromkeys([*self.needed, *self.of_slices]))
+
+    @property
+    def of_slices(self) -> list[str]:
+        """Those that the rows are cut by."""
+        return list(dict.fromkeys(column for of in self.slices.values() for column in of.values()))
+
+    @property
+    def needed(self) -> list[str]:
+        """Those that have a value in every row."""
+        said = [column for of in self.said.values() for column in of.values()]
+        also = self.also if self.missing == "drop" else ()
+        others = (*flat(self.truth), *flat(said), self.weight, self.cluster, self.count, *also)
+        return list(dict.fromkeys(name for name in others if name is not None))
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(dict.fromkeys(name for of in self.said.values() for name in of))
+
+
+def _one(given: Any, what: str, stream: Engine) -> str | None:
+    """One column by its name, if it is given."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InputError(f"{what}: a stream takes the name of a column, not values")
+    if given not in stream.names:
+        raise InputError(f"{stream.name}: no column {given!r}; {did_you_mean(given, stream.names)}")
+    return given
+
+
+def _named(given: Any, what: str, stream: Engine) -> Any:
+    """What names of columns stand for."""
+    for name in _leaves(given):
+        if not (isinstance(name, str) and name.endswith("*")):
+            _one(name, what, stream)
+    return named_columns(given, stream.names, stream.name)
+
+
+def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
+    """The column of each system, or its column for each class."""
+    several = isinstance(given, Mapping | list | tuple)
+    columns = _named(given if several else {UNNAMED: given}, kind, stream)
+    if not columns:
+        raise InputError(f"{kind}: no system is named")
+    for name, of in columns.items():
+        if isinstance(of, Mapping):
+            columns[name] = {part: column for part, column in of.items() if column is not None}
+    return {name: of for name, of in columns.items() if of is not None}
+
+
+def of_one_system(
+    given: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    """Columns of systems by name; where each name has one, of what takes several, they are those of
+    one system, for its classes, labels, outputs or levels."""
+    one = {name: column for name, column in given.items() if isinstance(column, str)}
+    return {UNNAMED: one} if len(one) == len(given) and list(given) != [UNNAMED] else given
+
+
+#: Of more distinct values, a column is none of classes.
+MOST_CLASSES = 10_000
+
+
+@dataclass(frozen=True)
+class _Few:
+    """Keeps the number of classes within bounds."""
+
+    what: str
+
+    def __call__(self, found: Distinct) -> Distinct:
+        if len(found.values) > MOST_CLASSES:
+            raise InputError(f"{self.what}: has more than {MOST_CLASSES:,} classes")
+        return found
+
+
+@dataclass(frozen=True)
+class Values:
+    """The distinct values of a column of a batch."""
+
+    column: str
+
+    def __call__(self, batch: Batch) -> Distinct:
+        """Of a batch."""
+        return Distinct.of(batch.columns[self.column])
+
+
+def distinct(rows: Engine, column: str, what: str) -> Any:
+    """The distinct labels of a column, in a look at it alone."""
+    if not rows.again:
+        raise InputError(
+            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
+        )
+    found = rows.reduce(Values(column), [column], _Few(what), f"finding classes in {column}")
+    values = found.values
+    return values.drop_null() if values.null_count else values

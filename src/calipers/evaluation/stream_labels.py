@@ -1,0 +1,147 @@
+"""Which labels there are in the columns of a stream, where a cell holds those of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.class_labels import name_of
+from calipers.data.errors import InputError
+from calipers.data.multilabel import LabelRows, Wide, is_list, labels_of, of_no_rows
+from calipers.data.tables import extension
+from calipers.engines.accumulators import Distinct
+from calipers.engines.base import Engine, Partial
+from calipers.engines.local import Streams
+from calipers.evaluation.shared import column_name
+from calipers.evaluation.stream_columns import MOST_CLASSES, Columns, Counted, flat, of_one_system
+from calipers.evaluation.stream_rows import Read
+
+if TYPE_CHECKING:
+    from calipers.data.streams import Batch
+
+#: How the names of types of numbers begin.
+_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
+
+
+def by_role(columns: Columns, separator: str | None) -> Columns:
+    """The columns of a stream, where those of one system are told from systems by their types, and
+    an empty field of text is a row without labels."""
+    kinds = {field.name: str(field.type) for field in columns.stream.schema}
+    said = {}
+    for kind, given in columns.said.items():
+        numbers = all(kinds[name].startswith(_NUMBERS) for name in flat(list(given.values())))
+        said[kind] = of_one_system(given) if numbers else given
+    columns = replace(columns, said=said)
+    if separator is None or not _is_csv(columns.stream):
+        return columns
+    texts = [name for name in _listed(columns).values() if not is_list(_type(columns, name))]
+    return replace(columns, texts=texts)
+
+
+def _is_csv(rows: Engine) -> bool:
+    inner = rows.inner if isinstance(rows, Counted) else rows
+    if isinstance(inner, Streams):
+        return inner.stream.csv
+    return any(extension(name)[0] in (".csv", ".tsv") for name in rows.files)
+
+
+def _type(columns: Columns, name: str) -> Any:
+    return columns.stream.schema.field(name).type
+
+
+def _given(columns: Columns) -> dict[str, str | Mapping[str, str]]:
+    """The columns of truth and systems, by what messages call them."""
+    said = {
+        column_name(kind, name): column
+        for kind, of in columns.said.items()
+        for name, column in of.items()
+    }
+    return {"truth": columns.truth, **said}
+
+
+def _listed(columns: Columns) -> dict[str, str]:
+    """Those whose cells hold the labels of a row."""
+    return {what: column for what, column in _given(columns).items() if isinstance(column, str)}
+
+
+def labels_of_stream(
+    columns: Columns, separator: str | None, *, named: bool
+) -> dict[str, LabelRows]:
+    """What is known of the labels without any row, by what messages call the columns. Those in the
+    cells of a column are found in a look at all rows, unless they are ``named``, or a column may
+    hold 0 and 1 for each."""
+    listed = _listed(columns)
+    found: dict[str, LabelRows] = {
+        what: Wide(dict.fromkeys(column, ()), tuple(map(name_of, column)), len(column))
+        for what, column in _given(columns).items()
+        if isinstance(column, Mapping)
+    }
+    types = [_type(columns, name) for name in listed.values()]
+    bits = any(is_list(of) and str(of.value_type).startswith(_NUMBERS) for of in types)
+    if not listed or (named and not bits):
+        return found
+    rows = columns.stream
+    if not rows.again:
+        raise InputError(
+            f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
+        )
+    look = _Look(Read(columns, None), listed, separator)
+    seen: _Found = rows.reduce(look, columns.needed, _few, "finding labels")
+    return found | {what: seen.rows(what) for what in listed}
+
+
+@dataclass(frozen=True, eq=False)
+class _Found(Partial):
+    """What a look at some rows finds of each column: the labels that occur, and the length of its
+    rows, where all are lists of that length; else -1, and 0 of no row."""
+
+    labels: Mapping[str, Distinct]
+    lengths: Mapping[str, int]
+
+    def __add__(self, other: _Found) -> _Found:
+        labels = {what: of + other.labels[what] for what, of in self.labels.items()}
+        pairs = {what: {n, other.lengths[what]} - {0} for what, n in self.lengths.items()}
+        lengths = {w: next(iter(of), 0) if len(of) < 2 else -1 for w, of in pairs.items()}
+        return _Found(labels, lengths)
+
+    def rows(self, what: str) -> LabelRows:
+        """The labels of a column."""
+        return of_no_rows(self.labels[what].values.to_pylist(), self.lengths[what], what)
+
+
+def _few(found: _Found) -> _Found:
+    for what, of in found.labels.items():
+        if len(of.values) > MOST_CLASSES:
+            raise InputError(f"{what}: has more than {MOST_CLASSES:,} labels")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """Looks for labels in a batch."""
+
+    read: Read
+    columns: dict[str, str]
+    separator: str | None
+
+    def __call__(self, batch: Batch) -> _Found:
+        import pyarrow as pa
+
+        labels, lengths, columns = {}, {}, self.read.complete(batch)[0]
+        for what, name in self.columns.items():
+            column = columns[name]
+            try:
+                each, values = labels_of(column, what, self.separator)
+            except InputError as error:
+                raise batch.told(error) from None
+            values = values if hasattr(values, "type") else pa.array(list(values))
+            labels[what] = Distinct.of(values)
+            alike = is_list(column.type) and bool((each == each[:1]).all())
+            lengths[what] = (int(each[0]) or -1 if alike else -1) if len(each) else 0
+        return _Found(labels, lengths)
+
+
+def indicators(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
+    """The columns whose cells hold 0 and 1 for each label."""
+    return tuple(what for what, of in found.items() if isinstance(of, Wide) and of.rows)

@@ -1,0 +1,139 @@
+"""The rows of a batch: their columns by what they are, and the systems on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data import streams
+from calipers.data.arrays import as_numbers, as_weights, missing_rows, of_arrow, same_length
+from calipers.data.errors import InputError
+from calipers.data.frequency_weights import Repeats
+from calipers.data.multilabel import missing_lists
+from calipers.engines.pass_tasks import Built
+from calipers.evaluation.batch import Batch, alone
+from calipers.evaluation.stream_columns import Columns
+from calipers.inference.clusters import Clusters
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.evaluation.sample import Problem
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Reads the rows of batches, here or in another process."""
+
+    columns: Columns
+    #: The names of all clusters.
+    clusters: Any
+
+    def __call__(self, batch: streams.Batch) -> Batch:
+        """The rows of a batch, by what they are."""
+        c = self.columns
+        columns, kept = self.complete(batch)
+        rows, truth = len(next(iter(columns.values()))), _found(columns, c.truth)
+        said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
+        weight, places = weights_of(None if c.weight is None else columns[c.weight], rows)
+        frequencies = Repeats(rows, places)
+        weights = None if weight is None else np.asarray(frequencies(weight))
+        return Batch(
+            {"truth": truth, **{kind: alone(of) for kind, of in said.items()}},
+            frequencies,
+            weights,
+            None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
+            slices={name: columns[name] for name in c.of_slices},
+            numbers=lambda: batch.first + frequencies(_places(batch.rows, kept)),
+        )
+
+    def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
+        """The columns of a batch, without the rows of which values are missing where these are left
+        out; and which rows are kept, None where all are."""
+        texts = {name: _filled(batch.columns[name]) for name in self.columns.texts}
+        columns = {**batch.columns, **texts}
+        kept = self._there(columns) if self.columns.missing == "drop" else None
+        if kept is not None:
+            columns = {name: column.filter(kept) for name, column in columns.items()}
+        return columns, kept
+
+    def _there(self, columns: dict[str, Any]) -> Any:
+        """Which rows have no missing values; None where all are such."""
+        import pyarrow as pa
+
+        lost = np.zeros(len(next(iter(columns.values()))), bool)
+        for name in self.columns.needed:
+            listed = missing_lists(columns[name])
+            lost |= missing_rows(columns[name], name) if listed is None else listed
+        return pa.array(~lost) if lost.any() else None
+
+    def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> Clusters:
+        """The clusters of the rows that weigh anything."""
+        import pyarrow.compute as pc
+
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(f"cluster: is missing in row {row}")
+        names = self.clusters
+        code = of_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
+        return Clusters(code if kept is None else code[kept], len(names), weights)
+
+
+@dataclass(frozen=True, eq=False)
+class BuildSystems:
+    """Makes systems of batches, here or in another process."""
+
+    read: Read
+    problem: Problem
+    settings: Settings
+    measures: tuple[Measure, ...]
+
+    def __call__(self, batch: streams.Batch) -> Built:
+        """Of a batch."""
+        return self.both(batch)[1]
+
+    def both(self, batch: streams.Batch) -> tuple[Batch, Built]:
+        """The rows of a batch, and the systems on them."""
+        try:
+            rows = self.read(batch)
+            made = self.problem.systems(rows, self.settings)
+        except InputError as error:
+            raise batch.told(error) from None
+        systems = {name: system.serving(self.measures) for name, system in made.items()}
+        numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
+        return rows, Built(systems, batch.rows - rows.frequencies.rows, numbers)
+
+
+def _places(rows: int, kept: Any) -> IntArray:
+    """The places of the rows that are kept."""
+    return np.arange(rows) if kept is None else np.flatnonzero(np.asarray(kept))
+
+
+def _filled(column: Any) -> Any:
+    """A column of text in which a field without a value is empty text."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.cast(column, "string"), "")
+
+
+def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
+    """One column, or one for each class."""
+    if isinstance(named, str):
+        return columns[named]
+    return {name: columns[column] for name, column in named.items()}
+
+
+def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
+    """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
+    them may weigh nothing."""
+    if values is not None and not np.any(given := as_numbers(values, "weight")):
+        same_length(given, rows, "weight")
+        return np.zeros(rows), np.zeros(0, np.intp)
+    weight = as_weights(values, rows, batch=True)
+    return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

@@ -1,0 +1,539 @@
+"""Slices of a stream: where it is cut, and every measure on each slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import missing_rows, of_arrow
+from calipers.data.class_labels import coded
+from calipers.data.errors import InputError, did_you_mean
+from calipers.engines.accumulators import Distinct
+from calipers.engines.base import Engine, Partial, itself
+from calipers.engines.pass_tasks import Bounded, Built, First, Passed, Second
+from calipers.engines.passes import Passes
+from calipers.evaluation.slice_definitions import (
+    MOST_SLICES,
+    MOST_VALUES,
+    NO_VALUE,
+    between,
+    edges_of,
+    listed,
+    named_around,
+    too_many,
+)
+from calipers.evaluation.stream_columns import Within
+from calipers.once import cached_property
+from calipers.statistics import ScoreTable
+from calipers.statistics.scores import GatheredScores
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.data.streams import Batch
+    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_rows import BuildSystems
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.inference.two_samples import Anew
+    from calipers.measures import Measure
+
+
+#: Combinations of crossed columns, of which some may hold no row.
+MOST_CROSSED = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Slices by the values of a column; rows without one of them come last."""
+
+    names: tuple[str, ...]
+    #: In the order of the names, as Arrow has them.
+    values: Any
+
+    def codes(self, column: Any) -> npt.NDArray[np.intp]:
+        """The slice of each row."""
+        import pyarrow.compute as pc
+
+        found = pc.index_in(_plain(column).cast(self.values.type), value_set=self.values)
+        return np.asarray(of_arrow(found.fill_null(len(self.values))), np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Slices of a column of numbers that is cut at edges, but for one ``usual`` number, which is a
+    slice of its own, the first; rows without a number come last."""
+
+    names: tuple[str, ...]
+    edges: tuple[float, ...]
+    usual: float | None = None
+
+    def codes(self, column: Any) -> npt.NDArray[np.intp]:
+        """The slice of each row."""
+        numbers = of_arrow(column).astype(np.float64, copy=False)  # null is NaN
+        place = np.searchsorted(np.array(self.edges), numbers, side="right")
+        if self.usual is not None:
+            place = np.where(numbers == self.usual, 0, place + 1)
+        return np.where(np.isnan(numbers), len(self.names), place)
+
+
+@dataclass(frozen=True, eq=False)
+class Slicing:
+    """One way to cut the rows: by a column, or by several that are crossed."""
+
+    name: str
+    columns: Mapping[str, Labels | Numbers]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of all slices, also of such as may hold no row."""
+        made = [""]
+        for of in self.columns.values():
+            own = (*of.names, NO_VALUE)
+            made = [f"{before}, {name}" if before else name for before in made for name in own]
+        return tuple(made)
+
+    def codes(self, columns: Mapping[str, Any]) -> npt.NDArray[np.intp]:
+        """The slice of each row of a batch."""
+        place = np.zeros(len(next(iter(columns.values()))), np.intp)
+        for name, of in self.columns.items():
+            place = place * (len(of.names) + 1) + of.codes(columns[name])
+        return place
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+# --- The first look ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Looked(Partial):
+    """Of each column its distinct values, or of one of numbers how often each occurs."""
+
+    columns: Mapping[str, Any]
+
+    def __add__(self, other: _Looked) -> _Looked:
+        return _Looked({name: of + other.columns[name] for name, of in self.columns.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What is looked for in a batch."""
+
+    numbers: tuple[str, ...]
+    others: tuple[str, ...]
+    weight: str | None
+    #: Columns whose rows are left out where they have no value.
+    needed: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> _Looked:
+        columns = self._counted(batch.columns)
+        found: dict[str, Any] = {name: Distinct.of(columns[name]) for name in self.others}
+        for name in self.numbers:
+            values = of_arrow(columns[name])
+            values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
+            values = values[~np.isnan(values)]
+            none = np.zeros(len(values), bool)
+            found[name] = GatheredScores((none,), (values,), None, len(values))
+        return _Looked(found)
+
+    def _counted(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The rows that are evaluated."""
+        import pyarrow as pa
+
+        there = np.ones(len(next(iter(columns.values()))), bool)
+        for name in self.needed:
+            there &= ~missing_rows(columns[name], name)
+        if self.weight is not None:
+            there &= of_arrow(columns[self.weight]) != 0
+        if there.all():
+            return columns
+        kept = pa.array(there)
+        return {name: columns[name].filter(kept) for name in (*self.numbers, *self.others)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Few:
+    """Keeps what is looked for within bounds."""
+
+    within: Within
+
+    def __call__(self, looked: _Looked) -> _Looked:
+        for name, of in looked.columns.items():
+            if isinstance(of, Distinct) and len(of.values) > MOST_SLICES + 1:
+                raise InputError(too_many(name, len(of.values), "more than "))
+        kept = {
+            name: of if isinstance(of, Distinct) else self.within(of)
+            for name, of in looked.columns.items()
+        }
+        return _Looked(kept)
+
+
+def slicings(c: Columns, memory: int) -> tuple[list[Slicing], list[str]]:
+    """The ways to cut that are asked for, and what a reader has to know of them."""
+    bins = {str(name): edges for name, edges in (c.bins or {}).items()}
+    rows, slices = c.stream, c.slices
+    parts = {part: column for of in slices.values() for part, column in of.items()}
+    known = list(dict.fromkeys(parts.values()))
+    for name in bins:
+        if name not in parts:
+            hint = did_you_mean(name, list(parts))
+            raise InputError(f"bins for {name!r}, which is no slice; {hint}")
+    asked = {parts[name]: edges_of(name, edges) for name, edges in bins.items()}
+    wanted = [name for name in known if name not in asked]
+    found, told = _looked_at(c, wanted, memory) if wanted else ({}, [])
+    for name, edges in asked.items():
+        if _number(rows, name) is None:
+            raise InputError(f"slice {name!r}: bins need a column of numbers")
+        found[name] = Numbers(tuple(between(edges)), tuple(edges))
+        told.append(f"{name} is cut as asked: {listed(edges)}.")
+    made = [Slicing(name, {c: found[c] for c in of.values()}) for name, of in slices.items()]
+    for cut in made:
+        if len(cut.names) > (MOST_SLICES + 1 if len(cut.columns) == 1 else MOST_CROSSED):
+            raise InputError(too_many(cut.name, len(cut.names) - 1, "up to "))
+    return made, told
+
+
+def _looked_at(
+    c: Columns, columns: Sequence[str], memory: int
+) -> tuple[dict[str, Labels | Numbers], list[str]]:
+    rows = c.stream
+    if not rows.again:
+        raise InputError(
+            f"{rows.name}: can be read only once: slices take a look at their columns before, but "
+            "for those with slice_bins="
+        )
+    numbers = tuple(name for name in columns if _number(rows, name) is not None)
+    others = tuple(name for name in columns if name not in numbers)
+    share = Within(memory // (2 * len(columns)))
+    needed = tuple(c.needed) if c.missing == "drop" else ()
+    counted = [name for name in (c.weight, c.count) if name is not None]
+    read = list(dict.fromkeys([*columns, *needed, *counted]))
+    look = _Look(numbers, others, c.weight, needed)
+    looked = rows.reduce(look, read, _Few(share), "finding slices")
+    found: dict[str, Labels | Numbers] = {}
+    notes = []
+    for name in columns:
+        of = looked.columns[name]
+        if name in others:
+            found[name] = _labels(of.values.drop_null(), name)
+            continue
+        table = share(of.settled())
+        if table.shift:
+            raise InputError(
+                f"slice {name!r}: has more distinct numbers than the memory holds; give bins, or "
+                "allow more with memory="
+            )
+        found[name], note = _numbers(name, table, _number(rows, name))
+        notes += note
+    return found, notes
+
+
+def _number(rows: Engine, name: str) -> Any:
+    """The type of a column of numbers; None of others."""
+    import pyarrow as pa
+
+    kind = rows.schema.field(name).type
+    return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
+
+
+def _labels(values: Any, name: str) -> Labels:
+    """The distinct labels of a column in their order."""
+    import pyarrow as pa
+
+    if not len(values):
+        return Labels((), values)
+    column = coded(values, f"slice {name!r}")
+    order = np.argsort(column.codes, kind="stable")
+    if NO_VALUE in column.names and values.null_count:
+        raise InputError(f"slice {name!r}: {NO_VALUE!r} is a value; expected another name")
+    return Labels(column.names, values.take(pa.array(order)))
+
+
+def _numbers(name: str, table: ScoreTable, kind: Any) -> tuple[Labels | Numbers, list[str]]:
+    """How a column of numbers is cut, given how often each of them occurs."""
+    import pyarrow as pa
+
+    values, counts = table.scores[::-1], table.negative[::-1]
+    if len(values) <= MOST_VALUES:
+        labels = pa.array(values).cast(kind)
+        return Labels(coded(labels, f"slice {name!r}").names if len(values) else (), labels), []
+    usual = int(counts.argmax())
+    if counts[usual] <= counts.sum() / 2:
+        edges = _quartiles(values, counts)
+        note = f"{name} is cut at its quartiles: {listed(edges)}."
+        return Numbers(tuple(between(edges)), tuple(edges)), [note]
+    number, others = float(values[usual]), np.arange(len(values)) != usual
+    share = counts[usual] / counts.sum()
+    told = f"{name} is {listed([number])} in {share:.0%} of the rows, which are a slice"
+    if len(values) - 1 <= MOST_VALUES:
+        labels = pa.array([number, *values[others]]).cast(kind)
+        rest = coded(labels[1:], f"slice {name!r}").names
+        return Labels((listed([number]), *rest), labels), [f"{told}."]
+    edges = _quartiles(values[others], counts[others])
+    note = f"{told}; the others are cut at their quartiles: {listed(edges)}."
+    return Numbers((listed([number]), *named_around(edges, number)), tuple(edges), number), [note]
+
+
+def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float]:
+    """The quartiles of all rows, on lines between neighbours, as :func:`numpy.quantile` has them;
+    rounded as they are written."""
+    upto = np.cumsum(counts)
+    at = (upto[-1] - 1) * np.array([0.25, 0.5, 0.75])
+    ends = np.floor(at), np.ceil(at)
+    low, high = (values[np.searchsorted(upto, end, side="right")] for end in ends)
+    found = low + (high - low) * (at - np.floor(at))
+    return list(dict.fromkeys(float(f"{x:.6g}") for x in found))
+
+
+# --- Several pieces of a batch at once -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Each(Partial):
+    """What is known of several pieces."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Each) -> Each:
+        return Each(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Systems on all rows of a batch, then on each slice; and, if asked, on the rest of each."""
+
+    builds: BuildSystems
+    cuts: Sequence[Slicing]
+    rests: bool = False
+
+    def __call__(self, batch: Batch) -> list[Built]:
+        """Of a batch."""
+        rows, whole = self.builds.both(batch)
+        codes = [cut.codes(rows.slices)[rows.counted] for cut in self.cuts]
+        insides = [
+            code == k
+            for cut, code in zip(self.cuts, codes, strict=True)
+            for k in range(len(cut.names))
+        ]
+        pieces = [*insides, *(~inside for inside in insides)] if self.rests else insides
+        return [whole, *(self._taken(whole, np.flatnonzero(of)) for of in pieces)]
+
+    @staticmethod
+    def _taken(whole: Built, rows: Any) -> Built:
+        return Built({name: system.taken(rows) for name, system in whole.systems.items()})
+
+
+@dataclass(frozen=True)
+class Pick:
+    """One of the pieces."""
+
+    which: int
+
+    def __call__(self, pieces: Sequence[Built]) -> Built:
+        """Of all of them."""
+        return pieces[self.which]
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Several works on the pieces of a batch, which are made once."""
+
+    pieces: Pieces
+    works: Sequence[Callable[[Sequence[Built]], Partial]]
+
+    def __call__(self, batch: Batch) -> Each:
+        """Of a batch."""
+        made = self.pieces(batch)
+        return Each(tuple(work(made) for work in self.works))
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """Keeps all within the memory: half of it for all rows, half for all slices."""
+
+    memory: int
+
+    def __call__(self, each: Each) -> Each:
+        share = self.memory // 2
+        sizes = share, share // max(len(each.parts) - 1, 1)
+        kept = [Bounded(Within(size)) for size in sizes]
+        return Each(tuple(kept[k > 0](part) for k, part in enumerate(each.parts)))
+
+
+# --- Passes over slices --------------------------------------------------------------------------
+
+
+class _Made(Engine):
+    """Rows of which a pass is made together with others."""
+
+    def __init__(
+        self, rows: Engine, first: Callable[[], Any], second: Callable[..., Any] | None = None
+    ) -> None:
+        self.kind, self.name, self.rows, self.again = rows.kind, rows.name, rows.rows, rows.again
+        self._rows, self._first, self._second = rows, first, second
+
+    def reduce(
+        self,
+        work: Callable[[Any], Any],
+        columns: Sequence[str] = (),
+        kept: Callable[[Any], Any] = itself,
+        what: str = "reading",
+    ) -> Any:
+        """From what is made together, or by the rows themselves."""
+        if isinstance(work, First):
+            return self._first()
+        if self._second is None:
+            return self._rows.reduce(work, columns, kept, what)
+        return self._second(work)
+
+
+def once_made(rows: Engine) -> Engine:
+    """Rows that have been read, and are not read again."""
+    gone = _Made(rows, lambda: None)
+    gone.again = False
+    return gone
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The passes over all rows and over their slices."""
+
+    builds: BuildSystems
+    plain: Passes
+    cuts: Sequence[Slicing]
+    memory: int
+
+    @cached_property
+    def whole(self) -> Passes:
+        """Over all rows."""
+        return replace(self.plain, engine=_Made(self.plain.engine, lambda: self._first[0]))
+
+    @cached_property
+    def _first(self) -> Sequence[Passed]:
+        p = self.plain
+        number = 1 + sum(len(cut.names) for cut in self.cuts)
+        works = [First(Pick(k), p.numbers, p.beside, p.looks) for k in range(number)]
+        work, kept = Together(Pieces(self.builds, self.cuts), works), _Kept(self.memory)
+        found: Each = p.engine.reduce(work, p.columns, kept, "pass 1")
+        return found.parts
+
+    @cached_property
+    def there(self) -> list[list[int]]:
+        """Of each cut the places of the slices that hold rows."""
+        out, first = [], 1
+        for cut in self.cuts:
+            own = [k for k in range(first, first + len(cut.names)) if self._first[k].rows]
+            if len(own) > MOST_SLICES:
+                raise InputError(too_many(cut.name, len(own)))
+            first += len(cut.names)
+            out.append(own)
+        return out
+
+    def by_cut(self) -> Iterator[tuple[Slicing, int, list[int]]]:
+        """Each way to cut the rows, the place of its first slice, and of those that hold rows."""
+        first = 1
+        for cut, places in zip(self.cuts, self.there, strict=True):
+            yield cut, first, places
+            first += len(cut.names)
+
+    def part(self, at: int) -> Passes:
+        """Over a slice."""
+        return self._parts[at]
+
+    @cached_property
+    def _parts(self) -> dict[int, Passes]:
+        places = [at for of in self.there for at in of]
+        return {at: self._passes(at, lambda at=at: self._first[at]) for at in places}  # type: ignore[misc]
+
+    def rest(self, at: int) -> Passes:
+        """Over the rest of a slice."""
+        return self._rests[at] if self.takes_second else self._rest(at)
+
+    @cached_property
+    def _rests(self) -> dict[int, Passes]:
+        return {at: self._rest(at) for of in self.there if len(of) > 1 for at in of}
+
+    def _rest(self, at: int) -> Passes:
+        others = next([k for k in of if k != at] for of in self.there if at in of)
+        return self._passes(
+            at + len(self._first) - 1,
+            lambda: reduce(add, (self._first[k].settled(itself) for k in others)),
+        )
+
+    def _passes(self, at: int, first: Callable[[], Passed]) -> Passes:
+        p = self.plain
+
+        def second(work: Any) -> Any:
+            if isinstance(work, Second):
+                return self._second[at]
+            found: Each = p.engine.reduce(Together(self._all, (work,)), p.columns)
+            return found.parts[0]
+
+        rows = _Made(p.engine, first, second)
+        return replace(
+            p,
+            engine=rows,
+            build=Pick(at),
+            compared=p.compared if at < len(self._first) else (),
+            unit_of_all=lambda: self.whole.unit,
+            _made=[],
+            _pairs={},
+            _cubes={},
+            _cells={},
+        )
+
+    @property
+    def _all(self) -> Pieces:
+        return Pieces(self.builds, self.cuts, rests=True)
+
+    @cached_property
+    def takes_second(self) -> bool:
+        """Whether some interval of a slice may take a second look."""
+        p, again = self.whole, self.plain.engine.again
+        return again and (p.passed.clustered or any(p.lacks_error(*asked) for asked in p.numbers))
+
+    @cached_property
+    def _second(self) -> dict[int, Any]:
+        """How the rows move the numbers of slices and of rests, in one pass."""
+        p = self.plain
+        over = {of.build.which: of for of in (*self._parts.values(), *self._rests.values())}  # type: ignore[attr-defined]
+        work = Together(self._all, [of.second for of in over.values()])
+        found: Each = p.engine.reduce(work, p.columns, what="pass over slices")
+        return dict(zip(over, found.parts, strict=True))
+
+
+# --- What comes of it ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """What is outside of a slice: a system in the passes over it."""
+
+    passes: Passes
+    system: str
+    settings: Settings
+
+    @property
+    def rows(self) -> Outside:
+        """What gives its readings, with all they have."""
+        return self
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure there, and how it varies."""
+        made = self.passes.reading(self.system, measure, self.settings)
+        assert made is not None
+        return made
+
+    def dealt(self, measure: Measure, value: float, most: int) -> Anew | None:
+        """Rows are gone."""
+        return None

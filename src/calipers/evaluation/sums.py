@@ -1,0 +1,387 @@
+"""Systems whose rows come in batches: what is known of them is what the batches add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.data.trec import Origin
+from calipers.engines.base import Engine
+from calipers.engines.passes import Passes
+from calipers.estimation.averages import weights_of
+from calipers.estimation.statistic_estimates import of_statistic
+from calipers.evaluation.sample import Sample
+from calipers.evaluation.slice_definitions import Cut
+from calipers.evaluation.slices import slices_of
+from calipers.evaluation.states import Added, State
+from calipers.evaluation.stream_columns import Columns, Values, Within
+from calipers.evaluation.stream_rows import BuildSystems, Read
+from calipers.evaluation.stream_slices import Group, Outside, Slicing, once_made, slicings
+from calipers.inference.policy import DRAWN
+from calipers.once import cached_property
+from calipers.progress import over
+from calipers.statistics import ClassTables, ScoreTable, Several
+from calipers.statistics.row_sample import level_of
+from calipers.statistics.scores import USUAL_AREAS
+
+if TYPE_CHECKING:
+    from calipers.evaluation.sample import Problem
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Comparison, Estimate, Slices
+
+
+@dataclass(frozen=True, eq=False)
+class Sums(Sample):
+    """Systems on the rows of a stream, of Spark or of Dask.
+
+    ``template`` are systems of the same kinds on no rows in particular.
+    """
+
+    problem: Problem
+    columns: Columns
+    settings: Settings
+    measures: Sequence[Measure]
+    template: Mapping[str, Any]
+    memory: int
+    #: The pairs of systems that are compared, the first less the second.
+    compared: Sequence[tuple[str, str]] = ()
+    #: The passes, where they are known: those over a slice.
+    given: Passes | None = None
+    _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
+
+    rows = None
+
+    # --- How rows are read -----------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """Who has the rows."""
+        return self.columns.stream
+
+    @cached_property
+    def passes(self) -> Passes:
+        """Both passes."""
+        if self.given is not None:
+            return self.given
+        return self._plain if self.group is None else self.group.whole
+
+    @cached_property
+    def builds(self) -> BuildSystems:
+        """How systems are made of batches."""
+        return BuildSystems(self._read, self.problem, self.settings, tuple(self.measures))
+
+    @cached_property
+    def _plain(self) -> Passes:
+        return Passes(
+            self.engine,
+            self.template,
+            self.measures,
+            self.builds,
+            self.columns.names,
+            Within(self.memory),
+            self.problem.summary,
+            self.compared,
+            partial(self.problem.look, level=level_of(self.engine.rows))
+            if self.problem.looks_at_rows
+            else None,
+        )
+
+    @cached_property
+    def group(self) -> Group | None:
+        """The passes over all rows and their slices, where there are any."""
+        if not self.columns.slices or self.given is not None:
+            return None
+        return Group(self.builds, self._plain, self._slicings[0], self.memory)
+
+    @cached_property
+    def _slicings(self) -> tuple[list[Slicing], list[str]]:
+        return slicings(self.columns, self.memory)
+
+    @cached_property
+    def _read(self) -> Read:
+        return Read(self.columns, self._cluster_names)
+
+    @cached_property
+    def _cluster_names(self) -> Any:
+        """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
+        column = self.columns.cluster
+        if column is None or isinstance(self.engine, Added):
+            return None
+        found = self.engine.reduce(Values(column), [column], what="finding clusters")
+        return found.values.drop_null()
+
+    # --- A number, and how it varies -------------------------------------------------------------
+
+    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
+        """A number and how it varies, from what was added up."""
+        made = self.passes.reading(system, measure, settings) or self._derived(system, measure)
+        if made is None and self.problem.task == "costs":  # one number, which no row has
+            made = self.template[system].reading(measure)
+        if made is None:
+            raise InputError(
+                f"{measure} takes all rows in memory, which engine={self.engine.kind!r} does not "
+                "have"
+            )
+        return made
+
+    def _derived(self, system: str, measure: Measure) -> Reading | None:
+        """Of a statistic that was added up for another measure."""
+        if (system, measure) in self.passes.statistics:
+            return None
+        one, own = self.template[system].asked(measure)
+        found, passed = self.statistic(system, own.definition.on), self.passes.passed
+        if found is None or one is not self.template[system]:
+            return None
+        made = of_statistic(own, found, self.settings, passed.rows, together=True)
+        if made is None or not passed.clustered:
+            return made
+        return replace(made, methods={}, error=None, law=None, replicates=None, reduced=True)
+
+    def statistic(self, system: str, kind: type) -> Any:
+        """A statistic of this kind that was added up for a system."""
+        one = self.template[system]
+        for (name, measure), found in self.passes.statistics.items():
+            # What is added up for one of several classes is of that class against the rest.
+            if name == system and isinstance(found, kind) and one.asked(measure)[0] is one:
+                return found
+        return None
+
+    def constant(self, system: str, measure: Measure) -> float:
+        """What the best constant answer gets."""
+        return self.problem.constant(self, system, measure)
+
+    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
+        """The threshold of a place among the scores; and where scores are taken together, between
+        which values the number lies."""
+        statistic = self.passes.statistics.get((system, measure))
+        tables: Sequence[ScoreTable] = ()
+        if isinstance(statistic, ScoreTable):
+            tables = (statistic,)
+        elif isinstance(statistic, Several):
+            tables = [of for of in statistic.parts if isinstance(of, ScoreTable)]
+        elif isinstance(statistic, ClassTables):
+            weights = weights_of(measure, statistic.labels, statistic.shares)
+            own = zip(statistic.labels, statistic.tables, strict=True)
+            tables = [of for label, of in own if label in weights]
+        if not tables:
+            return {}
+        area, found = measure.definition.area, dict[str, Any]()
+        if any(table.shift for table in tables):
+            if area is None or area.name not in USUAL_AREAS:
+                raise InputError(
+                    f"{measure} takes every distinct score, of which there are more than the "
+                    "memory holds; leave it out, or allow more with memory="
+                )
+            bounds: Any = np.zeros(2)
+            if isinstance(statistic, ScoreTable):
+                bounds = statistic.bounds(area.name)
+            elif isinstance(statistic, Several):
+                bounds = self.template[system].terms(measure).ends(measure, statistic)
+            elif isinstance(statistic, ClassTables):
+                for weight, of in zip(weights.values(), tables, strict=True):
+                    bounds = bounds + weight * np.array(of.bounds(area.name))
+            ends = (area.scale * float(end) + area.shift for end in bounds)
+            low, high = self._bounds[system, measure] = tuple(sorted(ends))
+            value = reading.value
+            found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
+            found["possible"] = "exact" if area.name == "AUC" else "bound"
+        if measure.definition.place is not None and isinstance(statistic, ScoreTable):
+            found["threshold"] = float(measure.plain.threshold(statistic))
+        return found
+
+    def estimates(self) -> Iterator[Estimate]:
+        """All measures of all systems."""
+        asked = [(name, measure) for name in self.systems for measure in self.measures]
+        for name, measure in over(asked, "measuring"):
+            yield self.estimate(name, measure)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        self.check_drawn(settings)
+        self.passes.compare(pairs)
+        for pair in pairs:
+            for measure in self.directed:
+                found = self.passes.difference(pair, measure, settings)
+                if found is not None:
+                    yield pair, measure, found
+
+    def check_drawn(self, settings: Settings) -> None:
+        """That no interval is asked for that draws rows, which are gone."""
+        if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
+            raise InputError(
+                f"interval={settings.asked!r} draws rows anew, which takes engine='memory'; a "
+                "stream has 'auto', 'analytic' and 'none', and methods that draw nothing"
+            )
+
+    # --- The rows --------------------------------------------------------------------------------
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there are weights."""
+        return self.columns.weight is not None
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters rows come in."""
+        known = self.columns.cluster is not None and self.rereadable
+        return len(self._read.clusters) if known else None
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the rows can be looked at again."""
+        return self.engine.again
+
+    def conventions(self) -> dict[str, Any]:
+        """What provenance says of the rows."""
+        clusters = self.clusters
+        return {
+            "weighted": self.weighted,
+            "engine": self.engine.kind,
+            **({} if clusters is None else {"clusters": clusters}),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the rows were read, and what was left out of them."""
+        stream, lost = self.engine, self.passes.passed.lost
+        of = self.passes.passed.rows + lost
+        left = f"{lost:,} of {of:,} rows are left out because values are missing."
+        how = stream.how if isinstance(stream, Added) else "was read in batches"
+        read = f"{stream.name} {how}: intervals and tests are those of large samples."
+        apart = max((high - low for low, high in self._bounds.values()), default=None)
+        merged = (
+            "There are more distinct scores than the memory holds: those that agree in their first "
+            f"digits are taken together, and areas are known to {apart or 0:.1g}."
+        )
+        return (*((left,) if lost else ()), read, *((merged,) if self._bounds else ()))
+
+    def row_notes(self) -> Sequence[str]:
+        """How rows are cut."""
+        return () if self.group is None else self._slicings[1]
+
+    @property
+    def origins(self) -> Sequence[Origin]:
+        """Where the rows came from, for the provenance."""
+        stream = self.engine
+        return stream.state.origins if isinstance(stream, Added) else files_of(stream)
+
+    @cached_property
+    def state(self) -> State:
+        """What a file keeps of the first pass."""
+        c, stream, passes = self.columns, self.engine, self.passes
+        if isinstance(stream, Added):
+            return stream.state
+        said = {kind: dict(of) for kind, of in c.said.items()}
+        plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
+        plan |= {"task": self.problem.kind, **self.problem.plan}
+        asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
+        passed = replace(passes.passed, seen=0)  # rows stay where they are
+        state = State(plan, asked, passed, self.origins, where=stream.name)
+        return replace(state, parts=stream.stamps) if stream.stamps else state
+
+    # --- Slices ----------------------------------------------------------------------------------
+
+    @cached_property
+    def cuts(self) -> Sequence[Cut]:  # type: ignore[override]
+        """How the rows are cut into slices, of those that hold rows."""
+        if self.group is None:
+            return ()
+        return [
+            Cut(cut.name, tuple(cut.names[at - first] for at in places), np.zeros(0, np.intp))
+            for cut, first, places in self.group.by_cut()
+        ]
+
+    def slices(self, comparison: Comparison | None) -> Slices | None:
+        """Every measure of every system on every slice, each against the rest, and the pairs of the
+        comparison within each."""
+        if self.group is None:
+            return None
+        places = [places for _, _, places in self.group.by_cut()]
+        halves = (
+            _Halves(self, system, cut, of)
+            for cut, of in zip(self.cuts, places, strict=True)
+            for system in self.systems
+        )
+        slices = slices_of(halves, self.measures, self.settings)
+        if comparison is None:
+            return slices
+        from calipers.evaluation.within_slices import compared_within
+
+        return replace(slices, differences=compared_within(self, comparison))
+
+    def parts(self) -> Iterator[tuple[Cut, str, Sums]]:
+        """Each slice."""
+        if self.group is None:
+            return
+        for cut, (_, _, places) in zip(self.cuts, self.group.by_cut(), strict=True):
+            for name, at in zip(cut.names, places, strict=True):
+                yield cut, name, self.on(at)
+
+    def on(self, at: int) -> Sums:
+        """On a slice, by its place, of which nothing takes another look."""
+        assert self.group is not None
+        columns = replace(self.columns, stream=once_made(self.engine))
+        return replace(self, columns=columns, given=self.group.part(at))
+
+
+@dataclass(frozen=True, eq=False)
+class _OnPart:
+    """A system on a slice."""
+
+    sample: Sums
+    system: str
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure there, and how it varies."""
+        return self.sample.reading(self.system, measure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Halves:
+    """The slices that one column cuts the rows of one system into, and of each the rest."""
+
+    sample: Sums
+    system: str
+    cut: Cut
+    places: Sequence[int]
+
+    def part(self, part: int) -> _OnPart:
+        """What gives the readings of a slice."""
+        return _OnPart(self.sample.on(self.places[part]), self.system)
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a slice."""
+        return self.sample.on(self.places[part]).estimate(self.system, measure, reading)
+
+    def rest(self, part: int) -> Outside | None:
+        """What is outside of it; None where nothing is."""
+        if len(self.places) < 2:
+            return None
+        # What is drawn of it has nothing to do with what is drawn of the slice.
+        own = self.sample.settings
+        apart = replace(own, seed=(own.seed + 2**62) % 2**63)
+        assert self.sample.group is not None
+        return Outside(self.sample.group.rest(self.places[part]), self.system, apart)
+
+    def forget(self, part: int) -> None:
+        """Tables of slices stay, for the rests of others."""
+
+
+def files_of(stream: Engine) -> list[Origin]:
+    """Where the rows came from, as provenance has it."""
+
+    def origin(name: str) -> Origin:
+        path = Path(name)  # pipes have no size, and neither do datasets that are elsewhere
+        return Origin("table", name, bytes=path.stat().st_size if path.is_file() else None)
+
+    return [origin(name) for name in stream.files or (stream.name,)]

@@ -1,0 +1,416 @@
+"""The values of measures per topic, of each system, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.costs import NO_COSTS, Costs
+from calipers.data.frequency_weights import Repeats
+from calipers.estimation.topics import Topics, differences, of_topics
+from calipers.evaluation import stored_predictions as keeping
+from calipers.evaluation.estimates import estimate_of
+from calipers.evaluation.shared import (
+    as_clusters,
+    as_order,
+    glossary,
+    names_asked,
+    notes_on_names,
+    provenance,
+)
+from calipers.inference.method_limits import FEW_DEGREES
+from calipers.inference.summaries import Summary
+from calipers.measures import Measure
+from calipers.progress import over
+from calipers.report.numbers import count
+from calipers.results import Estimate, Evaluation, Kept, PerUnit
+from calipers.statistics import kish_of
+
+if TYPE_CHECKING:
+    from calipers.data.topic_tables import UnitColumns
+    from calipers.evaluation.shared import Statistics
+    from calipers.evaluation.slice_definitions import Cut
+    from calipers.evaluation.stored_predictions import Common
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.serial import Looked
+    from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
+    from calipers.statistics import FloatArray, IntArray
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 8_000_000
+
+#: How the documents of a run are ordered, as provenance records it.
+ORDER = "score descending, ties by document id descending"
+
+
+def known_of_topics(*evaluations: Evaluation) -> list[str]:
+    """What is known of the topics of evaluations besides, by which they do not count once each, or
+    are not independent."""
+    said = [of.provenance.get("conventions", {}) for of in evaluations]
+    names = {"weighted": "weights", "counted": "counts", "clusters": "clusters", "times": "times"}
+    return [name for what, name in names.items() if any(of.get(what) for of in said)]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicScores:
+    """The value of every measure on every topic, for each system; topics are the same for all."""
+
+    topics: tuple[str, ...]
+    measures: list[Measure]
+    values: dict[str, FloatArray]
+    reasons: dict[str, list[dict[str, list[int]]]]
+    weights: dict[str, dict[int, FloatArray]]
+    settings: Settings
+    unit: str = "topics"
+    #: What each topic counts for in means; None where all count once.
+    importance: FloatArray | None = None
+    #: What topics come from, such as users, and the order in which they were asked.
+    clusters: Clusters | None = None
+    order: TimeOrder | None = None
+    #: What a system gets on each topic by which every order is equally likely, a column a measure,
+    #: where that is known.
+    constant: FloatArray | None = None
+    #: Of topics that weigh differently or stand for several, all that were given, once each, and
+    #: the places of these there; how many are left out because they weigh nothing.
+    whole: TopicScores | None = None
+    kept: IntArray | None = None
+    weightless: int | None = None
+    counted: bool = False
+    #: What the values came from, by system.
+    statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    #: Tells what has to be the same where systems of another day are compared with these.
+    common: Common = dict
+    _serial: list[Looked] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        topics: tuple[str, ...],
+        systems: Mapping[str, Statistics],
+        measures: list[Measure],
+        settings: Settings,
+        *,
+        zero: bool,
+        unit: str = "topics",
+        common: Common = dict,
+    ) -> TopicScores:
+        """Measure the systems; ``zero`` puts 0 where a value is undefined."""
+        values, reasons, weights = {}, {}, {}
+        for name, statistics in systems.items():
+            of = [statistics[measure.definition.on] for measure in measures]
+            filled = [m.where_undefined("zero" if zero else "nan") for m in measures]
+            values[name] = np.column_stack([m.apply(s) for m, s in zip(filled, of, strict=True)])
+            reasons[name] = [
+                {
+                    reason: np.flatnonzero(where).tolist()
+                    for reason, where in m.reasons(s).items()
+                    if np.any(where)
+                }
+                for m, s in zip(measures, of, strict=True)
+            ]
+            weights[name] = {
+                j: np.asarray(m.definition.weight(s, m.parameters), np.float64)
+                for j, (m, s) in enumerate(zip(measures, of, strict=True))
+                if m.definition.weight is not None
+            }
+        made = cls(topics, measures, values, reasons, weights, settings, unit)
+        return replace(made, statistics=systems, common=common)
+
+    def with_columns(self, columns: UnitColumns) -> TopicScores:
+        """Topics of which more is known: each counts for as much as that in means, and stands for
+        so many; those that count for nothing are left out of all but the values per topic."""
+        weight = columns.weight
+        repeats = Repeats.of(columns.count, len(self.topics), weight)
+        kept = np.arange(len(self.topics)) if repeats.places is None else repeats.places
+        own = None if weight is None else weight[kept]
+        own = None if own is None or (own == own[0]).all() else own
+        cluster = columns.cluster
+        made = replace(
+            self,
+            clusters=None if cluster is None else as_clusters(cluster, own, repeats),
+            order=as_order(columns.time, repeats),
+        )
+        if weight is None and repeats.places is None:
+            return made
+        return replace(
+            made,
+            topics=tuple(self.topics[j] for j in kept),
+            values={name: table[kept] for name, table in self.values.items()},
+            reasons={
+                name: [
+                    {why: np.flatnonzero(np.isin(kept, of)).tolist() for why, of in reasons.items()}
+                    for reasons in all_reasons
+                ]
+                for name, all_reasons in self.reasons.items()
+            },
+            weights={
+                name: {j: weight[kept] for j, weight in of.items()}
+                for name, of in self.weights.items()
+            },
+            importance=own,
+            constant=None if self.constant is None else self.constant[kept],
+            whole=self,
+            kept=kept,
+            weightless=None if weight is None else int(np.count_nonzero(weight == 0)),
+            counted=columns.count is not None and bool((columns.count != 1).any()),
+        )
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(self.values)
+
+    def topics_of(
+        self, system: str, j: int, settings: Settings, places: Any = slice(None)
+    ) -> Topics:
+        """The values of one measure, on some topics by their places or on all."""
+        weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
+        all_places = all_topics = np.arange(len(self.topics))[places]
+        summary, values = Summary.of(self.measures[j].definition), self.values[system][places, j]
+        own = None if weight is None else weight[places]
+        if summary.formula is not None and np.isfinite(summary.value(values, own)):
+            all_places = all_places[~summary.has(values, own)]  # others count without a value
+        counts = {
+            reason: int(np.isin(topics, all_places).sum())
+            for reason, topics in self.reasons[system][j].items()
+        }
+        return Topics(
+            self.measures[j],
+            values,
+            own,
+            settings,
+            self.unit,
+            {reason: n for reason, n in counts.items() if n},
+            importance=None if importance is None else importance[places],
+            clusters=None if self.clusters is None else self.clusters.taken(all_topics),
+            order=None if self.order is None else self.order.taken(all_topics),
+        )
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The mean (or what the measure says) over topics of each measure, with its interval."""
+        out = []
+        for system in over(self.values, "measuring"):
+            each = range(len(self.measures))
+            readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
+            self._look(system, readings)
+            out += [
+                estimate_of(reading, str(measure), system, self.default(j))
+                for j, (measure, reading) in enumerate(zip(self.measures, readings, strict=True))
+            ]
+        return tuple(out)
+
+    def _look(self, system: str, readings: Sequence[Reading]) -> None:
+        """Note whether topics that follow each other in time are alike."""
+        if self.order is None:
+            return
+        from calipers.inference.serial import Looked
+
+        named = zip(self.measures, readings, strict=True)
+        self._serial.extend(
+            Looked.at(system, str(measure), reading)
+            for measure, reading in named
+            if reading.kind != "count" and np.isfinite(reading.value)
+        )
+
+    def default(self, j: int, places: Any = slice(None)) -> float:
+        """What a system gets by which every order is equally likely, where that is known."""
+        if self.constant is None:
+            return float("nan")
+        measure = self.measures[j]
+        importance = self.importance_of(measure)
+        return Summary.of(measure.definition).value(
+            self.constant[places, j], None, None if importance is None else importance[places]
+        )
+
+    def per_unit(self) -> PerUnit:
+        """The values themselves."""
+        if self.whole is not None:
+            return self.whole.per_unit()
+        names = [str(measure) for measure in self.measures]
+        return PerUnit(
+            self.unit,
+            self.topics,
+            {name: dict(zip(names, table.T, strict=True)) for name, table in self.values.items()},
+            undefined={
+                name: {measure: why for measure, why in zip(names, reasons, strict=True) if why}
+                for name, reasons in self.reasons.items()
+            },
+        )
+
+    def to_keep(self) -> Kept | None:
+        """What comparisons with later systems need."""
+        if self.whole is not None:
+            return self.whole.to_keep()
+        if not self.statistics:
+            return None
+        return keeping.of_topics(self.unit, self.topics, self.statistics, self.common())
+
+    def of_curves(self, *, zero: bool) -> dict[str, Any]:
+        """What curves of means over these topics take."""
+        return {
+            "zero": zero,
+            "settings": self.settings,
+            "kept": self.kept,
+            "importance": self.importance,
+            "clusters": self.clusters,
+            "order": self.order,
+            "unit": self.unit,
+        }
+
+    def evaluation(
+        self,
+        task: str,
+        conventions: Mapping[str, Any],
+        inputs: Sequence[Any],
+        *,
+        costs: Costs = NO_COSTS,
+        cut_by: Sequence[Cut] = (),
+        **more: Any,
+    ) -> Evaluation:
+        """The evaluation of these values, with what systems cost on each topic; ``more`` are what
+        else it has."""
+        shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
+        estimates = self.estimates()
+        notes = *notes_on_names(self.measures), *shared.get("notes", ()), *self._row_notes()
+        shared["notes"] = *self.notes, *notes
+        conventions = {**conventions, **self._conventions}
+        made = Evaluation(
+            task=task,
+            level=self.settings.level,
+            estimates=estimates,
+            per_unit=self.per_unit(),
+            provenance=provenance(task, self.settings, conventions, inputs),
+            sources=self,
+            asked=names_asked(self.measures),
+            **shared,
+        )
+        if not costs:
+            return made
+        from calipers.evaluation.costs import with_costs
+
+        costs = costs if self.kept is None else costs.taken(self.kept)
+        rows = self.settings, self.importance, self.clusters
+        return with_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
+
+    @property
+    def _conventions(self) -> dict[str, Any]:
+        """What provenance says of weights, clusters and times."""
+        return {
+            **({} if self.weightless is None else {"weighted": True}),
+            **({"counted": True} if self.counted else {}),
+            **({} if self.clusters is None else {"clusters": self.clusters.number}),
+            **({} if self.order is None else {"times": self.order.size}),
+        }
+
+    def _row_notes(self) -> list[str]:
+        """What a reader has to know of clusters and of serial dependence."""
+        found = [] if self.clusters is None else self.clusters.notes(FEW_DEGREES, self.unit)
+        if not self._serial:
+            return found
+        from calipers.inference import serial
+
+        return [*found, *serial.notes(self._serial, self.unit)]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of weights, and of what clusters leave out."""
+        out, unit = [], self.unit
+        if self.weightless:
+            out.append(f"Left out because their weight is 0: {count(self.weightless, unit)}.")
+        if self.importance is None:
+            if self.clusters is not None and len(self.values) > 2:
+                out.append(
+                    f"Friedman's test and the analysis of variance take {unit} as independent, and "
+                    "are left out."
+                )
+            return tuple(out)
+        size = kish_of(self.importance)
+        out.append(
+            f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
+            f"which say as much as {size:,.1f} of equal weight (Kish)."
+        )
+        sums = [str(m) for m in self.measures if m.definition.summary == "sum"]
+        if sums:
+            out.append(f"Sums know no weights: {', '.join(sums)}.")
+        if len(self.values) > 2:
+            out.append(
+                f"Friedman's test and the analysis of variance count all {unit} alike, and are "
+                "left out."
+            )
+        return tuple(out)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """Paired over topics, for the measures that have a direction."""
+        judged = [
+            j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
+        ]
+        if not judged:
+            return
+        readings = {
+            system: dict(
+                zip(
+                    judged,
+                    of_topics([self.topics_of(system, j, settings) for j in judged]),
+                    strict=True,
+                )
+            )
+            for system in self.values
+        }
+        width = 4 if self.importance is None else 8
+        step = max(1, _AT_ONCE // (width * len(judged) * settings.resamples))
+        for begin in range(0, len(pairs), step):
+            asked = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
+            both = [(readings[a][j], readings[b][j]) for (a, b), j in asked]
+            for (pair, j), made in zip(asked, differences(both, settings), strict=True):
+                yield pair, self.measures[j], made
+
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each topic and system, shape (topics, systems); None where topics are not
+        independent."""
+        table = self.table_of(measure)
+        return None if self._dependent(table) else table
+
+    def table_of(self, measure: Measure) -> FloatArray:
+        """The same, whether or not topics are independent."""
+        j = self.measures.index(measure)
+        return np.column_stack([table[:, j] for table in self.values.values()])
+
+    def _dependent(self, table: FloatArray) -> bool:
+        """Whether topics come in clusters, or those that follow each other in time differ alike by
+        these values."""
+        if self.clusters is not None or self.order is None:
+            return self.clusters is not None
+        from calipers.inference import serial
+
+        has = np.flatnonzero(~np.isnan(table).any(axis=1))
+        apart, order = table[has] - table[has].mean(axis=1, keepdims=True), self.order.taken(has)
+        return any(serial.of_rows(order, x - x.mean()) is not None for x in apart.T)
+
+    def importance_of(self, measure: Measure) -> FloatArray | None:
+        """What each topic counts for; None where all count once, as in sums."""
+        return None if measure.definition.summary == "sum" else self.importance
+
+    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+        """The same as values of whose mean the summary is made, by how much each topic moves it;
+        None where topics are not independent."""
+        if self._dependent(self.table_of(measure)):
+            return None
+        j = self.measures.index(measure)
+        columns = []
+        for system, table in self.values.items():
+            topics = self.topics_of(system, j, settings)
+            [reading] = of_topics([topics])
+            assert reading.influence is not None
+            moved = reading.influence()
+            assert moved is not None
+            own = np.full(len(table), np.nan)
+            own[topics.has] = reading.value + moved.column[topics.has] / topics.steps
+            columns.append(own)
+        return np.column_stack(columns)

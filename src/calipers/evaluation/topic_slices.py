@@ -1,0 +1,203 @@
+"""Every measure of rankings on parts of the topics, and whether a part differs from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError, shown
+from calipers.estimation import permutation as decks
+from calipers.estimation.losses import Losses
+from calipers.estimation.topics import Topics, of_topics
+from calipers.evaluation.estimates import estimate_of
+from calipers.evaluation.slice_definitions import Bins, Cut, cuts, slice_columns
+from calipers.evaluation.slices import slices_of
+from calipers.inference.method_limits import enough_for
+from calipers.once import cached_property
+
+if TYPE_CHECKING:
+    from calipers.data.topic_tables import TopicTable
+    from calipers.estimation.permutation import Dealt
+    from calipers.evaluation.topic_scores import TopicScores
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Estimate, Slices
+
+
+def topic_cuts(
+    slices: Any, bins: Bins | None, table: TopicTable | None, topics: Sequence[str]
+) -> tuple[list[Cut], list[str]]:
+    """The ways to cut the topics, by columns of the table or by dicts from topics to values, and
+    what a reader has to know of them. A topic of which nothing is said is in the slice of those
+    without a value."""
+    columns: Callable[[str, Any], Any]
+    if isinstance(slices, Mapping):
+        columns = _told(topics)
+    elif slices is not None and table is None:
+        raise InputError(
+            f"slices is {shown(slices)}: columns of a table of topics; give topic_table= as well, "
+            "or a dict from topics to values for each name"
+        )
+    else:
+
+        def columns(name: str, given: Any) -> Any:
+            assert table is not None
+            return table.column(given, topics)
+
+    asked = {
+        name: {part: columns(part, given) for part, given in parts.items()}
+        for name, parts in (slice_columns(slices) or {}).items()
+    }
+    return cuts(asked or None, bins, len(topics), "topics")
+
+
+def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
+    """What dicts from topics to values say of these topics, as a column."""
+
+    def column(name: str, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise InputError(
+                f"slice {name!r}: is {shown(given)}, expected a dict from topics to values"
+            )
+        by_topic = {str(topic): value for topic, value in given.items()}
+        if len(by_topic) < len(given):
+            raise InputError(f"slice {name!r}: a topic stands there twice, as text and otherwise")
+        if by_topic.keys().isdisjoint(topics):
+            raise InputError(
+                f"slice {name!r}: has no judged topic; it has {shown(next(iter(given), None))}, "
+                f"the judgments have {topics[0]!r}"
+            )
+        return [by_topic.get(topic) for topic in topics]
+
+    return column
+
+
+def sliced_topics(source: TopicScores, made: Sequence[Cut]) -> Slices | None:
+    """Every mean over topics on every slice of them; None where nothing is cut. (Numbers of topics
+    and documents differ with the size of a slice, and say nothing else.)"""
+    means = [m for m in source.measures if m.definition.summary != "sum"]
+    if not (made and means):
+        return None
+    asked = sum(len(cut.names) for cut in made)
+    parts = (_Parts(source, name, cut, asked) for cut in made for name in source.systems)
+    return slices_of(parts, means, source.settings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The topics of one system, cut by a column."""
+
+    source: TopicScores
+    system: str
+    cut: Cut
+    #: How many slices there are in all, which p-values will account for.
+    asked: int
+    _kept: dict[int, _Some] = field(default_factory=dict, repr=False)
+
+    def part(self, part: int) -> _Some:
+        """The topics of a part."""
+        if part not in self._kept:
+            self._kept[part] = _Some(self, part, self.cut.rows[part], self.source.settings)
+        return self._kept[part]
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a part."""
+        default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
+        return estimate_of(reading, str(measure), self.system, default)
+
+    def rest(self, part: int) -> _Some | None:
+        """The other topics, drawn independently of these; None where there are none."""
+        if len(self.cut.names) < 2:
+            return None
+        settings = self.source.settings
+        if self.source.clusters is not None:  # some of which are in both parts
+            other = settings
+        else:
+            other = replace(settings, seed=(settings.seed + 2**62) % 2**63)
+        return _Some(self, part, np.flatnonzero(self.cut.codes != part), other)
+
+    def forget(self, part: int) -> None:
+        """Give back what it has drawn."""
+        self._kept.pop(part, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """Some topics of a system: those of a part, or those outside of it."""
+
+    parts: _Parts
+    part: int
+    places: Any
+    settings: Settings
+    _dealt: list[decks.Lots] = field(default_factory=list, repr=False)
+
+    @property
+    def rows(self) -> _Some:
+        """What gives the readings."""
+        return self
+
+    def reading(self, measure: Measure) -> Reading:
+        """Of a measure over these topics."""
+        return self._readings[measure]
+
+    @cached_property
+    def _readings(self) -> dict[Measure, Reading]:
+        source = self.parts.source
+        of = [self._topics(j) for j in range(len(source.measures))]
+        return dict(zip(source.measures, of_topics(of), strict=True))
+
+    def _topics(self, j: int) -> Topics:
+        return self.parts.source.topics_of(self.parts.system, j, self.settings, self.places)
+
+    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
+        """The part, whose value this is, less these topics, were the smaller of the two made up by
+        chance; None where it has many topics, and where topics come in clusters."""
+        parts = self.parts
+        if parts.source.clusters is not None:
+            return None
+        inside, outside = parts.cut.rows[self.part], self.places
+        turned = len(inside) > len(outside)
+        few = outside if turned else inside
+        if len(few) > most:
+            return None
+        j = parts.source.measures.index(measure)
+        whole = parts.source.topics_of(parts.system, j, self.settings)
+        if whole.summary.formula is not None:
+            return None
+        pooled = whole.summary.kind == "pooled"
+        weight = whole.weight if pooled else None
+        if whole.importance is not None:
+            weight = whole.importance * (1.0 if weight is None else weight)
+        values = whole.values if pooled else whole.summary.columns(whole.values)[0]
+        deck = decks.deck(Losses(values, weight, None, self.settings))
+        if deck is None:
+            return None
+        value = self.reading(measure).value if turned else value
+        lots = self._lots(len(values), len(few))
+        made = deck.dealt(_mean(whole.summary.kind), decks.Part(few, value), lots)
+        if made is None:
+            return None
+        made = replace(made, unit=parts.source.unit)
+        return made.turned if turned else made
+
+    def _lots(self, topics: int, size: int) -> decks.Lots:
+        """So many of all topics, so often that the smallest p-value can decide; once for all
+        measures."""
+        if not self._dealt:
+            often = replace(self.settings, resamples=enough_for(self.parts.asked, self.settings))
+            self._dealt.append(decks.lots(topics, size, often))
+        return self._dealt[0]
+
+
+def _mean(summary: str) -> Any:
+    """What a deck has to know of a measure that sums up topics so."""
+    geometric = summary == "geometric"
+    return SimpleNamespace(
+        definition=SimpleNamespace(interval="exponential" if geometric else "mean"),
+        plain=SimpleNamespace(apply=lambda m: np.exp(m.mean) if geometric else m.mean),
+    )

@@ -1,0 +1,70 @@
+"""Systems compared within slices: paired differences on the rows of each, held together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from calipers.evaluation.compare import Asked
+from calipers.evaluation.difference_families import JOINT, Family, Found, families
+from calipers.inference.available_methods import BY_REPLICATES
+from calipers.inference.hypotheses import USUAL
+from calipers.inference.method_limits import MOST_PAIRS_WITHIN
+from calipers.inference.procedures import without
+from calipers.results import Comparison, Difference, SliceDifference
+
+if TYPE_CHECKING:
+    from calipers.evaluation.sample import Sample
+    from calipers.measures import Measure
+
+
+def compared_within(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
+    """The pairs of a comparison on the rows of each slice. As there, the primary measure is one
+    family and all others are another, each with all its pairs and slices."""
+    pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
+    if len(pairs) > MOST_PAIRS_WITHIN:
+        return ()
+    found: dict[Measure, list[Found]] = {}
+    for cut, name, part in sample.parts():
+        # None leads: on several slices no difference is a family by itself.
+        asked = Asked(part, sample.settings, USUAL, None)
+        for measure, own in asked.found(pairs, "", with_vectors=True).items():
+            there = found.setdefault(measure, [])
+            there += [replace(_sober(one), part=(cut.column, name)) for one in own]
+    return tuple(
+        SliceDifference(*one.part, difference)
+        for family in families(found, comparison.primary)
+        for one, difference in _adjusted(family, sample, comparison.baseline)
+    )
+
+
+def _sober(one: Found) -> Found:
+    """Without a test by replicates where hardly one is defined or none varies, as of three rows:
+    their share on one side says nothing."""
+    spread = one.procedure.error.se > 0 or one.value == 0
+    if spread or one.fields["test"] not in BY_REPLICATES:
+        return one
+    none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
+    why = one.fields["no_interval"] or "no_spread"
+    fields = {**one.fields, **none, "no_interval": why}
+    return replace(one, fields=fields, procedure=without(why, one.value), vector=None)
+
+
+def _adjusted(
+    family: dict[Measure, list[Found]], sample: Sample, baseline: str | None
+) -> Iterable[tuple[Found, Difference]]:
+    """The differences of a family; those without a test are not of their number."""
+    made: dict[int, Difference] = {}
+    for way, defined in ((JOINT, True), ("none", False)):
+        of = {
+            measure: [one for one in own if math.isfinite(one.fields["p"]) is defined]
+            for measure, own in family.items()
+        }
+        of = {measure: own for measure, own in of.items() if own}
+        if of:
+            rows = Family(of, sample, baseline, sample.settings, lambda *_: {}).adjusted(way)
+            for measure, own in of.items():
+                made.update(zip(map(id, own), rows[measure], strict=True))
+    return [(one, made[id(one)]) for own in family.values() for one in own]
