@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from calipers.lazily import TYPE_CHECKING, loading
+from calipers.lazy_imports import TYPE_CHECKING, loading
 
 __version__ = "0.1.0"
 

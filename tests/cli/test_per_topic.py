@@ -212,7 +212,7 @@ def test_several_reasons_are_all_told() -> None:
 
 
 def test_columns_that_do_not_fit_a_terminal_come_in_parts() -> None:
-    from calipers.report.columns import parts
+    from calipers.report.text_columns import parts
 
     widths = [0, *map(len, ("abc", "defg", "h", "long name"))]
     assert list(parts(widths, 12)) == [[1, 2], [3], [4]]

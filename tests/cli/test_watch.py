@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from calipers import _core, progress
-from calipers.cli.watch import Watcher
+from calipers.cli.progress_line import Watcher
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
@@ -89,8 +89,8 @@ def test_loops_of_the_core_say_how_far_they_are() -> None:
 def test_the_line_goes_before_anything_else_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     import pty
 
-    monkeypatch.setattr("calipers.cli.watch._PATIENCE", 0.01)
-    monkeypatch.setattr("calipers.cli.watch._EVERY", 0.01)
+    monkeypatch.setattr("calipers.cli.progress_line._PATIENCE", 0.01)
+    monkeypatch.setattr("calipers.cli.progress_line._EVERY", 0.01)
     ours, theirs = pty.openpty()
     watched = Watcher(theirs)
     steps = progress.over(range(3), "measuring")
@@ -113,7 +113,7 @@ def test_the_line_goes_before_anything_else_is_written(monkeypatch: pytest.Monke
 
 @posix
 def test_nothing_is_shown_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from calipers.cli.watch import watcher
+    from calipers.cli.progress_line import watcher
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("os.isatty", lambda descriptor: False)

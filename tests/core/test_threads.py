@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import calipers
-from calipers import once
+from calipers import caching
 
 HERE = Path(__file__).parent
 LONG = {
@@ -99,12 +99,12 @@ def test_values_computed_once_crosswise() -> None:
             both.wait()
             return 1 + (self.other.b if name == "a" else self.other.a)
 
-        @once.cached_property
+        @caching.cached_property
         def a(self) -> int:
             """The first."""
             return self.value("a")
 
-        @once.cached_property
+        @caching.cached_property
         def b(self) -> int:
             return self.value("b")
 
@@ -130,5 +130,5 @@ def test_nothing_is_computed_once_under_a_lock() -> None:
     # storage.py of campaigns take turns at one connection to the file, and no process is forked from
     # them.
     assert sorted(found) == [
-        "once.py", "rendering.py", "sessions.py", "storage.py", "watch.py",
+        "caching.py", "rendering.py", "sessions.py", "storage.py", "watch.py",
     ]  # fmt: skip

@@ -7,8 +7,8 @@ import pytest
 
 import calipers as cal
 from calipers import _core
+from calipers.caching import cached_property
 from calipers.measures import definitions
-from calipers.once import cached_property
 from calipers.statistics.calibration import Levels
 from calipers.systems.multiclass import top_label
 

@@ -12,7 +12,7 @@ import pytest
 
 import calipers as cal
 from calipers import _core
-from calipers.findings import COSTS, RULES, Claim, Rule, Subject, outputs
+from calipers.findings import COSTS, RULES, Claim, Rule, Subject, duplicates
 
 ROWS = 60_000
 #: Scores are one of so many.
@@ -144,7 +144,7 @@ def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.M
 
     evaluate(600)  # so that nothing is imported while it is watched
     # Some rows are sorted whatever their number; cells are added up by cluster but once.
-    monkeypatch.setattr(outputs, "MOST_SORTED", ROWS // 10)
+    monkeypatch.setattr(duplicates, "MOST_SORTED", ROWS // 10)
     watch = Watch(monkeypatch, times=2 if option == "cluster" else 1)
     assert evaluate(ROWS).findings or option != "plain"
     assert len(watch.peak) > 4

@@ -15,9 +15,10 @@ from scipy import stats
 
 import calipers as cal
 from calipers import findings
-from calipers.findings import KINDS, RULES, Subject, answers, chance, classes, data
-from calipers.findings.cells import ManyCells, TwoCells, in_cell, of_class
-from calipers.findings.numbers import Numbers
+from calipers.findings import KINDS, RULES, Subject, class_balance, classes, predictions
+from calipers.findings import no_skill as chance
+from calipers.findings.confusion_cells import ManyCells, TwoCells, in_cell, of_class
+from calipers.findings.regression import Numbers
 from calipers.findings.rules import p_of_level
 from calipers.inference import proportions
 from calipers.results import SEVERITIES, Evaluation, Finding
@@ -61,7 +62,7 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
         return cal.Estimate(measure, share, made.low, made.high)
 
     cells = (TwoCells if len(labels) == 2 else ManyCells)(matrix)
-    has = (cells, data.Classes(cells))
+    has = (cells, class_balance.Classes(cells))
     subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
     return [f for rule in RULES.values() if rule.says in functions for f in rule.of(subject)]
 
@@ -466,7 +467,7 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
     def make(rng: np.random.Generator) -> list[Finding]:
         tn, fp, fn, tp = rng.multinomial(2000, [0.86, 0.04, 0.015, 0.085])
         counts = [[tn, fp], [fn, tp]]
-        return of_matrix(counts, ("0", "1"), data.imbalance, answers.leaning)
+        return of_matrix(counts, ("0", "1"), class_balance.imbalance, predictions.leaning)
 
     found = rates(make, 2000)
     assert found["imbalance"] <= border(0.025, 2000)

@@ -11,11 +11,11 @@ from scipy import stats
 
 import calipers as cal
 from calipers.findings import RULES, Subject
-from calipers.findings.outputs import MOST_SORTED, Outputs
+from calipers.findings.duplicates import MOST_SORTED, Outputs
 from calipers.results import Evaluation
 
 NAMES = np.array(["a", "b", "c"])
-DUPLICATED = RULES["calipers.findings.outputs.duplicated_rows"]
+DUPLICATED = RULES["calipers.findings.duplicates.duplicated_rows"]
 
 
 def kinds(evaluation: Evaluation) -> set[str]:

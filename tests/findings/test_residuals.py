@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.findings.lines import line
-from calipers.findings.numbers import Numbers
+from calipers.findings.linear_trend import line
+from calipers.findings.regression import Numbers
 from calipers.findings.rules import RULES, Subject
 from calipers.inference.clusters import Clusters
 from calipers.results import Finding

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from calipers import tasks
+from calipers.caching import cached_property
 from calipers.data.class_labels import classes
 from calipers.estimation.counts import ClassCounts
-from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
 tasks.register_task("groupings", tasks.Family(name="groupings", reads="groupings"))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from calipers import tasks
+from calipers.caching import kept
 from calipers.data.arrays import as_numbers, as_quantities, same_length
 from calipers.data.errors import InputError
-from calipers.once import kept
 from calipers.statistics import FloatArray, NumberRows
 from calipers.systems.regression import Predictions
 

@@ -17,7 +17,7 @@ from calipers.report import numbers
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.headlines import comparison_headlines
-from calipers.report.rows import comparison_heading as heading
+from calipers.report.table_rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
     detectable_text,

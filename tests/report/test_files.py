@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.report.files import Place, replacing, write_text
+from calipers.report.output_files import Place, replacing, write_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="devices and /proc of Linux")
@@ -33,7 +33,7 @@ def device(path: Path, minor: int) -> Path:
 
 def in_a_process(code: str, redirect: str, folder: Path, before: str = "") -> str:
     """What the shell writes to where ``code`` is run with its output redirected; the messages."""
-    program = f"import sys; from calipers.report.files import *; {code}"
+    program = f"import sys; from calipers.report.output_files import *; {code}"
     line = f"{before} {sys.executable} -c '{program}' {redirect}"
     return subprocess.run(
         ["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False

@@ -27,7 +27,7 @@ from calipers.report.figures.figure import (
     some_later,
 )
 from calipers.report.figures.rendering import beside
-from calipers.report.files import write_text
+from calipers.report.output_files import write_text
 from calipers.results import Comparison, Evaluation
 
 page, fragment = Evaluation.to_html, Evaluation._repr_html_

@@ -9,7 +9,7 @@ import pytest
 from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
 
 from calipers.report.documents import Look, document
-from calipers.report.names import labels, visible
+from calipers.report.safe_names import labels, visible
 from calipers.report.spreadsheets import csv_text
 from calipers.report.writers.text import Text
 from calipers.results import Estimate

@@ -28,7 +28,7 @@ from calipers.report.blocks import (
     spoken,
 )
 from calipers.report.documents import Look, document
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.writers.base import Writer
 

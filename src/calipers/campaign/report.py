@@ -30,8 +30,8 @@ from calipers.report.figures.curves import MOST_CURVES, chart_of
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
 from calipers.report.grouping import grouped
-from calipers.report.names import short, visible
 from calipers.report.numbers import count, rounding
+from calipers.report.safe_names import short, visible
 from calipers.report.tables import KEY, NUMBER, WORDS, Column
 from calipers.report.writers import named
 from calipers.results import Curve, Evaluation

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.campaign.runs import Judgments, Rankings
 from calipers.data.errors import InputError
 from calipers.evaluate.retrieval import retrieval
 from calipers.inference import omnibus
 from calipers.measures import parse
 from calipers.measures.rank_correlation import CORRELATIONS
-from calipers.once import cached_property
 from calipers.statistics import FloatArray
 
 #: What is measured unasked, by the goal of a campaign.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from calipers.lazily import loading
+from calipers.lazy_imports import loading
 
 #: As in :mod:`calipers.cli.process`, which may not be there yet.
 _INTERRUPTED = 130

@@ -53,7 +53,7 @@ class Charts:
     def write(self, result: Evaluation | Comparison, **look: Any) -> None:
         """Draw all charts, then write them."""
         from calipers.report.charts import chart_files
-        from calipers.report.files import replacing
+        from calipers.report.output_files import replacing
 
         made = {
             os.path.join(self.folder, name): drawn  # noqa: PTH118

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import Command, NamedPath
-from calipers.cli.gates import SUMMARY
 from calipers.cli.options import text
 from calipers.cli.process import EXIT_BAD_INPUT, say
+from calipers.cli.requirements import SUMMARY
 
 if TYPE_CHECKING:
     from calipers.data.errors import InputError

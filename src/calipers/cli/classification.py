@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.columns import Columns
-from calipers.cli.common import Output
 from calipers.cli.files import DASH, asked
 from calipers.cli.options import Option, choice, stacked, text, texts
 from calipers.cli.output import is_page, print_below, print_tables
+from calipers.cli.shared_options import Output
 from calipers.cli.streams import States
 from calipers.cli.tables import read
 from calipers.cli.tasks import TaskCommand
@@ -283,7 +283,7 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
 def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
     from calipers.report.class_tables import text_table
-    from calipers.report.columns import width_of
+    from calipers.report.text_columns import width_of
 
     of, width = None if confusion == "counts" else confusion, width_of(sys.stdout)
     for matrix in confusions:

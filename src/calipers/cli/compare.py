@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import inference_options
 from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
 from calipers.cli.output import DATA, Page, format_and_file, format_options, layout_of, write
+from calipers.cli.shared_options import inference_options
 from calipers.cli.tasks import evaluating
 from calipers.evaluation.tasks import TASKS
 

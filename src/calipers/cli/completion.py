@@ -54,7 +54,7 @@ def command(shell: str | None, *, install: bool) -> None:
     if path.exists() and _ASKED not in path.read_text("utf-8", "replace"):
         raise click.UsageError(f"{path} is there already, and not from here; it is left as it is")
     path.parent.mkdir(parents=True, exist_ok=True)
-    from calipers.report.files import replacing
+    from calipers.report.output_files import replacing
 
     with replacing(os.fspath(path)) as stream:
         stream.write(f"{script.rstrip()}\n".encode())

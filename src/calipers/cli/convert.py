@@ -45,7 +45,7 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
     from calipers.data.errors import InputError
     from calipers.data.formats import check_writable, kind_of, left_out, tagged, write_rows
     from calipers.data.trec import read_rows, run_name
-    from calipers.report.files import replacing
+    from calipers.report.output_files import replacing
 
     check_writable(target)
     kind = kind or kind_of(source)

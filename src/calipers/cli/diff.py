@@ -73,8 +73,8 @@ def _evaluation(file: str) -> Evaluation:
 
 def _columns(changes: list[Change]) -> list[Column]:
     """The changes as people read them."""
-    from calipers.report.names import short
     from calipers.report.numbers import p_digits, rounding, single
+    from calipers.report.safe_names import short
     from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
 
     cells: dict[str, list[str]] = {name: [] for name in _HEADS}

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from calipers.cli.process import DEBUG
 
 if TYPE_CHECKING:
-    from calipers.report.files import Place
+    from calipers.report.output_files import Place
 
 #: As a path, the standard input or output.
 DASH = "-"
@@ -197,7 +197,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
 
     Each file comes with what it is called in a message.
     """
-    from calipers.report.files import Place
+    from calipers.report.output_files import Place
 
     written = []
     for label, path in outputs:
@@ -222,7 +222,7 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
 
 def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
     """Where the inputs are; what cannot be found is told when it is read."""
-    from calipers.report.files import Place
+    from calipers.report.output_files import Place
 
     for label, given in inputs:
         for path in _files_of(given):

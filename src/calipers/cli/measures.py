@@ -70,7 +70,7 @@ def command(
 
         write_out(csv_text([row | {"aliases": ", ".join(row["aliases"])} for row in rows]), path)
     elif kind == "table":
-        from calipers.report.columns import folded, width_of
+        from calipers.report.text_columns import folded, width_of
 
         room = width_of(sys.stdout) if path is None else None
         write_out("".join(f"{part}\n" for line in lines for part in folded(line, room)), path)

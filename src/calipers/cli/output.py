@@ -273,7 +273,7 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 def print_tables(evaluation: Evaluation) -> None:
     """The tables of labels or clusters, below the result."""
     from calipers.report.class_tables import label_text, label_titles
-    from calipers.report.columns import width_of
+    from calipers.report.text_columns import width_of
 
     tables = evaluation.label_tables
     for table, title in zip(tables, label_titles(tables), strict=True):
@@ -291,7 +291,7 @@ def no_tables_below(option: str, kind: str, path: str | None) -> None:
 
 def print_below(name: str, table: str) -> None:
     """A table of one system, below the result."""
-    from calipers.report.names import short
+    from calipers.report.safe_names import short
 
     click.echo(f"\n{short(name)}\n\n{table}")
 
@@ -304,7 +304,7 @@ def write_out(made: str | bytes, output: str | None) -> None:
         assert isinstance(made, str)
         sys.stdout.write(made)
         return
-    from calipers.report.files import replacing
+    from calipers.report.output_files import replacing
 
     # Whoever reads a pipe may have read enough.
     with suppress(BrokenPipeError), replacing(output) as stream:

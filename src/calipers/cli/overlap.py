@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import Output, inference_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import SHARE, choice, preset, text
+from calipers.cli.shared_options import Output, inference_options, output_options
 from calipers.evaluation.task import MOST
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import Output, output_options
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, text, texts
+from calipers.cli.shared_options import Output, output_options
 from calipers.cli.tables import read
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from calipers import plugins
-from calipers.cli.watch import Watcher, watcher
+from calipers.cli.progress_line import Watcher, watcher
 
 EXIT_UNMET = 1
 EXIT_BAD_INPUT = 3

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output
 from calipers.cli.costs import read_costs
 from calipers.cli.files import OutFolder
 from calipers.cli.options import Option, text
 from calipers.cli.output import write_trec_files
+from calipers.cli.shared_options import Output
 from calipers.cli.streams import connect, is_apart
 from calipers.cli.tasks import TaskCommand
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from calipers.cli.columns import Columns, system_option
-from calipers.cli.common import Output, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import (
     Option,
@@ -24,6 +23,7 @@ from calipers.cli.options import (
     switch,
 )
 from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
+from calipers.cli.shared_options import Output, output_options
 from calipers.cli.streams import States, engine_options, is_apart, rows_of
 from calipers.cli.tables import read
 from calipers.evaluation.availability import refusal_of_flag

@@ -24,7 +24,7 @@ from calipers.report.figures.figure import Figure, Numbers
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import Curve, Evaluation, of_kinds
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import Levels

@@ -21,7 +21,7 @@ from calipers.report.figures.figure import Figure, choice_of, of_measure
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short, visible
+from calipers.report.safe_names import labels, short, visible
 from calipers.results import Curve, Estimate, Evaluation, LabelTable, kinds_in, of_kinds
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from calipers.once import Made, cached_property
+from calipers.caching import Made, cached_property
 from calipers.results import Curve
 
 if TYPE_CHECKING:

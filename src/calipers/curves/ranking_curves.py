@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import Made, cached_property
 from calipers.curves.construction import no_band
 from calipers.data.errors import InputError, did_you_mean
 from calipers.estimation.topics import Topics, of_topics
@@ -17,7 +18,6 @@ from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.binary_relevance import interpolated_precision
-from calipers.once import Made, cached_property
 from calipers.results import Curve
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 

@@ -14,7 +14,7 @@ from calipers.report.figures.curves import CurveChart, leading
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart
 from calipers.report.grouping import grouped
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.statistics import FloatArray, IntArray
 

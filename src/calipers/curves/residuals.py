@@ -22,7 +22,7 @@ from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, finite, thinned
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.statistics import Moments
 

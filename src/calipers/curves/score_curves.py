@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from calipers.caching import cached_property
 from calipers.curves.lazy_curves import Planned, PlannedCurves
 from calipers.data.errors import InputError, did_you_mean
-from calipers.once import cached_property
 
 if TYPE_CHECKING:
     from calipers.curves.score_data import Scored

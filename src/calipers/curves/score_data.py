@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.curves.construction import no_band
 from calipers.inference.bands import Counted, pointwise, roc_limits
 from calipers.inference.score_bootstrap import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
 from calipers.measures.counts import false_positive_rate, recall
-from calipers.once import cached_property
 from calipers.results import Curve
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.calibration import Levels

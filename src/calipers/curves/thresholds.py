@@ -16,7 +16,7 @@ from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.figure import Numbers
 from calipers.report.figures.registry import register_chart
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, short, visible
+from calipers.report.safe_names import labels, short, visible
 from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 

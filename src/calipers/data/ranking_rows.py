@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.arrays import as_array, as_numbers, missing_rows, same_length, taken
 from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, shown
 from calipers.data.topic_tables import UnitColumns
-from calipers.once import cached_property
 
 if TYPE_CHECKING:
     import numpy.typing as npt

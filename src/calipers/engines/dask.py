@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import calipers
+from calipers.caching import cached_property
 from calipers.data import tables
 from calipers.data.distributed_frames import is_dask
 from calipers.data.errors import InputError
@@ -22,7 +23,6 @@ from calipers.engines.remote import (
     kind_of,
 )
 from calipers.extras import install_command
-from calipers.once import cached_property
 
 if TYPE_CHECKING:
     import pyarrow as pa

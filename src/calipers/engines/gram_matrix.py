@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.inference.clusters import Clusters
 from calipers.inference.method_limits import SKETCH
 from calipers.inference.variance_estimators import ByClass, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:

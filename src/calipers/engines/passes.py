@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property, kept
 from calipers.engines.base import Engine, itself
 from calipers.engines.gram_matrix import Asked, Reduced, as_combination, of_clusters
 from calipers.engines.paired_differences import Met, Pair, Pairs, tables
@@ -49,7 +50,6 @@ from calipers.inference.method_limits import FEW_DECIDE
 from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
 from calipers.inference.point_estimate import SummedUnits
 from calipers.inference.variance_estimators import Influence
-from calipers.once import cached_property, kept
 from calipers.statistics import (
     ClassTables,
     ConfusionMatrix,

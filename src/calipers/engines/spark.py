@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from calipers.caching import cached_property
 from calipers.data.distributed_frames import is_spark
 from calipers.data.errors import InputError
 from calipers.engines import remote
@@ -26,7 +27,6 @@ from calipers.engines.remote import (
     kind_of,
 )
 from calipers.extras import install_command
-from calipers.once import cached_property
 from calipers.progress import counted
 
 if TYPE_CHECKING:

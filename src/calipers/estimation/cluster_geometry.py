@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation.distances import Matrix, Points
 from calipers.estimation.undefined import reasons
 from calipers.inference import intervals
@@ -17,7 +18,6 @@ from calipers.inference.intervals import Interval
 from calipers.inference.point_estimate import Reading, difference_of
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import ClusterMoments, FloatArray, IntArray, Separations
 from calipers.statistics.clusters import sums_of
 

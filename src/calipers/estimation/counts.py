@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
 from calipers.estimation.proportions import by_cluster, of_clusters, size_of
 from calipers.estimation.undefined import reasons
@@ -28,7 +29,6 @@ from calipers.inference.multinomial_cells import (
 )
 from calipers.inference.point_estimate import Limits, Reading, UnitGroups, difference_of
 from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property, kept
 from calipers.estimation.proportions import share_methods
 from calipers.estimation.undefined import reasons
 from calipers.inference import bayesian_bootstrap, intervals
@@ -16,7 +17,6 @@ from calipers.inference.point_estimate import Limits, Reading, Units
 from calipers.inference.resampling import row_means, weighted_means
 from calipers.inference.variance_estimators import Error, Influence, OfMeans
 from calipers.measures.regression import SQUARES
-from calipers.once import cached_property, kept
 from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
 from calipers.statistics.histogram import MOST_OF_TAIL
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
 from calipers.estimation.losses import Losses
 from calipers.estimation.undefined import reasons
@@ -18,7 +19,6 @@ from calipers.inference.method_limits import FEW_OF_LABEL, MOST_REDRAWN
 from calipers.inference.point_estimate import Reading
 from calipers.inference.resampling import row_means
 from calipers.inference.variance_estimators import Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot
 

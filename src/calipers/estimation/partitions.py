@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation.undefined import reasons
 from calipers.inference import intervals
 from calipers.inference.influence import STEP
@@ -17,7 +18,6 @@ from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import FEW_OF_CELL
 from calipers.inference.point_estimate import Reading, UnitGroups
 from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import ContingencyTable, FloatArray, IntArray
 
 if TYPE_CHECKING:

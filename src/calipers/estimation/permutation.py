@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import Losses
 from calipers.estimation.multilabel import LabelCounts, RowValues
@@ -28,7 +29,6 @@ from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.paired_tests import Test
-from calipers.once import cached_property
 from calipers.statistics import FloatArray, Moments, NumberMoments, ScoreTable
 
 if TYPE_CHECKING:

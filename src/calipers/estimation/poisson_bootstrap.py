@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.estimation.calibration import turned
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.once import kept
 
 if TYPE_CHECKING:
     from calipers.inference.point_estimate import Reading

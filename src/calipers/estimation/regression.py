@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property, kept
 from calipers.estimation.losses import excess_kurtosis
 from calipers.estimation.undefined import reasons
 from calipers.inference import intervals, proportions
@@ -20,7 +21,6 @@ from calipers.inference.resampling import row_means, row_times
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import Influence, LeftOut, OfMeans
 from calipers.measures import parse
-from calipers.once import cached_property, kept
 from calipers.statistics import (
     FitMoments,
     FloatArray,

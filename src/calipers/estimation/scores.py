@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property, kept
 from calipers.estimation import effective_sample_size
 from calipers.estimation.undefined import reasons
 from calipers.inference import intervals, proportions
@@ -18,7 +19,6 @@ from calipers.inference.method_limits import FEW_BEYOND
 from calipers.inference.point_estimate import Limits, Reading
 from calipers.inference.score_bootstrap import Drawn, drawn_by_class
 from calipers.inference.variance_estimators import ByClass, Error, Influence
-from calipers.once import cached_property, kept
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.scores import USUAL_AREAS
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from calipers.caching import cached_property, kept
 from calipers.estimation.cluster_geometry import reading_of
 from calipers.estimation.distances import Matrix, Points
 from calipers.inference.variance_estimators import Influence, Space
-from calipers.once import cached_property, kept
 from calipers.statistics import FloatArray, IntArray, Moments
 from calipers.statistics.clusters import sums_of
 

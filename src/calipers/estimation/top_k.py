@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation.proportions import share_methods
 from calipers.estimation.undefined import reasons
 from calipers.inference.multinomial_cells import Cells
 from calipers.inference.point_estimate import Reading, difference_of
 from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.estimation.proportions import share_methods
 from calipers.inference import bayesian_bootstrap, intervals, paired_tests
 from calipers.inference.intervals import Interval
@@ -17,7 +18,6 @@ from calipers.inference.point_estimate import Limits, Reading, Units
 from calipers.inference.resampling import weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.once import cached_property
 from calipers.statistics import Moments, kish_of
 
 if TYPE_CHECKING:

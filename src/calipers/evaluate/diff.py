@@ -13,7 +13,7 @@ from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
 from calipers.measures import Measure
-from calipers.report.names import joined
+from calipers.report.safe_names import joined
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.

@@ -16,7 +16,7 @@ from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
 from calipers.measures.rank_correlation import CORRELATIONS
-from calipers.report.names import joined
+from calipers.report.safe_names import joined
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
 

@@ -37,7 +37,7 @@ from calipers.evaluation.topic_scores import ORDER, TopicScores
 from calipers.measures import Measure, parse
 from calipers.measures.judgment_bounds import MOST_UNFOUND, possible_mean, possible_values
 from calipers.report.headlines import listed
-from calipers.report.names import joined, short
+from calipers.report.safe_names import joined, short
 from calipers.results import Curve, Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 

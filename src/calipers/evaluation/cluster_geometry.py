@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.data.points import as_points
 from calipers.engines.base import Engine, Partial
@@ -23,7 +24,6 @@ from calipers.estimation.cluster_geometry import Dispersion, reading_of
 from calipers.estimation.partitions import Partition
 from calipers.estimation.silhouettes import MeanSilhouette, Simplified
 from calipers.inference.variance_estimators import Influence
-from calipers.once import cached_property
 from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
 from calipers.statistics.base import dot
 

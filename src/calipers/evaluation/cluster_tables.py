@@ -13,8 +13,8 @@ from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.estimates import estimate
 from calipers.findings.clusters import ENOUGH, Halves, cut_in_two
 from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
-from calipers.report.names import joined
 from calipers.report.numbers import count
+from calipers.report.safe_names import joined
 from calipers.results import LabelTable, PerUnit
 
 if TYPE_CHECKING:

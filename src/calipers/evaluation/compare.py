@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.caching import Made, cached_property
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluation.arguments import verb
 from calipers.evaluation.difference_families import JOINT, TUKEY, Family, Found, families
@@ -25,7 +26,6 @@ from calipers.inference.procedures import Procedure
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, in_each_task
 from calipers.measures.precision_recall import TASK
-from calipers.once import Made, cached_property
 from calipers.progress import over
 from calipers.results import Comparison, Difference, Evaluation, Overall
 

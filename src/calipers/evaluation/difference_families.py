@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.inference import hypotheses, max_statistic, omnibus
 from calipers.inference.intervals import ROUNDING, Interval, missing
 from calipers.inference.max_statistic import Maxima, Together
@@ -23,7 +24,6 @@ from calipers.inference.method_limits import (
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure, Wald, tail_level
 from calipers.inference.two_samples import INDEPENDENT
-from calipers.once import cached_property
 from calipers.report.verdict import most
 from calipers.results import Difference
 

@@ -16,19 +16,19 @@ from calipers import findings
 from calipers.evaluation.cluster_tables import halves_of
 from calipers.evaluation.estimates import estimate as estimated
 from calipers.findings import Subject, Valued
-from calipers.findings.answers import Tuned
-from calipers.findings.cells import UNKNOWN, Cells, ManyCells, TwoCells
+from calipers.findings.class_balance import Classes, Topics
 from calipers.findings.clusters import Independence, Lying
 from calipers.findings.clusters import Numbers as NumbersOfClusters
-from calipers.findings.compared import Compared
-from calipers.findings.data import Classes, Topics
-from calipers.findings.labels import LabelAnswers, LabelRows
-from calipers.findings.numbers import Numbers
+from calipers.findings.comparisons import Compared
+from calipers.findings.confusion_cells import UNKNOWN, Cells, ManyCells, TwoCells
+from calipers.findings.duplicates import Outputs
+from calipers.findings.multilabel import LabelAnswers, LabelRows
 from calipers.findings.order import Unordered
-from calipers.findings.outputs import Outputs
+from calipers.findings.predictions import Tuned
 from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.findings.raters import Panel
+from calipers.findings.regression import Numbers
 from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse

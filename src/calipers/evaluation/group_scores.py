@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.curves.ranking_curves import CutoffCurves, at_ranks
 from calipers.data.arrays import as_numbers, taken
 from calipers.data.columns import MISSING, incomplete, left_out
@@ -26,7 +27,6 @@ from calipers.evaluation.stream_columns import Columns
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import sliced_topics
 from calipers.measures import Measure
-from calipers.once import cached_property
 from calipers.report.numbers import count
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray, JudgedRankings

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import Measure
-from calipers.once import cached_property
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 

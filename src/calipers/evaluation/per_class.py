@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from calipers.caching import Made, cached_property
 from calipers.evaluation.estimates import estimate_of
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.once import Made, cached_property
 from calipers.results import Estimate, FloatArray, LabelTable
 from calipers.systems.multiclass import ClassSystem
 from calipers.systems.multilabel import LabelSystem

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
 from calipers.data.class_labels import Coded, coded
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.once import cached_property
 
 #: A column may have this many slices; more can be neither read nor corrected for.
 MOST_SLICES = 50

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property, kept
 from calipers.estimation import permutation as decks
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.statistic_estimates import of_statistic
@@ -26,7 +27,6 @@ from calipers.inference.point_estimate import Reading
 from calipers.inference.settings import Settings
 from calipers.inference.variance_estimators import Error
 from calipers.measures import Measure
-from calipers.once import cached_property, kept
 from calipers.progress import over
 from calipers.report.verdict import most
 from calipers.results import Difference, Estimate, Slice, Slices

@@ -58,7 +58,7 @@ class State:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file, whole or not at all."""
-        from calipers.report.files import replacing
+        from calipers.report.output_files import replacing
 
         tree = {
             "kind": KIND,

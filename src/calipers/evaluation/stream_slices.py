@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.arrays import missing_rows, of_arrow
 from calipers.data.class_labels import coded
 from calipers.data.errors import InputError, did_you_mean
@@ -28,7 +29,6 @@ from calipers.evaluation.slice_definitions import (
     too_many,
 )
 from calipers.evaluation.stream_columns import Within
-from calipers.once import cached_property
 from calipers.statistics import ScoreTable
 from calipers.statistics.scores import GatheredScores
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.data.trec import Origin
 from calipers.engines.base import Engine
@@ -24,7 +25,6 @@ from calipers.evaluation.stream_columns import Columns, Values, Within
 from calipers.evaluation.stream_rows import BuildSystems, Read
 from calipers.evaluation.stream_slices import Group, Outside, Slicing, once_made, slicings
 from calipers.inference.policy import DRAWN
-from calipers.once import cached_property
 from calipers.progress import over
 from calipers.statistics import ClassTables, ScoreTable, Several
 from calipers.statistics.row_sample import level_of

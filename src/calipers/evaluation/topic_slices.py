@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError, shown
 from calipers.estimation import permutation as decks
 from calipers.estimation.losses import Losses
@@ -17,7 +18,6 @@ from calipers.evaluation.estimates import estimate_of
 from calipers.evaluation.slice_definitions import Bins, Cut, cuts, slice_columns
 from calipers.evaluation.slices import slices_of
 from calipers.inference.method_limits import enough_for
-from calipers.once import cached_property
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import TopicTable

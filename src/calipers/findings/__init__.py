@@ -10,14 +10,14 @@ asks all rules of all subjects, and decides on claims so that without any effect
 # They are asked in this order.
 # isort: off
 from calipers.findings import (
-    data,
-    chance,
-    answers,
+    class_balance,
+    no_skill,
+    predictions,
     classes,
-    labels,
-    compared,
+    multilabel,
+    comparisons,
     rankings,
-    outputs,
+    duplicates,
     order,
     residuals,
     quantiles,
@@ -26,11 +26,11 @@ from calipers.findings import (
 )
 
 # isort: on
+from calipers.findings.formatting import Valued
 from calipers.findings.rules import COSTS, KINDS, RULES, Claim, Kind, Rule, Said, Subject, of, rule
-from calipers.findings.words import Valued
 
 __all__ = [
     "COSTS", "KINDS", "RULES", "Claim", "Kind", "Rule", "Said", "Subject", "Valued",
-    "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
-    "order",    "outputs", "quantiles", "rankings", "raters", "residuals", "rule",
+    "class_balance", "classes", "clusters", "comparisons", "duplicates", "multilabel", "no_skill",
+    "of", "order", "predictions", "quantiles", "rankings", "raters", "residuals", "rule",
 ]  # fmt: skip

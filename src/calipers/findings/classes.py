@@ -7,9 +7,17 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import AtLevel, ManyCells, OfClass, above, below, in_cell, minus
+from calipers.findings.confusion_cells import (
+    AtLevel,
+    ManyCells,
+    OfClass,
+    above,
+    below,
+    in_cell,
+    minus,
+)
+from calipers.findings.formatting import Valued
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.findings.words import Valued
 from calipers.report.numbers import number
 from calipers.statistics import ConfusionMatrix
 

@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
+from calipers.findings.formatting import first, quoted, who
 from calipers.findings.rules import Claim, Said, Subject, rule
-from calipers.findings.words import first, quoted, who
-from calipers.report.names import joined
 from calipers.report.numbers import number
+from calipers.report.safe_names import joined
 from calipers.statistics import FloatArray, IntArray
 
 #: From this share of the points on, those that lie nearer to another cluster are told.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.lines import line
-from calipers.findings.numbers import ENOUGH, fifths
+from calipers.findings.formatting import Valued
+from calipers.findings.linear_trend import line
+from calipers.findings.regression import ENOUGH, fifths
 from calipers.findings.rules import Claim, Said, Subject, rule
-from calipers.findings.words import Valued
 from calipers.measures.quantiles import inside
 from calipers.report.numbers import count, percent
 from calipers.statistics import FloatArray, Moments, QuantileRows

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.findings.formatting import Valued, first, quoted, who
 from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
-from calipers.findings.words import Valued, first, quoted, who
 from calipers.inference import intervals
-from calipers.report.names import short
 from calipers.report.numbers import count, number
+from calipers.report.safe_names import short
 from calipers.report.verdict import outcome
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from calipers.findings.formatting import Valued, quoted
 from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
-from calipers.findings.words import Valued, quoted
-from calipers.report.names import short
 from calipers.report.numbers import percent
+from calipers.report.safe_names import short
 
 #: Ratings whose alpha is lower are no ground for conclusions, not even tentative ones
 #: (Krippendorff 2004).

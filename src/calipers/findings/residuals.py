@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.lines import Line, line
-from calipers.findings.numbers import ENOUGH, Numbers, Residuals
+from calipers.findings.formatting import Valued
+from calipers.findings.formatting import first as the_first
+from calipers.findings.linear_trend import Line, line
+from calipers.findings.regression import ENOUGH, Numbers, Residuals
 from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
-from calipers.findings.words import Valued
-from calipers.findings.words import first as the_first
 from calipers.inference import intervals
 from calipers.report.numbers import count, number, percent
 from calipers.statistics.base import dot

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from calipers import plugins
-from calipers.findings.words import Valued, quoted, who
+from calipers.caching import cached_property
+from calipers.findings.formatting import Valued, quoted, who
 from calipers.inference import intervals
-from calipers.once import cached_property
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
 

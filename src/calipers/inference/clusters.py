@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.once import cached_property
 from calipers.statistics import kish_of
 from calipers.statistics.base import dot
 

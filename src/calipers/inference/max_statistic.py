@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.inference.intervals import ROUNDING
 from calipers.inference.method_limits import DOUBLES, DRAWN_MAXIMA, FLOOR, SINGLES, SKETCH
 from calipers.inference.procedures import Procedure
 from calipers.inference.variance_estimators import Influence
-from calipers.once import cached_property
 from calipers.statistics import FloatArray, IntArray
 
 

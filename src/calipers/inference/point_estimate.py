@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.variance_estimators import NAN, Error, Influence
-from calipers.once import cached_property
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:

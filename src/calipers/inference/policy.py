@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from calipers import plugins
+from calipers.caching import kept
 from calipers.inference import intervals
 from calipers.inference.available_methods import (
     OF_TESTS,
@@ -39,7 +40,6 @@ from calipers.inference.method_limits import (
 from calipers.inference.point_estimate import Reading, SummedUnits
 from calipers.inference.procedures import ByLimits, Procedure, without
 from calipers.inference.variance_estimators import Error
-from calipers.once import kept
 from calipers.plugins import NameTakenError
 
 #: The methods that draw rows or clusters anew.
@@ -58,9 +58,9 @@ class Row:
     """A method, when it is the one, and what speaks against what it makes. One that does not apply
     leaves it to the next, as one that ``tries`` does where it finds none that has a length.
 
-    ``make`` is a method that is not among those of :mod:`calipers.inference.available_methods`: of a number
-    it takes the reading and the level, and gives an :class:`Interval`; of a difference it takes the
-    reading, and gives a :class:`Procedure`; None where it does not apply.
+    ``make`` is a method that is not among those of :mod:`calipers.inference.available_methods`: of
+    a number it takes the reading and the level, and gives an :class:`Interval`; of a difference it
+    takes the reading, and gives a :class:`Procedure`; None where it does not apply.
     """
 
     method: str

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.bayesian_bootstrap import AboutMean
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.paired_tests import Test
 from calipers.inference.variance_estimators import NAN, Error
-from calipers.once import cached_property
 from calipers.statistics import FloatArray
 
 #: The largest tail that limits are asked for.

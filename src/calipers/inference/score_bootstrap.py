@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calipers.once import cached_property
+from calipers.caching import cached_property
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.inference import paired_tests, proportions
 from calipers.inference.intervals import Interval, t_of, z_of
 from calipers.inference.method_limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
@@ -22,7 +23,6 @@ from calipers.inference.procedures import Procedure, Wald, Wider
 from calipers.inference.time_order import TimeOrder
 from calipers.inference.transformations import SCALES
 from calipers.inference.variance_estimators import Error
-from calipers.once import kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

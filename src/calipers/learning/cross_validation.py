@@ -31,7 +31,7 @@ from calipers.evaluation.compare import check_option
 from calipers.evaluation.folds import Folds
 from calipers.evaluation.models import of_positive, rows_of
 from calipers.evaluation.options import MeasureNames, inference_of, make_settings
-from calipers.findings.compared import Compared
+from calipers.findings.comparisons import Compared
 from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings

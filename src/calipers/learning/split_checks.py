@@ -26,7 +26,7 @@ from calipers.data.arrays import (
 from calipers.data.class_labels import coded
 from calipers.data.errors import InputError
 from calipers.evaluation.arguments import verb
-from calipers.findings.words import Valued
+from calipers.findings.formatting import Valued
 from calipers.learning.feature_columns import Columns, moments
 from calipers.learning.fitting import Fit, Job, Material, Places, check_there, fit_all
 from calipers.learning.split import Split, parts_of, split

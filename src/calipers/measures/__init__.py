@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.lazily import TYPE_CHECKING, loading
+from calipers.lazy_imports import TYPE_CHECKING, loading
 
 # A package that imported its own modules would be in a circle with them, which threads that import
 # different ones at once cannot get through.

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers.lazily import numpy as np
-from calipers.once import kept
+from calipers.caching import kept
+from calipers.lazy_imports import numpy as np
 from calipers.statistics import ConfusionMatrix, NumberMoments
 
 if TYPE_CHECKING:

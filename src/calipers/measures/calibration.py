@@ -18,7 +18,7 @@ from functools import partial, wraps
 from math import inf
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Formula
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable

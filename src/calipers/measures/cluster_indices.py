@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registration import measure
 from calipers.statistics import ClusterMoments, FloatArray, Moments, Separations

@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, FloatArray
 

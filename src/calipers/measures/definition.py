@@ -11,7 +11,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from calipers.lazily import numpy as np
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.measures.aliases import READ_OTHERWISE
 from calipers.measures.averages import (
     OMIT,
@@ -38,7 +39,6 @@ from calipers.measures.parameters import (
 )
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
 from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
-from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
 if TYPE_CHECKING:

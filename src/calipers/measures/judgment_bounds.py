@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers.lazily import numpy as np
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registry import found as definition_of
 from calipers.measures.retrieval import gains
 from calipers.measures.retrieval.binary_relevance import documents_of
-from calipers.once import cached_property
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum
 

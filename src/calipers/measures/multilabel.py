@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import mean_of_rows
 from calipers.statistics import FloatArray
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.lazily import numpy as np
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registry import outside
-from calipers.once import cached_property
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 #: No measure has a longer name, whatever its parameters.

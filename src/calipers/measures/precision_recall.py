@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.name_parsing import parse

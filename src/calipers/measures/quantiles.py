@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS, loss, pinball
 from calipers.statistics import FloatArray, Moments, QuantileRows

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.statistics import FloatArray
 
 Correlation = Callable[[FloatArray, FloatArray], FloatArray]

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.goodness_of_fit import correlation, fit, inside
 from calipers.measures.registration import measure
 from calipers.measures.regression import deviance, pinball

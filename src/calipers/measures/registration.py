@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
 from calipers.measures.families import FAMILIES, TASKS, task_of

@@ -13,7 +13,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
 from calipers.measures.definition import Area
 from calipers.measures.registration import measure

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.probabilities import INFINITE, NO_ROWS, cross_entropy
 from calipers.measures.registration import mean_of_rows
 from calipers.statistics import FloatArray

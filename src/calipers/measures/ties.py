@@ -7,7 +7,7 @@ from itertools import product
 from math import comb, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.errors import UnknownMeasureError
 from calipers.statistics import JudgedRankings
 

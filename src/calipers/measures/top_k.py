@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import ClassRanks, FloatArray
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from calipers.report.names import short, visible
+from calipers.report.safe_names import short, visible
 from calipers.report.tables import DRAWN, KEY, NUMBER, Column
 
 if TYPE_CHECKING:

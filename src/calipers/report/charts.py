@@ -21,8 +21,8 @@ from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
 from calipers.report.figures.rendering import image, picture
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.figures.vega import Spec, still
-from calipers.report.fragments import charted, small
-from calipers.report.names import short
+from calipers.report.notebook_fragments import charted, small
+from calipers.report.safe_names import short
 from calipers.results import (
     ORIENTATIONS,
     AnyConfusion,
@@ -97,7 +97,7 @@ class Chart:
         InputError
             For another suffix.
         """
-        from calipers.report.files import replacing
+        from calipers.report.output_files import replacing
 
         made = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
         with replacing(path) as stream:

@@ -10,9 +10,9 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.blocks import Table
-from calipers.report.columns import aligned
-from calipers.report.names import labels as told_apart
-from calipers.report.names import short
+from calipers.report.safe_names import labels as told_apart
+from calipers.report.safe_names import short
+from calipers.report.text_columns import aligned
 from calipers.results import ORIENTATIONS
 from calipers.results.estimate import ALL_RATERS, UNNAMED
 from calipers.results.labels import COUNTED

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar
 
-from calipers.once import Made, cached_property
+from calipers.caching import Made, cached_property
 from calipers.results import Comparison, Definition, Evaluation, Finding, Overall, PerUnit, Slices
 
 Shown = TypeVar("Shown", bound=Callable[..., Any])

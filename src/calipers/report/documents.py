@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.report import (
     class_tables,
-    fronts,
     learning,
     numbers,
     page_data,
+    pareto_fronts,
     plan,
-    rows,
+    table_rows,
     tables,
     wide,
 )
@@ -55,8 +55,8 @@ from calipers.report.headlines import (
     other_measures,
     others,
 )
-from calipers.report.names import labels as told_apart
-from calipers.report.names import short, visible
+from calipers.report.safe_names import labels as told_apart
+from calipers.report.safe_names import short, visible
 from calipers.report.tables import (
     KEY,
     MOST_ON_A_PAGE,
@@ -154,7 +154,7 @@ def cell(result: Evaluation | Comparison | Learned) -> str:
 
     if isinstance(result, Learned):
         from calipers.report.figures.learning import figure
-        from calipers.report.fragments import small
+        from calipers.report.notebook_fragments import small
 
         first, *more = learning.sentences(result)
         return small(
@@ -207,7 +207,7 @@ def evaluation(of: Evaluation, look: Look, original: Evaluation | None = None) -
     rest = others(of, name)
     verdict = Verdict(headlines(of, name), [rest] if rest else [])
     notes = Notes(list(map(literal, of.notes)))
-    yield Heading(rows.heading(of), 1)
+    yield Heading(table_rows.heading(of), 1)
     if not look.on_screen:
         yield verdict
     if look.in_browser:
@@ -265,7 +265,7 @@ def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
     anchors = {d.measure: f"definition-{i}" for i, d in enumerate(known)}
     yield Heading("Findings", anchor="findings")
     yield Findings(
-        [finding_item(found, alike, anchors) for found, alike in rows.told_once(of.findings)]
+        [finding_item(found, alike, anchors) for found, alike in table_rows.told_once(of.findings)]
     )
 
 
@@ -275,12 +275,12 @@ def finding_item(
     """A finding of a document, with those that say the same of others."""
     at = anchors or {}
     return FindingText(
-        rows.call_of(found).strip(),
-        literal(rows.finding_text(found, alike)),
+        table_rows.call_of(found).strip(),
+        literal(table_rows.finding_text(found, alike)),
         found.severity,
         visible(found.rule),
         f"{100 * found.level:.4g}%",
-        rows.finding_numbers(found),
+        table_rows.finding_numbers(found),
         [(short(measure), at.get(measure, "")) for measure in found.measures],
     )
 
@@ -296,7 +296,7 @@ def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
     yield WideTable(wide.of_evaluation(of, intervals=intervals))
     if of.costs is not None:
         made = wide.of_evaluation(of.costs, intervals=intervals)
-        told = (line for front in of.fronts for line in fronts.sentences(front))
+        told = (line for front in of.fronts for line in pareto_fronts.sentences(front))
         yield WideTable(replace(made, tests=(*made.tests, *told)))
 
 
@@ -355,7 +355,7 @@ def _whiskers(of: Evaluation, measure: str) -> list[Any]:
     """The interval of each system as a row of a wide table, drawn."""
     found = {e.system: e for e in of if e.measure == measure}
     own = [found[system] for system in wide.ordered(of) if system in found]
-    drawn = tables.whiskers(own, rows.definitions_of(of).get(measure), of.systems)
+    drawn = tables.whiskers(own, table_rows.definitions_of(of).get(measure), of.systems)
     by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
     return [by_system.get(system) for system in wide.ordered(of)]
 
@@ -425,10 +425,10 @@ def _costs(of: Evaluation, costs: Evaluation, look: Look) -> Iterator[Block]:
         if look.on_screen:
             yield Heading(f"{short(front.measure)} against {short(front.cost_measure)}")
         else:
-            yield Lines(fronts.sentences(front, name))
-        yield Table(fronts.table(front), title="Pareto front")
+            yield Lines(pareto_fronts.sentences(front, name))
+        yield Table(pareto_fronts.table(front), title="Pareto front")
     if of.fronts:
-        yield Lines([fronts.said_of(of.fronts)], aside=True)
+        yield Lines([pareto_fronts.said_of(of.fronts)], aside=True)
     if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
         yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
@@ -512,13 +512,13 @@ def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
 
 
 def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bool = False) -> Part:
-    definition = rows.definitions_of(whole).get(group.name)
+    definition = table_rows.definitions_of(whole).get(group.name)
     drawn = tables.whiskers([row.of.estimate for row in group.rows], definition, whole.systems)
     columns = _without_measure(tables.slice_columns(of, group.rows, drawn))
     table = Table(columns, title=f"{group.measure} by {group.column}")
     apart = ", ".join(map(name, group.told_apart))
     return Part(
-        f"{name(group.measure)} {rows.arrow(definition)}".rstrip(),
+        f"{name(group.measure)} {table_rows.arrow(definition)}".rstrip(),
         [table],
         level=4,
         open=is_open,
@@ -572,7 +572,7 @@ def of_cutoffs(of: Cutoffs, look: Look) -> Iterator[Block]:
 def _provenance(of: Mapping[str, Any]) -> Iterator[Block]:
     """Where a result came from."""
     if of:
-        yield Provenance(rows.provenance_rows(of))
+        yield Provenance(table_rows.provenance_rows(of))
 
 
 # --- What a browser has beside --------------------------------------------------------------------
@@ -610,7 +610,9 @@ def _definitions(of: Sequence[Definition]) -> Iterator[Block]:
 
 
 def _definition(of: Definition, anchor: str) -> Term:
-    traits = f"{rows.range_text(of)}; {rows.direction_text(of)}. {of.reference}".rstrip()
+    traits = (
+        f"{table_rows.range_text(of)}; {table_rows.direction_text(of)}. {of.reference}".rstrip()
+    )
     why = "; ".join(f"``{reason}``, {meaning}" for reason, meaning in of.undefined.items())
     more = [traits, *([f"Undefined: {why}."] if why else [])]
     return Term(short(of.measure), of.description, more, anchor)
@@ -638,7 +640,7 @@ def comparison(of: Comparison, look: Look, original: Comparison | None = None) -
         yield from differences(of, look)
         return
     if not look.on_screen:
-        yield Heading(rows.comparison_heading(of), 1)
+        yield Heading(table_rows.comparison_heading(of), 1)
         yield Verdict(said, also)
         if [*said, *also] != every and len(every) <= MOST_SENTENCES:
             summary, few = f"Each of the {len(every):,} differences", len(every) <= FEW_SENTENCES

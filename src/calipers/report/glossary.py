@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.report.verdict import is_adjusted
 from calipers.results import Comparison
 

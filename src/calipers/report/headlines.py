@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import LIMIT, joined, method_text, short
-from calipers.report.rows import bounds, judgments, remarks
+from calipers.report.safe_names import LIMIT, joined, method_text, short
+from calipers.report.table_rows import bounds, judgments, remarks
 from calipers.report.verdict import (
     Outcome,
     Show,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.names import joined, labels, short, visible
+from calipers.report.safe_names import joined, labels, short, visible
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
 from calipers.results import Estimate
 from calipers.results.estimate import UNNAMED

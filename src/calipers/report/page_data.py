@@ -12,7 +12,7 @@ from calipers.report import numbers
 from calipers.report.blocks import Explorer, Lines
 from calipers.report.grouping import grouped
 from calipers.report.headlines import systems_of
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.report.verdict import Outcome, outcome, pairs
 from calipers.results import Comparison, Curve, Difference, Evaluation, of_kinds
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from calipers.report import numbers
 from calipers.report.blocks import Block, Heading, Notes, Table, literal
-from calipers.report.names import labels, short, visible
-from calipers.report.rows import heading
+from calipers.report.safe_names import labels, short, visible
+from calipers.report.table_rows import heading
 from calipers.report.tables import KEY, NUMBER, Column, filled
 from calipers.results import NAN, Evaluation, PerUnit
 

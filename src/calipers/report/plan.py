@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
 

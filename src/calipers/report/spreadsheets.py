@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calipers.report.names import visible
+from calipers.report.safe_names import visible
 
 # A spreadsheet takes a cell that begins so for a formula and may run it; the full-width forms
 # count where the locale uses them.

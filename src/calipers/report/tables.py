@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short
-from calipers.report.rows import (
+from calipers.report.safe_names import labels, short
+from calipers.report.table_rows import (
     OVERALL_HEAD,
     DifferenceRow,
     EstimateRow,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.results.name_lookup import is_measure
 
 if TYPE_CHECKING:

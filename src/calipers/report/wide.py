@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 from calipers.report import numbers
-from calipers.report.columns import GAP, parts
 from calipers.report.display_names import with_display_names
 from calipers.report.grouping import grouped
 from calipers.report.headlines import MANY_SYSTEMS, by_value, gains, listed, of_primary, systems_of
-from calipers.report.names import joined, labels, short
-from calipers.report.rows import arrow, definitions_of, remarks, used
+from calipers.report.safe_names import joined, labels, short
+from calipers.report.table_rows import arrow, definitions_of, remarks, used
 from calipers.report.tables import KEY, LINED, Column
+from calipers.report.text_columns import GAP, parts
 from calipers.report.verdict import Outcome, adjustment_text, most, outcome, pairs
 from calipers.results import LAYOUTS, NAN, Comparison, Difference, Estimate, Evaluation
 

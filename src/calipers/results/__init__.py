@@ -7,7 +7,7 @@ prints.
 
 from typing import TYPE_CHECKING
 
-from calipers.lazily import loading
+from calipers.lazy_imports import loading
 
 if TYPE_CHECKING:
     from calipers.results.comparison import Comparison, Overall

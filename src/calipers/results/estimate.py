@@ -122,7 +122,7 @@ class Estimate(Written):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import estimate
+        from calipers.report.notebook_fragments import estimate
 
         return estimate(self)
 
@@ -199,7 +199,7 @@ class Difference(Written):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import difference
+        from calipers.report.notebook_fragments import difference
 
         return difference(self)
 

@@ -57,6 +57,6 @@ class Finding(Written):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import finding
+        from calipers.report.notebook_fragments import finding
 
         return finding(self)

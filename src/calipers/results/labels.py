@@ -104,7 +104,7 @@ class LabelTable(Written):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import label_tables
+        from calipers.report.notebook_fragments import label_tables
 
         return label_tables([self])
 
@@ -152,7 +152,7 @@ class LabelTables(Sequence[LabelTable]):
         return frame
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import label_tables
+        from calipers.report.notebook_fragments import label_tables
 
         return label_tables(self)
 

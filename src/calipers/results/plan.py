@@ -99,6 +99,6 @@ class Plan(Written, Tidy):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from calipers.report.fragments import plan
+        from calipers.report.notebook_fragments import plan
 
         return plan(self)

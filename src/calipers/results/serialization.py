@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, Union, get_
 import numpy as np
 import numpy.typing as npt
 
-from calipers.once import cached_property
+from calipers.caching import cached_property
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -83,7 +83,7 @@ class Tidy:
         = Regression: system, 1 measure
         """
         from calipers.report.documents import written
-        from calipers.report.files import saved
+        from calipers.report.output_files import saved
 
         return saved(written(self, format, **look), path)
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calipers.lazily import loading
+from calipers.lazy_imports import loading
 
 if TYPE_CHECKING:
     from calipers.statistics.base import (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property, kept
+from calipers.caching import cached_property, kept
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import BLOCK, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, Statistic
 
 if TYPE_CHECKING:

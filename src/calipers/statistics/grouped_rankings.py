@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.rankings import (
     JudgedRankings,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix
 

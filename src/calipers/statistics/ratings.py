@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic, kish
 
 if TYPE_CHECKING:

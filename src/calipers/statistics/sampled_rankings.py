@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.caching import cached_property
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray
 from calipers.statistics.grouped_rankings import GroupedRankings, Levels
 from calipers.statistics.rankings import ends_of, running_sum, segment_sum

@@ -18,7 +18,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from calipers import statistics
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import Statistic
 
 if TYPE_CHECKING:

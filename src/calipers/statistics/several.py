@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Several(Statistic):
     """A statistic of each of several labels, or outputs, of which an average is taken.
 
-    >>> from calipers.lazily import numpy as np
+    >>> from calipers.lazy_imports import numpy as np
     >>> from calipers.statistics import Moments
     >>> day = Several((Moments.from_rows(np.array([1.0])), Moments.from_rows(np.array([5.0]))))
     >>> [of.mean for of in (day + day).parts]

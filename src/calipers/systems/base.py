@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.data.errors import InputError, did_you_mean
 from calipers.measures.averages import WEIGHTS
-from calipers.once import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.estimation.calibration import ProbableRows
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.losses import Losses
 from calipers.estimation.scores import ScoredRows
-from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.logits import SummedLogits
 from calipers.statistics.scores import GatheredScores

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.binary_labels import Labels
 from calipers.data.class_labels import Classes
 from calipers.data.errors import InputError
@@ -20,7 +21,6 @@ from calipers.estimation.top_k import RankedClasses
 from calipers.inference.variance_estimators import Space
 from calipers.measures import parse
 from calipers.measures.averages import PAIRWISE
-from calipers.once import cached_property
 from calipers.statistics import (
     ClassRanks,
     ClassRows,

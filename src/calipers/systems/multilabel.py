@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.data.binary_labels import Labels
 from calipers.estimation.averages import of_scores, weights_of
 from calipers.estimation.multilabel import LabelCounts, RowValues
-from calipers.once import cached_property
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,

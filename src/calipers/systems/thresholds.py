@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.inference.intervals import percentile
 from calipers.inference.point_estimate import Reading
 from calipers.inference.score_bootstrap import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.scores import ROUNDING, highest, may_exceed
-from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.scores import cells_of
 from calipers.systems.base import NAN

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.campaign.shared import cell, shown, table
-from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, switch, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
+from calipers.cli.shared_options import Output, measure_options, output_options
 
 if TYPE_CHECKING:
     from calipers.campaign.assessor_agreement import Grades

@@ -83,7 +83,7 @@ def _pair(detail: str) -> tuple[str, str]:
 
 
 def _lines(campaign: Campaign) -> Iterator[str]:
-    from calipers.report.columns import aligned
+    from calipers.report.text_columns import aligned
 
     known, assigned = campaign.assessors(), campaign.assignments()
     if not known:

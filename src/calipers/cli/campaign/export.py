@@ -130,7 +130,7 @@ def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[st
 
 def _write(made: Mapping[str, tuple[str, Exported]], *, force: bool) -> None:
     """All files, of which none is written where one must not be."""
-    from calipers.report.files import replacing
+    from calipers.report.output_files import replacing
 
     for path in made:
         if path != DASH and Path(path).is_file() and not force:

@@ -98,7 +98,7 @@ def _plain(value: Any) -> Any:
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     """A table, whose columns of numbers stand to the right."""
     from calipers.report.blocks import Table
-    from calipers.report.names import visible
+    from calipers.report.safe_names import visible
     from calipers.report.tables import KEY, NUMBER, WORDS, Column
 
     cells = [[visible(cell(one)) for one in row] for row in rows]
@@ -114,7 +114,7 @@ def shown(of: Table) -> str:
     """A table as text, as wide as the terminal."""
     import sys
 
-    from calipers.report.columns import aligned, width_of
+    from calipers.report.text_columns import aligned, width_of
 
     return aligned([column.name for column in of.columns], of.rows, width_of(sys.stdout))
 

@@ -38,8 +38,8 @@ def command(file: str, **options: Any) -> None:
 
 
 def _lines(found: Status) -> Iterator[str | Table]:
-    from calipers.report.names import visible
     from calipers.report.numbers import count
+    from calipers.report.safe_names import visible
 
     yield f"{visible(found.name)} (goal: {visible(found.goal)})"
     yield ", ".join(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, output_options
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InFile
 from calipers.cli.learn.shared import (
@@ -29,6 +28,7 @@ from calipers.cli.options import (
     texts,
 )
 from calipers.cli.process import EXIT_INTERRUPTED
+from calipers.cli.shared_options import Output, output_options
 from calipers.cli.tables import read
 from calipers.cli.wording import as_options
 from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT

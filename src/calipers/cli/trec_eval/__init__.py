@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calipers.cli import start
-from calipers.lazily import loading
+from calipers.lazy_imports import loading
 
 
 def main() -> None:

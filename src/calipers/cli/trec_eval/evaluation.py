@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.cli.trec_eval.c_parsing import Stop, real
 from calipers.cli.trec_eval.ideal_rankings import LooselySorted
 from calipers.cli.trec_eval.inputs import Judged
@@ -19,7 +20,6 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
 from calipers.data.trec import read_zscores
 from calipers.measures.errors import UnknownMeasureError
-from calipers.once import cached_property
 from calipers.statistics import (
     GEOMETRIC_FLOOR,
     FloatArray,

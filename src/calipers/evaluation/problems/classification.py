@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.caching import kept
 from calipers.evaluation.confusion_tables import confusion
 from calipers.evaluation.sample import Problem
-from calipers.once import kept
 from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import cached_property
 from calipers.curves.lazy_curves import ClusterCurves
 from calipers.data.arrays import missing_rows, values_missing
 from calipers.data.class_labels import Coded, coded
@@ -33,7 +34,6 @@ from calipers.evaluation.stream_columns import Columns, allowed, flat, takes_all
 from calipers.evaluation.stream_rows import Read
 from calipers.evaluation.stream_slices import Slicing, slicings
 from calipers.evaluation.sums import files_of
-from calipers.once import cached_property
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:

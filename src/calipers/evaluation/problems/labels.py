@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.curves.rates import roc_points
 from calipers.curves.score_curves import ScoreCurves
 from calipers.curves.score_data import Scored, scored, series_of
@@ -35,7 +36,6 @@ from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
 from calipers.measures.multilabel import usual_set
 from calipers.measures.name_parsing import each_once
-from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, LabelMatrices, LabelSets, Moments
 from calipers.systems.base import named_classes

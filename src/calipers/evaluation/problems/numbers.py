@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.evaluation.constants import Constant, lost
@@ -17,7 +18,6 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import columns_of
 from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
-from calipers.once import kept
 from calipers.statistics import LookedAt, Moments
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions

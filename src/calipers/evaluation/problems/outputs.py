@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.class_probabilities import columns_of_classes, is_table
 from calipers.data.errors import InputError
@@ -20,7 +21,6 @@ from calipers.evaluation.shared import column_name, named_systems, names_of
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import mean_of
 from calipers.measures.regression import weighted_mean
-from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import Moments, Several
 from calipers.systems.base import NAN, named_classes

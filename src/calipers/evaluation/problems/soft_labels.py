@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_labels import Classes, name_of
 from calipers.data.class_probabilities import class_table, columns_of_classes, is_per_class
@@ -16,7 +17,6 @@ from calipers.evaluation.batch import blank
 from calipers.evaluation.constants import Constant, lost
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import choose_measures, column_name, named_systems
-from calipers.once import kept
 from calipers.results.estimate import UNNAMED
 from calipers.systems.base import NAN
 from calipers.systems.soft_labels import Distributions

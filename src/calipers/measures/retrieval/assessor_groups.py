@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.binary_relevance import (
     average_precision,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.counts import alpha_of, part
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking

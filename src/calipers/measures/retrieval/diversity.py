@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.assessor_groups import NO_RELEVANT
 from calipers.statistics import FloatArray, GroupedRankings, IntArray

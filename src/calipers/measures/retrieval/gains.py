@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.retrieval.binary_relevance import within
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.retrieval.sets import NOTHING_RETRIEVED
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.measures.retrieval.user_models import powers

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.judged_fraction import EPSILON
 from calipers.statistics import FloatArray, SampledRankings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures import counts
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking, unbounded
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings

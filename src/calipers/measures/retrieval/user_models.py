@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
-from calipers.lazily import numpy as np
+from calipers.lazy_imports import numpy as np
 from calipers.measures.retrieval.binary_relevance import within
 from calipers.measures.retrieval.gains import (
     ABOVE_SCALE,

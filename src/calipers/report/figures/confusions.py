@@ -13,7 +13,7 @@ from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import ORIENTATIONS, AnyConfusion, Evaluation
 
 #: More classes than these make no picture: the cells would be smaller than a letter.

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 from calipers.report.figures import plane, vega
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, visible
+from calipers.report.safe_names import labels, visible
 from calipers.results import Curve, FloatArray
 
 #: Pixels of the drawing.

@@ -16,7 +16,7 @@ from calipers.report.figures.figure import Figure, Numbers, choice_of
 from calipers.report.figures.registry import CHARTS, ChartDefinition
 from calipers.report.figures.vega import Spec, thinned
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short, visible
+from calipers.report.safe_names import labels, short, visible
 from calipers.report.wide import is_ranked, ordered, primary_of
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.results.name_lookup import alike

@@ -14,8 +14,8 @@ from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
 from calipers.report.headlines import comparison_headlines
-from calipers.report.names import labels, short
-from calipers.report.rows import difference_rows
+from calipers.report.safe_names import labels, short
+from calipers.report.table_rows import difference_rows
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from calipers.report.figures.rendering import drawing, packed, picture
 from calipers.report.figures.vega import Spec, still
-from calipers.report.names import short
+from calipers.report.safe_names import short
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from calipers.report import fronts, numbers
+from calipers.report import numbers, pareto_fronts
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import Evaluation, Front, FrontRow
 
 KIND = "Pareto"
@@ -36,7 +36,7 @@ def _known(row: FrontRow) -> bool:
 
 def _figure(front: Front) -> Figure:
     names = labels((row.system for row in front), vega.LABEL)
-    cells = fronts.texts(front)
+    cells = pareto_fronts.texts(front)
     missing = [] if all(map(_known, front)) else ["Systems without a value are not drawn."]
     said = (
         f"{short(front.measure)} against {short(front.cost_measure)}. The line is the Pareto "
@@ -48,13 +48,13 @@ def _figure(front: Front) -> Figure:
     )
     return Figure(
         title=f"Quality and cost: {short(front.cost_measure)}",
-        label=" ".join(fronts.sentences(front)),
+        label=" ".join(pareto_fronts.sentences(front)),
         caption=" ".join([said, bars, *missing]),
         spec=front_chart(front),
         head=("system", short(front.measure), "interval", short(front.cost_measure), "interval",
               "Pareto front"),
         rows=tuple(
-            (names[row.system], *cell, fronts.place(row))
+            (names[row.system], *cell, pareto_fronts.place(row))
             for row, cell in zip(front, cells, strict=True)
         ),
     )  # fmt: skip
@@ -63,7 +63,7 @@ def _figure(front: Front) -> Figure:
 def front_chart(front: Front) -> Spec:
     """The points, their intervals, and the front as a line of steps."""
     names = labels((row.system for row in front), vega.LABEL)
-    cells = dict(zip((row.system for row in front), fronts.texts(front), strict=True))
+    cells = dict(zip((row.system for row in front), pareto_fronts.texts(front), strict=True))
     shown = [row for row in front if _known(row)]
     log = _spans_decades(shown)
     x_scale, y_scale = _scale(_ends(shown, "cost"), log=log), _scale(_ends(shown, "quality"))
@@ -139,7 +139,7 @@ def _datum(row: FrontRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
         "front": row.on_front,
         "quality text": f"{cell[0]} {cell[1]}".strip(),
         "cost text": f"{cell[2]} {cell[3]}".strip(),
-        "place": fronts.place(row),
+        "place": pareto_fronts.place(row),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import visible
+from calipers.report.safe_names import visible
 from calipers.results import Curve
 
 

@@ -11,7 +11,7 @@ from calipers.report import learning, numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import Estimate
 from calipers.results.learning import (
     OVERFITS,

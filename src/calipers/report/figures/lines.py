@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels
+from calipers.report.safe_names import labels
 
 #: So many whole numbers all have a tick.
 _MOST_TICKS = 15

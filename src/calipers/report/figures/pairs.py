@@ -10,7 +10,7 @@ from calipers.report.figures.differences import by_measure, fitting
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 

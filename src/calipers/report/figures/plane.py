@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from calipers.report.figures import vega
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.results import Curve
 
 #: Of more points the names would lie one over the other.

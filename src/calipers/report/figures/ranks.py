@@ -12,7 +12,7 @@ from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.report.verdict import groups_text, most, overall_sentence
 from calipers.results import Comparison, Definition, Overall
 

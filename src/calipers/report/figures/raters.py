@@ -14,7 +14,7 @@ from calipers.report.figures.confusions import shaded
 from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.names import labels, short
+from calipers.report.safe_names import labels, short
 from calipers.results import Evaluation, LabelTable
 
 #: More raters have no place in a matrix.

@@ -24,7 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from calipers.report.files import write_text
+from calipers.report.output_files import write_text
 
 Spec = dict[str, Any]
 Function = Literal["vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf", "javascript_bundle"]

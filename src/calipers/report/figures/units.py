@@ -12,7 +12,7 @@ from calipers.report.figures.differences import by_measure
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec, finite
-from calipers.report.names import labels, short, visible
+from calipers.report.safe_names import labels, short, visible
 from calipers.report.verdict import pairs
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 

@@ -2,8 +2,9 @@
 
 Ink is ``currentColor``, so that a chart inside a page follows its light or dark theme. Names of
 systems, measures and units come in as data or as axis labels only, never in an expression, and
-always through :func:`~calipers.report.names.visible`: the renderer aborts the whole process on a
-control character. Nothing is clipped, because clip paths carry ids, which would clash in one page.
+always through :func:`~calipers.report.safe_names.visible`: the renderer aborts the whole process
+on a control character. Nothing is clipped, because clip paths carry ids, which would clash in one
+page.
 """
 
 from __future__ import annotations

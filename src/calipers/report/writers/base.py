@@ -22,7 +22,7 @@ from calipers.report.blocks import (
     simplified,
     spoken,
 )
-from calipers.report.names import short
+from calipers.report.safe_names import short
 from calipers.report.tables import NUMBER, NUMBERS
 from calipers.report.wide import BESIDE, Cell, signs_key
 

@@ -40,7 +40,7 @@ from calipers.report.blocks import (
     numbers_of,
     spoken,
 )
-from calipers.report.names import short, visible
+from calipers.report.safe_names import short, visible
 from calipers.report.tables import (
     DRAWN,
     INTERVAL,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from calipers.report.blocks import Block, Medium, Table, WideTable
-from calipers.report.names import visible
 from calipers.report.numbers import UNDEFINED
+from calipers.report.safe_names import visible
 from calipers.report.wide import BETTER, WORSE, Cell
 from calipers.report.writers.base import Writer
 

@@ -22,9 +22,9 @@ from calipers.report.blocks import (
     simplified,
     spoken,
 )
-from calipers.report.columns import GAP, aligned, parts, records
-from calipers.report.names import short, visible
+from calipers.report.safe_names import short, visible
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
+from calipers.report.text_columns import GAP, aligned, parts, records
 from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 

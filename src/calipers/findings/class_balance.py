@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.cells import ALL_ROWS, Cells, OfClass, below
+from calipers.findings.confusion_cells import ALL_ROWS, Cells, OfClass, below
+from calipers.findings.formatting import Valued, first
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.findings.words import Valued, first
-from calipers.report.names import joined
 from calipers.report.numbers import count, number
+from calipers.report.safe_names import joined
 from calipers.results import Estimate
 from calipers.statistics import kish
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.lines import Line, line
-from calipers.findings.words import Valued
+from calipers.caching import cached_property
+from calipers.findings.formatting import Valued
+from calipers.findings.linear_trend import Line, line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import OfMeans
-from calipers.once import cached_property
 from calipers.statistics import FloatArray, Moments
 from calipers.statistics.regression import Sizes, midranks, quantile
 

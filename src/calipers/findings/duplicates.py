@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.cells import Cells
-from calipers.findings.labels import LabelAnswers
+from calipers.findings.confusion_cells import Cells
+from calipers.findings.multilabel import LabelAnswers
 from calipers.findings.rankings import Runs
 from calipers.findings.rules import Claim, Said, Subject, rule
 from calipers.inference import paired_tests, proportions
-from calipers.report.names import joined, short
+from calipers.report.safe_names import joined, short
 from calipers.statistics import IntArray, ScoreTable, kish, kish_of
 
 Column = npt.NDArray[Any]

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.cells import UNDEFINED, AtLevel, above, below, minus
-from calipers.findings.chance import CHOSEN, beside_constant
+from calipers.caching import cached_property
+from calipers.findings.class_balance import FEW_ROWS
 from calipers.findings.classes import CONFUSED
-from calipers.findings.data import FEW_ROWS
+from calipers.findings.confusion_cells import UNDEFINED, AtLevel, above, below, minus
+from calipers.findings.formatting import Valued, first, quoted
+from calipers.findings.no_skill import CHOSEN, beside_constant
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.findings.words import Valued, first, quoted
 from calipers.inference import proportions
-from calipers.once import cached_property
-from calipers.report.names import joined, short
 from calipers.report.numbers import count, number
+from calipers.report.safe_names import joined, short
 from calipers.statistics import FloatArray, kish, kish_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.report import numbers
-from calipers.report.names import joined, short
+from calipers.report.safe_names import joined, short
 from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
 
 

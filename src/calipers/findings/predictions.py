@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.cells import AtLevel, TwoCells, above, in_cell, minus, of_class, predicted_as
+from calipers.findings.confusion_cells import (
+    AtLevel,
+    TwoCells,
+    above,
+    in_cell,
+    minus,
+    of_class,
+    predicted_as,
+)
+from calipers.findings.formatting import Valued
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.findings.words import Valued
-from calipers.report.names import joined
 from calipers.report.numbers import count, number, p_value
+from calipers.report.safe_names import joined
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.once import cached_property
+from calipers.caching import cached_property
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from calipers.report import numbers
 from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
-from calipers.report.names import short
 from calipers.report.plan import columns, lines
-from calipers.report.rows import call_of, finding_numbers, finding_text
+from calipers.report.safe_names import short
+from calipers.report.table_rows import call_of, finding_numbers, finding_text
 from calipers.report.verdict import outcome, sentence
 from calipers.report.writers.html import rendered, resource
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.gates import Gate, gate_options
 from calipers.cli.options import Command, of_options, stacked
 from calipers.cli.output import (
     DATA,
@@ -20,6 +19,7 @@ from calipers.cli.output import (
     write,
     write_units,
 )
+from calipers.cli.requirements import Gate, gate_options
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from calipers.report import numbers
-from calipers.report.names import joined, short
+from calipers.report.safe_names import joined, short
 from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, filled
 from calipers.results import Front, FrontRow
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from calipers.findings.formatting import Valued, first, quoted, rough, who
 from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
-from calipers.findings.words import Valued, first, quoted, rough, who
 from calipers.report.headlines import MANY_SYSTEMS, of_primary, systems_of
-from calipers.report.names import short
 from calipers.report.numbers import count, number
+from calipers.report.safe_names import short
 from calipers.report.verdict import Outcome, detectable_text, outcome
 
 if TYPE_CHECKING:

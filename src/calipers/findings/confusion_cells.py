@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.findings.words import Valued, quoted
+from calipers.findings.formatting import Valued, quoted
 from calipers.inference import intervals, proportions
 from calipers.statistics import ConfusionMatrix, FloatArray, kish
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import (
+from calipers.findings.confusion_cells import (
     AtLevel,
     Cells,
     OfClass,
@@ -18,12 +18,12 @@ from calipers.findings.cells import (
     minus,
     of_class,
 )
-from calipers.findings.numbers import Numbers
+from calipers.findings.formatting import Valued
+from calipers.findings.regression import Numbers
 from calipers.findings.rules import Claim, Said, Subject, p_of_level, p_of_mean, rule
-from calipers.findings.words import Valued
 from calipers.inference import intervals
-from calipers.report.names import short
 from calipers.report.numbers import number
+from calipers.report.safe_names import short
 from calipers.statistics import Moments, ScoreTable, kish
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, method_text, short, visible
+from calipers.report.safe_names import labels, method_text, short, visible
 from calipers.report.verdict import (
     Outcome,
     detectable_text,
