@@ -38,7 +38,7 @@ BATCHES = {
     "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
     "sampled": ("sampled",),
 }
-del BATCHES["costs"]  # which stand beside those of a task: tests/evaluate/test_costs.py
+del BATCHES["costs"]  # which stand beside those of a task: tests/evaluation/test_costs.py
 UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering", "agreement")
 
 
