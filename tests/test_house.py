@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,3 +173,10 @@ def test_no_modules_import_each_other() -> None:
 def test_what_is_a_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
+
+
+def test_the_figures_of_the_page_are_of_this_code() -> None:
+    tool = runpy.run_path(str(PACKAGE.parents[1] / "tools" / "structure.py"), run_name="structure")
+    page = tool["PAGE"].read_text("utf-8")
+    written = page.partition(tool["BEGIN"])[2].partition("\n\n")[0] + "\n"
+    assert written == tool["figures"](), "python tools/structure.py"
