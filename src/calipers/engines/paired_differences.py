@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.engines.base import Partial
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import is_mean
+from calipers.estimation.losses import Losses, is_mean
 from calipers.estimation.multilabel import RowValues
 from calipers.estimation.rater_agreement import Rated
 from calipers.inference.multinomial_cells import Cells
@@ -135,6 +135,9 @@ class Pairs(Partial):
                 averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
                 rated = [_items(systems[name], pair.measure) for name in pair.systems]
                 found[at] = _differences(pair, one, other, total, rated, by_class=not averaged)
+                losses = [_losses(systems[name], pair.measure) for name in pair.systems]
+                if losses[0] is not None and losses[1] is not None:
+                    found[at] = found[at].signed(losses[0] - losses[1])
         return cls(found, met)
 
     def __add__(self, other: Pairs) -> Pairs:
@@ -165,6 +168,15 @@ def _values(system: System, measure: Measure) -> RowValues | None:
     one, own = system.asked(measure)
     of = one.over(own)
     return of if isinstance(of, RowValues) and is_mean(own) else None
+
+
+def _losses(system: System, measure: Measure) -> FloatArray | None:
+    """What each row that counts loses, where a number is a function of their mean."""
+    one, own = system.asked(measure)
+    of = one.over(own)
+    if not isinstance(of, Losses):
+        return None
+    return of.values if of.weight is None else of.values[of.weight > 0]
 
 
 def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:

@@ -201,7 +201,13 @@ def outcomes(reading: Reading) -> dict[str, Any]:
     if apart is None and isinstance(reading.units, Units):
         apart = reading.units.values
     if apart is None:
-        return {}
+        spread = None if reading.unit_spread is None else reading.unit_spread()
+        if spread is None or spread.above is None or spread.below is None:
+            return {}
+        wins, losses = spread.above, spread.below
+        if not reading.higher_is_better:
+            wins, losses = losses, wins
+        return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
     sign = np.sign(apart) * (1 if reading.higher_is_better else -1)
     counts = [int(np.count_nonzero(sign == of)) for of in (1, 0, -1)]
     return dict(zip(("wins", "ties", "losses"), counts, strict=True))

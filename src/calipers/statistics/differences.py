@@ -78,9 +78,10 @@ class Commonest(Statistic):
 class UnitDifferences(Statistic):
     """Values of units whose mean a difference of two systems is, but for what they have in common:
     how they are spread, and how many differ at all. Of values of units these are those that are
-    not 0 (``nonzero``), with how many are above 0 and below; of how much each row moves the
-    difference, those that do so otherwise than most rows, of either class. ``exact`` says whether
-    the difference is their mean, so that none is beyond the largest difference there can be.
+    not 0 (``nonzero``); of how much each row moves the difference, those that do so otherwise than
+    most rows, of either class. How many values of units are above 0 and below is known of either
+    where units have values. ``exact`` says whether the difference is their mean, so that none is
+    beyond the largest difference there can be.
 
     >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
     2
@@ -91,8 +92,8 @@ class UnitDifferences(Statistic):
     spread: Histogram
     nonzero: int | None = None
     classes: tuple[Commonest, ...] = ()
-    above: int = 0
-    below: int = 0
+    above: int | None = None
+    below: int | None = None
     exact: bool = False
 
     @classmethod
@@ -102,8 +103,12 @@ class UnitDifferences(Statistic):
         sizes = np.abs(values)
         with np.errstate(invalid="ignore"):
             differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
-        signs = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
-        return cls(spread, differ, (), *signs, exact=True)
+        return cls(spread, differ, exact=True).signed(values)
+
+    def signed(self, values: FloatArray) -> Self:
+        """With how many of the values of units are above 0 and below."""
+        above, below = (int(np.count_nonzero(side)) for side in (values > 0, values < 0))
+        return replace(self, above=above, below=below)
 
     @classmethod
     def of_rows(
@@ -144,16 +149,20 @@ class UnitDifferences(Statistic):
         classes: Any = self.classes or other.classes
         if self.classes and other.classes:
             classes = tuple(a + b for a, b in zip(self.classes, other.classes, strict=True))
-        known = self.nonzero is not None and other.nonzero is not None
         return replace(
             self,
             spread=self.spread + other.spread,
-            nonzero=self.nonzero + other.nonzero if known else None,  # type: ignore[operator]
+            nonzero=_both(self.nonzero, other.nonzero),
             classes=classes,
-            above=self.above + other.above,
-            below=self.below + other.below,
+            above=_both(self.above, other.above),
+            below=_both(self.below, other.below),
         )
 
     def in_units(self, weight: float) -> Self:
         """Of rows that weigh 1 each."""
         return replace(self, spread=self.spread.in_units(weight))
+
+
+def _both(one: int | None, other: int | None) -> int | None:
+    """The sum of what is known of both."""
+    return None if one is None or other is None else one + other
