@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from calipers import plugins
 from calipers.cli.process import DEBUG
 
 if TYPE_CHECKING:
@@ -119,28 +120,41 @@ class _Debug:
 
 class Group(_Debug, click.Group):
     """A group of commands: their names with their lines in the help, in order, and what finds one,
-    which is imported when it is run, not when it is listed."""
+    which is imported when it is run, not when it is listed. ``plugged`` are the entry points of
+    packages that add commands, which are imported when commands are listed, or another is run."""
 
     def __init__(
-        self, *args: Any, lines: Mapping[str, str], find: Callable[[str], click.Command], **how: Any
+        self,
+        *args: Any,
+        lines: Mapping[str, str],
+        find: Callable[[str], click.Command],
+        plugged: str = "",
+        **how: Any,
     ) -> None:
         super().__init__(*args, **how)
-        self._lines, self._find = lines, find
+        self._lines, self._find, self._plugged = lines, find, plugged
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names, in the order of the lines; then those that were added."""
-        return [*self._lines, *self.commands]
+        return [*self._lines, *self._added()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        own = cmd_name in self._lines
-        return self._find(cmd_name) if own else super().get_command(ctx, cmd_name)
+        if cmd_name in self._lines:
+            return self._find(cmd_name)
+        return self.commands.get(cmd_name) or self._added().get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in the help, from the lines alone; what was added says its own."""
-        added = ((name, own.get_short_help_str()) for name, own in self.commands.items())
+        added = ((name, own.get_short_help_str()) for name, own in self._added().items())
         with formatter.section("Commands"):
             formatter.write_dl([*self._lines.items(), *added])
+
+    def _added(self) -> Mapping[str, click.Command]:
+        """The commands that were added, by packages as well."""
+        if self._plugged:
+            plugins.load(self._plugged)
+        return self.commands
 
 
 _INPUTS = InFile | NamedFile | Earlier

@@ -44,6 +44,7 @@ def _imported(name: str) -> click.Command:
     cls=Group,
     lines=COMMANDS,
     find=_imported,
+    plugged="calipers.tasks",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="calipers")
