@@ -152,7 +152,6 @@ def test_the_command_and_usual_measures(table: pa.Table, tmp_path: Path) -> None
         ({"metric": "cosine"}, "centres are Euclidean"),
         ({"slices": "kind", "measures": ["WCSS"]}, "slices= are for measures against truth="),
         ({"memory": "much"}, "memory"),
-        ({"cost": {"ms": {"a": "x_0"}}}, "cost= takes all rows in memory"),
         ({"sample": 100}, "sample= takes all rows in memory"),
         ({"per_point": True}, "per_point= takes all rows in memory"),
         ({"labels": "nearly"}, "no column 'nearly'; did you mean 'near'"),
@@ -167,6 +166,30 @@ def test_what_batches_do_not_have(more: dict[str, Any], words: str, table: pa.Ta
     asked = {"features": "x_*", "labels": "near", "truth": "kind", "data": table, **more}
     with pytest.raises(InputError, match=words):
         cal.clustering(engine="stream", **asked)
+
+
+@pytest.mark.parametrize("more", [{}, {"count": "often"}, {"slices": "site"}], ids=str)
+def test_costs_are_those_of_memory(more: dict[str, Any], table: pa.Table) -> None:
+    random = np.random.default_rng(8)
+    wide = table.append_column("ms", pa.array(random.gamma(2.0, size=len(table))))
+    asked: dict[str, Any] = {
+        "labels": {"a": "near", "b": "noisy"}, "truth": "kind", "data": wide, "measures": ["ARI"],
+        "cost": {"ms": {"a": "ms", "b": "age"}, "usd": {"a": 2.0, "b": 1.0}}, **more,
+    }  # fmt: skip
+    memory, stream = (cal.clustering(None, engine=e, **asked) for e in ("memory", "stream"))
+    for one, other in zip(memory.costs, stream.costs, strict=True):
+        assert (one.system, one.measure, one.method) == (other.system, other.measure, other.method)
+        limits = [(of.value, of.low, of.high) for of in (one, other)]
+        assert limits[0] == pytest.approx(limits[1], rel=1e-9, nan_ok=True)
+    assert [[*front] for front in memory.fronts] == [[*front] for front in stream.fronts]
+    assert len(memory.costs.slices or ()) == len(stream.costs.slices or ())
+
+
+def test_costs_take_a_second_look(table: pa.Table) -> None:
+    with pytest.raises(InputError, match="cost= takes a second look"):
+        cal.clustering(
+            None, "near", "kind", data=table.to_reader(), measures=["ARI"], cost={"ms": "x_0"}
+        )
 
 
 def test_what_can_be_read_once_is_set_against_the_truth(table: pa.Table) -> None:

@@ -83,7 +83,6 @@ OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 #: What nobody has chosen: options that a task takes of rows in memory, and not yet of batches.
 NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
     "multilabel": ("curves",),
-    "clustering": ("cost",),
 }
 
 

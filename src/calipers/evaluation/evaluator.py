@@ -105,10 +105,7 @@ def evaluate_stream(
     from calipers.evaluation.sums import Sums
 
     if columns.also and not columns.stream.again:
-        raise InputError(
-            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
-            "only once"
-        )
+        raise second_look(columns.stream.name)
     template = problem.template(columns, options.settings)
     measures = problem.measures(template, options)
     problem.check_stream(template, measures)
@@ -123,6 +120,13 @@ def evaluate_stream(
     from calipers.evaluation.costs import with_costs_in_batches
 
     return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
+
+
+def second_look(name: str) -> InputError:
+    """That costs are not known of rows that are gone."""
+    return InputError(
+        f"{name}: cost= takes a second look at the rows, and these can be read only once"
+    )
 
 
 def _check_stream(sample: Any, options: Options) -> None:

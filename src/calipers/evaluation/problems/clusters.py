@@ -25,12 +25,12 @@ from calipers.engines.accumulators import Rows
 from calipers.engines.base import Engine, Partial
 from calipers.evaluation.cluster_geometry import Lying
 from calipers.evaluation.cluster_tables import by_cluster, by_point, without_noise
-from calipers.evaluation.evaluator import evaluate_systems, serving
+from calipers.evaluation.evaluator import evaluate_systems, second_look, serving
 from calipers.evaluation.finding_inputs import of_clusters
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import choose_measures, column_name
 from calipers.evaluation.slice_definitions import MOST_SLICES, Cut, too_many
-from calipers.evaluation.stream_columns import Columns, allowed, flat, takes_all_rows
+from calipers.evaluation.stream_columns import Columns, allowed, flat
 from calipers.evaluation.stream_rows import Read
 from calipers.evaluation.stream_slices import Slicing, slicings
 from calipers.evaluation.sums import files_of
@@ -113,8 +113,8 @@ def evaluate_cells(
     labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
     the measures and the names of the clusters."""
     engine, features = columns.stream, flat(columns.said.get("features"))
-    if options.cost is not None:
-        raise takes_all_rows("cost", engine)
+    if options.cost is not None and not engine.again:
+        raise second_look(engine.name)
     memory = allowed(options.memory, engine)
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
     of_truth = one_column("truth", columns.truth) if columns.truth else None
@@ -138,7 +138,7 @@ def evaluate_cells(
         rows = engine, labels, tuple(features), known
         systems = Lying(*rows, systems, tuple(chosen), classes, also, read).added()
     problem = Clusters(noise if notes else None, engine=engine.kind)
-    return evaluate_systems(
+    evaluation = evaluate_systems(
         problem,
         serving(systems, chosen),
         chosen,
@@ -147,6 +147,11 @@ def evaluate_cells(
         cut=([_cut(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)], how),
         notes=[*_lost(cells), *notes],
     )
+    if options.cost is None:
+        return evaluation
+    from calipers.evaluation.costs import with_costs_in_batches
+
+    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
 
 
 def _lost(cells: _Cells) -> list[str]:
