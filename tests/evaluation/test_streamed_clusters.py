@@ -188,8 +188,20 @@ def test_costs_are_those_of_memory(more: dict[str, Any], table: pa.Table) -> Non
 def test_costs_take_a_second_look(table: pa.Table) -> None:
     with pytest.raises(InputError, match="cost= takes a second look"):
         cal.clustering(
-            None, "near", "kind", data=table.to_reader(), measures=["ARI"], cost={"ms": "x_0"}
+            None, "near", "kind", data=table.to_reader(), measures=["ARI"], cost={"ms": "age"}
         )
+
+
+def test_costs_of_points_without_noise_take_the_rows(table: pa.Table) -> None:
+    """In memory they are those of the points that are left."""
+    asked: dict[str, Any] = {"noise": "drop", "measures": ["ARI"], "cost": {"ms": "age"}}
+    left = cal.clustering(None, "noisy", "kind", data=table, **asked)
+    there = np.asarray(table["noisy"]) >= 0
+    assert left.costs["cost-mean[ms]"].value == pytest.approx(
+        np.asarray(table["age"])[there].mean()
+    )
+    with pytest.raises(InputError, match="costs of those that are left take all rows"):
+        cal.clustering(None, "noisy", "kind", data=table, engine="stream", **asked)
 
 
 def test_what_can_be_read_once_is_set_against_the_truth(table: pa.Table) -> None:

@@ -137,6 +137,11 @@ def evaluate_cells(
         also = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), known
         systems = Lying(*rows, systems, tuple(chosen), classes, also, read).added()
+    if options.cost is not None and notes and noise == "drop":
+        raise InputError(
+            "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
+            "in memory (engine='memory')"
+        )
     problem = Clusters(noise if notes else None, engine=engine.kind)
     evaluation = evaluate_systems(
         problem,
