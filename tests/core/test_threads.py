@@ -126,9 +126,9 @@ def test_nothing_is_computed_once_under_a_lock() -> None:
     taken = re.compile(r"functools[. ].*cached_property|threading\.R?Lock")
     found = [path.name for path in sources if taken.search(path.read_text(encoding="utf-8"))]
     # That of rendering.py orders who writes to a pipe, and a forked process gets another; that of
-    # watch.py, of the command alone, is held while a line goes to the terminal. sessions.py and
+    # progress_line.py, of the command alone, is held while a line goes to the terminal. sessions.py and
     # storage.py of campaigns take turns at one connection to the file, and no process is forked from
     # them.
     assert sorted(found) == [
-        "caching.py", "rendering.py", "sessions.py", "storage.py", "watch.py",
+        "caching.py", "progress_line.py", "rendering.py", "sessions.py", "storage.py",
     ]  # fmt: skip

@@ -79,7 +79,7 @@ def test_a_measure_on_the_command_line_and_in_another_process(plug: Plug) -> Non
 
 FINDING = '''
 from calipers.findings import Said, rule
-from calipers.findings.numbers import Numbers
+from calipers.findings.regression import Numbers
 
 LARGE = 3
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from conftest import as_before
+from registries import as_before
 
 import calipers as cal
 from calipers.cli.group import cli

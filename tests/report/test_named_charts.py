@@ -62,7 +62,9 @@ def test_every_figure_of_the_page_has_a_name(task: str) -> None:
 
 def test_names_in_any_case_and_unknown_ones(two: Any) -> None:
     assert two.chart("roc").spec == two.chart("ROC").spec
-    with pytest.raises(cal.InputError, match=r"no chart 'rok'.* There are .*ROC, PR, threshold"):
+    with pytest.raises(
+        cal.InputError, match=r"no chart 'rok'.* There are .*ROC, PR, DET, threshold"
+    ):
         two.chart("rok")
     with pytest.raises(cal.InputError, match="linear"):
         two.chart("confusion", "tree")

@@ -9,7 +9,9 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -161,6 +163,10 @@ def _is_measure(value: Any) -> bool:
     return isinstance(value, str | Measure)
 
 
+#: The functions whose arguments are checked.
+_VERBS: WeakSet[FunctionType] = WeakSet()
+
+
 def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
     """Checks arguments by what they are annotated with, and answers to names of other tools; what
     is wrong is said of ``called``, which is the name of the function unless given.
@@ -199,10 +205,16 @@ def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
                     given[name] = _taken(name, value, kinds)
         return function(*bound.args, **bound.kwargs)
 
+    _VERBS.add(checked)  # type: ignore[arg-type]
     # doctest looks for examples in functions of the module alone, and here.
     module = function.__globals__
     module.setdefault("__test__", {})[function.__name__] = function
     return checked
+
+
+def is_verb(value: Any) -> bool:
+    """Whether it is a function that :func:`verb` checks the arguments of."""
+    return isinstance(value, FunctionType) and value in _VERBS
 
 
 def finite(value: Any, name: str, expected: str) -> float:

@@ -165,10 +165,10 @@ def _steps(test: str, horizon: int | None) -> int:
     return horizon
 
 
-def check_option(what: str, given: str, known: Iterable[str]) -> None:
+def check_option(what: str, given: object, known: Iterable[str]) -> None:
     """That an option is one of those known."""
     known = tuple(known)
-    if given not in known:
+    if not (isinstance(given, str) and given in known):
         raise InputError(f"{what} is {shown(given)}, expected one of {', '.join(known)}")
 
 

@@ -32,7 +32,7 @@ def non_inferiority_test(test: Tests, margin: float, *, higher_is_better: bool =
     >>> from calipers.inference.procedures import Wald
     >>> from calipers.inference.variance_estimators import Error
     >>> made = Wald(value=-0.01, t=Error(0.02, "delta"), method="delta", name="delta, paired")
-    >>> print(non_inferiority(made.test, 0.05))  # z = 2
+    >>> print(non_inferiority_test(made.test, 0.05))  # z = 2
     delta, paired, one-sided (greater): p = 0.02275
     """
     _check(margin)
@@ -48,7 +48,7 @@ def equivalence_test(test: Tests, margin: float) -> Test:
     >>> from calipers.inference.variance_estimators import Error
     >>> t = Error(0.02, "paired t", 24)
     >>> made = Wald(value=-0.01, t=t, method="Student t", name="paired t")
-    >>> print(equivalence(made.test, 0.05))  # t = 2 and -3
+    >>> print(equivalence_test(made.test, 0.05))  # t = 2 and -3
     paired t, one-sided (greater): p = 0.02847
     """
     _check(margin)

@@ -26,7 +26,7 @@ from calipers.data.frequency_weights import Repeats
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
 from calipers.evaluate.splits import over_splits
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import is_verb, verb
 from calipers.evaluation.compare import check_option
 from calipers.evaluation.folds import Folds
 from calipers.evaluation.models import of_positive, rows_of
@@ -312,7 +312,7 @@ class _Asked:
     inner: int | None
 
     def __post_init__(self) -> None:
-        if not (self.task is None or callable(self.task)):
+        if not (self.task is None or is_verb(self.task)):
             check_option("task", self.task, TASKS)
 
     # --- Where the predictions come from ----------------------------------------------------------
@@ -450,7 +450,7 @@ class _Asked:
             columns: dict[str, Any] = {
                 "truth": taken, "predicted": np.arange(len(of)), "y": target[of]
             }  # fmt: skip
-            if callable(self.task):
+            if is_verb(self.task):
                 said_of = {name: one.predict(None) for name, one in taken.items()}
                 columns = {"truth": target[of], "predicted": said_of}
             if tuning is not None:
@@ -509,7 +509,7 @@ class _Asked:
     def _evaluated(self, classes: bool, **how: Any) -> Evaluation:
         """The evaluation of rows, of all or of some."""
         own = {**self.options, **(self.of_classes if classes else {}), **how}
-        if callable(self.task):
+        if is_verb(self.task):
             made: Evaluation = self.task(**own)
             return made
         return (classification if classes else regression)(**own)

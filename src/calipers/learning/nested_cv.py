@@ -64,7 +64,7 @@ def nested_interval(outer: Sequence[Outer], rows: int, folds: int, level: float 
     Source: Bates, Hastie and Tibshirani 2024, Journal of the American Statistical Association 119.
 
     >>> folds = [Outer(np.array([1.0, 3.0]), np.array([2.0, 4.0, 1.0, 2.0])) for _ in range(3)]
-    >>> found = nested(folds, rows=6, folds=3)
+    >>> found = nested_interval(folds, rows=6, folds=3)
     >>> found.within, found.plain, round(found.bias, 4), found.inflation
     (2.25, 2.0, 0.3333, 1.0)
     """
