@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Sample(Protocol):
-    """A statistic and the rows behind it; each of :mod:`calipers.readings` has one."""
+    """A statistic and the rows behind it; each of :mod:`calipers.estimation` has one."""
 
     @property
     def statistic(self) -> Any:
