@@ -192,6 +192,15 @@ def test_costs_take_a_second_look(table: pa.Table) -> None:
         )
 
 
+def test_prices_take_no_look(table: pa.Table) -> None:
+    """One number of each system is no column of the rows."""
+    once = cal.clustering(
+        None, {"a": "near", "b": "noisy"}, "kind", data=table.to_reader(), measures=["ARI"],
+        cost={"usd": {"a": 2.0, "b": 1.0}}, noise="drop",
+    )  # fmt: skip
+    assert [c.value for c in once.costs] == [2.0, 1.0]
+
+
 def test_costs_of_points_without_noise_take_the_rows(table: pa.Table) -> None:
     """In memory they are those of the points that are left."""
     asked: dict[str, Any] = {"noise": "drop", "measures": ["ARI"], "cost": {"ms": "age"}}

@@ -156,24 +156,27 @@ def tables(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
             yield at, pair
 
 
+def _over(system: System, measure: Measure) -> tuple[Any, Measure]:
+    """What a measure is of, and the measure as it is asked of that."""
+    one, own = system.asked(measure)
+    return one.over(own), own
+
+
 def _counts(system: System, measure: Measure) -> ClassCounts | None:
     """The counts of independent rows that a measure is of."""
-    one, own = system.asked(measure)
-    of = one.over(own)
+    of, _ = _over(system, measure)
     return of if isinstance(of, ClassCounts) and of.clusters is None else None
 
 
 def _values(system: System, measure: Measure) -> RowValues | None:
     """The values of rows of which some may have none, where the number is their mean."""
-    one, own = system.asked(measure)
-    of = one.over(own)
+    of, own = _over(system, measure)
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
 def _losses(system: System, measure: Measure) -> FloatArray | None:
     """What each row that counts loses, where a number is a function of their mean."""
-    one, own = system.asked(measure)
-    of = one.over(own)
+    of, _ = _over(system, measure)
     if not isinstance(of, Losses):
         return None
     return of.values if of.weight is None else of.values[of.weight > 0]
@@ -181,8 +184,7 @@ def _losses(system: System, measure: Measure) -> FloatArray | None:
 
 def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:
     """Which items a measure of raters is made of."""
-    one, own = system.asked(measure)
-    of = one.over(own)
+    of, own = _over(system, measure)
     return counted_items(own, of.statistic) if isinstance(of, Rated) else None
 
 

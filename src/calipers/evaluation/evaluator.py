@@ -104,8 +104,7 @@ def evaluate_stream(
     """The evaluation of all systems on rows that come in batches."""
     from calipers.evaluation.sums import Sums
 
-    if columns.also and not columns.stream.again:
-        raise second_look(columns.stream.name)
+    check_costs(columns)
     template = problem.template(columns, options.settings)
     measures = problem.measures(template, options)
     problem.check_stream(template, measures)
@@ -115,18 +114,27 @@ def evaluate_stream(
     sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
     _check_stream(sample, options)
     evaluation = evaluated(sample, options, options.baseline, inputs=sample.origins)
+    return with_costs_of_batches(evaluation, columns, options, memory)
+
+
+def check_costs(columns: Columns) -> None:
+    """That the rows can be looked at again, where they have costs."""
+    if columns.also and not columns.stream.again:
+        raise InputError(
+            f"{columns.stream.name}: cost= takes a second look at the rows, and these can be read "
+            "only once"
+        )
+
+
+def with_costs_of_batches(
+    evaluation: Evaluation, columns: Columns, options: Options, memory: int
+) -> Evaluation:
+    """The evaluation with what its systems cost, if that is given."""
     if options.cost is None:
         return evaluation
     from calipers.evaluation.costs import with_costs_in_batches
 
     return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
-
-
-def second_look(name: str) -> InputError:
-    """That costs are not known of rows that are gone."""
-    return InputError(
-        f"{name}: cost= takes a second look at the rows, and these can be read only once"
-    )
 
 
 def _check_stream(sample: Any, options: Options) -> None:

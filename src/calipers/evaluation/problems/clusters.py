@@ -25,7 +25,12 @@ from calipers.engines.accumulators import Rows
 from calipers.engines.base import Engine, Partial
 from calipers.evaluation.cluster_geometry import Lying
 from calipers.evaluation.cluster_tables import by_cluster, by_point, without_noise
-from calipers.evaluation.evaluator import evaluate_systems, second_look, serving
+from calipers.evaluation.evaluator import (
+    check_costs,
+    evaluate_systems,
+    serving,
+    with_costs_of_batches,
+)
 from calipers.evaluation.finding_inputs import of_clusters
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import choose_measures, column_name
@@ -113,8 +118,7 @@ def evaluate_cells(
     labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
     the measures and the names of the clusters."""
     engine, features = columns.stream, flat(columns.said.get("features"))
-    if options.cost is not None and not engine.again:
-        raise second_look(engine.name)
+    check_costs(columns)
     memory = allowed(options.memory, engine)
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
     of_truth = one_column("truth", columns.truth) if columns.truth else None
@@ -137,7 +141,7 @@ def evaluate_cells(
         also = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), known
         systems = Lying(*rows, systems, tuple(chosen), classes, also, read).added()
-    if options.cost is not None and notes and noise == "drop":
+    if columns.also and notes and noise == "drop":
         raise InputError(
             "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
             "in memory (engine='memory')"
@@ -152,11 +156,7 @@ def evaluate_cells(
         cut=([_cut(of, np.asarray(repeats(cells.codes(k)))) for k, of in enumerate(slicing)], how),
         notes=[*_lost(cells), *notes],
     )
-    if options.cost is None:
-        return evaluation
-    from calipers.evaluation.costs import with_costs_in_batches
-
-    return with_costs_in_batches(evaluation, options.cost, columns, options, memory)
+    return with_costs_of_batches(evaluation, columns, options, memory)
 
 
 def _lost(cells: _Cells) -> list[str]:
