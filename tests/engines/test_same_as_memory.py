@@ -423,3 +423,19 @@ def test_averages_of_areas_of_scores_that_are_taken_together(
         assert [other.value, other.low, other.high] == pytest.approx(
             [one.value, one.low, one.high], abs=1e-3
         )
+
+
+def test_rows_of_weight_zero_win_nothing() -> None:
+    """Counted by hand, in memory and in batches."""
+    random = np.random.default_rng(4)
+    truth, weight = random.normal(size=300), random.integers(0, 3, 300)
+    said = {name: np.round(truth + random.normal(size=300), 1) for name in ("a", "b")}
+    table = pa.table({"y": truth, "w": weight, **said})
+    apart = (np.abs(said["b"] - truth) - np.abs(said["a"] - truth))[weight > 0]
+    expected = (int((apart < 0).sum()), int((apart == 0).sum()), int((apart > 0).sum()))
+    for engine in ("memory", "stream"):
+        found = cal.regression("y", [*said], data=table, weight="w", engine=engine)
+        assert found.comparison is not None
+        for name in ("RMSE", "MAE"):
+            d = found.comparison[name]
+            assert (d.system, d.wins, d.ties, d.losses) == ("b", *expected)
