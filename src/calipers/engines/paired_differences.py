@@ -175,11 +175,9 @@ def _values(system: System, measure: Measure) -> RowValues | None:
 
 
 def _losses(system: System, measure: Measure) -> FloatArray | None:
-    """What each row that counts loses, where a number is a function of their mean."""
+    """What each row loses, where a number is a function of their mean."""
     of, _ = _over(system, measure)
-    if not isinstance(of, Losses):
-        return None
-    return of.values if of.weight is None else of.values[of.weight > 0]
+    return of.values if isinstance(of, Losses) else None
 
 
 def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:
