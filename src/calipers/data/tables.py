@@ -134,7 +134,21 @@ def read_table(
         table.validate(full=True)
     if table.num_rows == 0:
         raise InputError(f"{source.name}: the table has no rows")
+    _release(table.nbytes)
     return table
+
+
+#: What was taken to read a smaller table is kept for the next one.
+_MUCH = 1 << 24
+
+
+def _release(size: int) -> None:
+    """Give back what was taken to decompress and decode a table of so many bytes: Arrow would keep
+    it, more than the table itself takes."""
+    if size >= _MUCH:
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
 
 
 def check_file(name: str, expected: str) -> None:

@@ -42,11 +42,10 @@ from calipers.estimation.multilabel import RowValues, held_by, of_those_there
 from calipers.estimation.poisson_bootstrap import with_replicates
 from calipers.estimation.rater_agreement import of_either
 from calipers.estimation.regression import of_gathered
+from calipers.estimation.scores import table_acceleration
 from calipers.estimation.statistic_estimates import applied, of_statistic
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
-from calipers.inference.influence import error, influence
-from calipers.inference.method_limits import FEW_DECIDE
 from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
 from calipers.inference.point_estimate import SummedUnits
 from calipers.inference.variance_estimators import Influence
@@ -270,20 +269,10 @@ class Passes:
             return found
 
         def acceleration() -> float | None:
-            known = statistic.acceleration(area.name)
-            return known if known is not None else self._acceleration(formula, statistic, seen)
+            known = table_acceleration(formula, statistic, self.passed.weight.most)
+            return known if known is not None else seen.skewness / 6
 
         return with_interval(formula, found, [(1.0, found)], acceleration, seen.size)
-
-    def _acceleration(self, formula: Measure, table: ScoreTable, seen: Seen) -> float:
-        """That of an area of rows that weigh differently: 0 where no row moves it by enough to
-        matter, else what the second look finds."""
-        by_cell, se = influence(formula, table), error(formula, table)
-        if by_cell is not None and se is not None:
-            most = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
-            if most * self.passed.weight.most < FEW_DECIDE / 2 * se:
-                return 0.0
-        return seen.skewness / 6
 
     def lacks_error(self, system: str, measure: Measure) -> bool:
         """Whether the error of a number takes a second look at the rows."""

@@ -19,7 +19,7 @@ from calipers.inference.variance_estimators import Error, Influence, OfMeans, Sp
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable, kish
 from calipers.statistics.base import BLOCK, dot
-from calipers.statistics.calibration import Levels, expit, information
+from calipers.statistics.calibration import Levels, expit, fitted_information
 from calipers.statistics.logits import Line, SummedLogits
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
     x = Levels.of(table).clipped(measure.parameters["delta"])
     intercept, slope = x.line if both else (x.offset, 1.0)
     p = expit(intercept + slope * x.logit)
-    of_fit = information(x.logit, x.total * p * (1 - p))
+    of_fit = fitted_information(x.logit, x.total, p)
     return Fit(
         both,
         measure.definition.coefficient,

@@ -15,7 +15,7 @@ from calipers.estimation.undefined import reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.method_limits import FEW_BEYOND
+from calipers.inference.method_limits import FEW_BEYOND, FEW_DECIDE
 from calipers.inference.point_estimate import Limits, Reading
 from calipers.inference.score_bootstrap import Drawn, drawn_by_class
 from calipers.inference.variance_estimators import ByClass, Error, Influence
@@ -181,6 +181,19 @@ def of_table(
     )
 
 
+def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> float | None:
+    """How lopsidedly rows move an area, where its table says it; of rows that weigh differently, the
+    heaviest of them ``most``, it says so where none moves the area by enough to matter."""
+    assert measure.definition.area is not None
+    if not table.weighted:
+        return table.acceleration(measure.definition.area.name)
+    by_cell, se = influence(measure, table), error(measure, table)
+    if by_cell is None or se is None:
+        return None
+    furthest = max(float(np.abs(of).max(initial=0.0)) for of in by_cell)
+    return 0.0 if furthest * most < FEW_DECIDE / 2 * se else None
+
+
 def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
     """What speaks against a rate at a rate of a class of which hardly a row lies on the other side
     of the threshold."""
@@ -226,7 +239,9 @@ class _OfScores:
         area = self.measure.definition.area
         if area is None or self.rows.clusters is not None:
             return None
-        return self._table.acceleration(area.name)
+        weight = self.rows.weight
+        most = 1.0 if weight is None else float(weight.max(initial=0.0))
+        return table_acceleration(self.measure, self._table, most)
 
     def methods(self) -> dict[str, Limits]:
         """What the law of an area has of its own, and that of a maximum."""

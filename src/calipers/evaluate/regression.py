@@ -212,7 +212,7 @@ def regression(
     elif predicted is None:
         problem, number = PredictedQuantiles(), len(as_quantities(truth, "truth"))
     else:
-        truth = as_quantities(only_column(truth), "truth")
+        truth = as_quantities(only_column(truth), "truth", own=False)
         if isinstance(predicted, Mapping):
             predicted = {name: only_column(column) for name, column in predicted.items()}
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.statistics.base import dot
+from calipers.statistics.base import BLOCK, dot
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -62,7 +62,6 @@ def line(
     freedom), lognormal and uneven residuals (±0.4), and up to 10 times where residuals are x times
     a lognormal with σ = 1. Source: MacKinnon and White 1985.
     """
-    w: FloatArray | float = 1.0 if weight is None else weight
     total = float(len(x) if weight is None else weight.sum())
     number = float(len(x) if weight is None else np.count_nonzero(weight))
     if clusters is not None:
@@ -83,26 +82,33 @@ def line(
     explained = 1 - dot(by_weight(rest), rest) / of_y if of_y > 0 else 0.0
     del apart
 
-    def error() -> tuple[float, float]:
+    def moved(some: slice) -> FloatArray:
+        """By how much rows move the slope, times what they weigh."""
+        share = weighed[some] * x[some] / squares
+        share += (1.0 if weight is None else weight[some]) / total
         with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
-            moved, apart = weighed * rest, weighed * x
-            apart /= -squares
-            apart -= w / total
-            apart += 1
-            apart *= squares
-            moved /= apart
-        del apart
-        moved[weighed == 0] = 0.0
+            found = weighed[some] * rest[some] / ((1 - share) * squares)
+        found[weighed[some] == 0] = 0.0
+        return np.asarray(found)
+
+    def error() -> tuple[float, float]:
+        variance = fourth = 0.0
+        sums = np.zeros(0 if clusters is None else clusters.size)
+        for begin in range(0, len(x), BLOCK):
+            some = slice(begin, begin + BLOCK)
+            if clusters is None:
+                of_each = np.square(moved(some))
+                variance, fourth = variance + of_each.sum(), fourth + dot(of_each, of_each)
+            else:
+                sums += np.bincount(clusters.code[some], moved(some), clusters.size)
         if clusters is not None:
-            sums = np.bincount(clusters.code, moved, clusters.size).astype(np.float64)
-            moved = sums * math.sqrt(number / (number - 1))
-        of_each = np.square(moved, out=moved)
-        variance, fourth = float(of_each.sum()), dot(of_each, of_each)
+            of_each = np.square(sums) * (number / (number - 1))
+            variance, fourth = of_each.sum(), dot(of_each, of_each)
         if not math.isfinite(fourth):
             return math.nan, math.nan
         most = number - (2 if clusters is None else 1)
         beyond = fourth - variance**2 / number
         degrees = min(most, 2 * variance**2 / beyond) if beyond > 0 else most
-        return math.sqrt(variance), degrees
+        return math.sqrt(variance), float(degrees)
 
     return Line(slope, rest, explained, error)

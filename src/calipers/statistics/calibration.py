@@ -190,7 +190,9 @@ class Levels:
         """The most likely a in logit P(y) = a + logit(p).
 
         It is where Σw·expit(a + logit p) equals the weight of the positives: Newton's steps, halved
-        where they leave the bracket that the extreme logits give.
+        where they leave the bracket that the extreme logits give. A step of s leaves an error of
+        s²/2 at most, so that one of 1e-8 is the last; to ask for less would be to ask for less than
+        the rounding of a sum over millions.
         """
         logit = self.logit
         centre = self._log_odds
@@ -201,8 +203,9 @@ class Levels:
             excess = dot(self.total, fitted) - float(goal)
             low, high = (low, a) if excess > 0 else (a, high)
             step = excess / max(dot(self.total, fitted * (1 - fitted)), 1e-300)
-            moved = a - step if low < a - step < high else (low + high) / 2
-            if abs(moved - a) <= 1e-15 * (1 + abs(a)):
+            inside = low < a - step < high
+            moved = a - step if inside else (low + high) / 2
+            if abs(moved - a) <= (1e-8 if inside else 1e-15 * (1 + abs(a))):
                 return moved
             a = moved
         return a
@@ -274,6 +277,16 @@ def information(x: FloatArray, weight: FloatArray) -> FloatArray:
     return np.array([[weight.sum(), cross], [cross, dot(weight, np.square(x))]])
 
 
+def fitted_information(x: FloatArray, total: FloatArray, fitted: FloatArray) -> FloatArray:
+    """The same of weights and fitted probabilities, as many levels at a time as stay near the
+    processor."""
+    known = np.zeros((2, 2))
+    for begin in range(0, len(x), BLOCK):
+        some = slice(begin, begin + BLOCK)
+        known += information(x[some], total[some] * fitted[some] * (1 - fitted[some]))
+    return known
+
+
 def width_bin(probability: FloatArray, bins: int) -> IntArray:
     """The bin of each probability, from 1 on, of bins of equal width; 0 is in the first."""
     return np.maximum(np.ceil(probability * bins - _HAIR).astype(np.int64), 1)
@@ -281,7 +294,11 @@ def width_bin(probability: FloatArray, bins: int) -> IntArray:
 
 def expit(x: FloatArray) -> FloatArray:
     """1/(1 + e⁻ˣ), the inverse of the logit."""
-    return np.asarray(1 / (1 + np.exp(-np.maximum(x, -700.0))))  # below, exp would overflow
+    made = np.asarray(np.maximum(x, -700.0))  # below, exp would overflow
+    np.negative(made, out=made)
+    np.exp(made, out=made)
+    made += 1
+    return np.divide(1.0, made, out=made)
 
 
 def _beginnings(place: IntArray) -> IntArray:
