@@ -3,6 +3,7 @@ many rows, those that are looked at are the same however they come."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,34 @@ def test_some_of_many_rows(
     assert seen.endswith(" of 900 rows, spread evenly.")
     assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
     assert said(one) == said(other)
-    assert not any("row 17" in sentence for _, sentence in said(one))
+    carried = [[x for x in said(of) if x[0] == "rows-carry"] for of in (one, found(path, "memory"))]
+    assert carried[0] == carried[1]  # the largest residuals are those of all rows
+    assert "row 17" in carried[0][0][1]
     for a, b in zip(one.curves, other.curves, strict=True):
         assert np.array_equal(a.y, b.y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_largest_residuals_of_batches_are_those_of_all(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_sample, "MOST_LARGEST", 25)
+    random = np.random.default_rng(8)
+    e = random.standard_t(2, 500).round(1)  # of equal ones the first are kept
+    w = random.gamma(2, size=500) if weighted else None
+    cuts = [0, 3, 90, 91, 400, 500]
+    parts = [
+        row_sample.Largest.of(np.arange(a, b), e[a:b], None if w is None else w[a:b])
+        for a, b in pairwise(cuts)
+    ]
+    total = parts[3] + parts[0] + parts[4] + parts[2] + parts[1]
+    order = sorted(range(500), key=lambda row: (-abs(e[row]), row))[:25]
+    assert total.number.tolist() == order
+    assert total.size.tolist() == np.abs(e[order]).tolist()
+    held = np.ones(500) if w is None else w
+    assert total.held.tolist() == held[order].tolist()
+    assert (total.rows, total.weight) == (500, pytest.approx(held.sum()))
+    assert total.squares == pytest.approx((held * e**2).sum())
 
 
 def test_a_state_keeps_no_rows(table: pa.Table, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
     JudgedRankings,
+    Largest,
     ScoreTable,
     kish_of,
 )
@@ -185,14 +186,16 @@ def of_numbers(
     told: Told,
     seen: Mapping[str, Any] | None = None,
     named: Callable[[int], str] | None = None,
+    largest: Mapping[str, Largest] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
     """Of systems that predict numbers; of rows in batches by those that are ``seen``, which are all
-    of them where it is known what they are ``named``."""
+    of them where it is known what they are ``named``, and by the ``largest`` residuals of all."""
     rows, named = (sample.rows, sample.named) if seen is None else (seen, named)
     if rows is None:
         return of_systems(sample, told)
     has = {
-        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named),) for n, s in rows.items()
+        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
+        for n, s in rows.items()
     }
     if named is None:
         return _of(sample, has, (), told)

@@ -14,7 +14,7 @@ from calipers.findings.formatting import Valued
 from calipers.findings.linear_trend import Line, line
 from calipers.inference import intervals
 from calipers.inference.variance_estimators import OfMeans
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import FloatArray, Largest, Moments
 from calipers.statistics.regression import Sizes, midranks, quantile
 
 if TYPE_CHECKING:
@@ -30,14 +30,15 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers, what a system predicts for them, and what each row is called; nothing where these
-    are some of many rows."""
+    """Numbers, what a system predicts for them, and what each row is called; where these are some
+    of many rows, nothing, and ``largest`` are the largest residuals of all of them, if known."""
 
     truth: FloatArray
     predicted: FloatArray
     weight: FloatArray | None
     clusters: Clusters | None
     named: Callable[[int], str] | None = "row {}".format
+    largest: Largest | None = None
 
     @cached_property
     def residuals(self) -> Residuals:
@@ -147,23 +148,25 @@ def fifths(
     Student's interval between the ``ends`` that the value has."""
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
     first, last = (
-        _mean(of, rows, weight, clusters, level, ends) for rows in (ranks <= low, ranks >= high)
+        _mean(of, np.flatnonzero(rows), weight, clusters, level, ends)
+        for rows in (ranks <= low, ranks >= high)
     )
     return first, last
 
 
 def _mean(
     of: FloatArray,
-    rows: npt.NDArray[np.bool_],
+    rows: npt.NDArray[np.intp],
     weight: FloatArray | None,
     clusters: Clusters | None,
     level: float,
     ends: tuple[float, float],
 ) -> Valued:
-    moments = Moments.from_rows(of[rows], None if weight is None else weight[rows])
+    values = of[rows]
+    moments = Moments.from_rows(values, None if weight is None else weight[rows])
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
         own = clusters.taken(rows)
-        n, se = own.worth, own.mean_error(of[rows]).se
+        n, se = own.worth, own.mean_error(values).se
     made = intervals.student(moments.mean, se, n, level).within(*ends)
     return Valued.within(moments.mean, made)

@@ -4,9 +4,9 @@ rows that make most of the squared error."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
 from calipers.inference import intervals
 from calipers.report.numbers import count, number, percent
 from calipers.statistics.base import dot
+from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - stands in a rule's text
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from calipers.statistics import Largest
 
 #: Tails are heavy where the standard deviation is this many times the mean absolute deviation. That
 #: is 1.25 of normal residuals, 1.41 of Laplace's, 1.35 of Student's t with 5 degrees of freedom.
@@ -200,27 +201,27 @@ def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
 @rule("rows-carry", "caution", Numbers, cost="rows", counts=True)
 def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     """Of {ENOUGH} rows or more at most {FEW:g} of them, or one alone, make up half of the squared
-    error; not of some rows of many, which lack the others."""
-    r, named = of.residuals, of.named
-    if r.size < ENOUGH or named is None:
+    error; of many rows in batches {MOST_LARGEST:,} of them at most."""
+    r = of.residuals
+    if r.size < ENOUGH:
         return
-    found = _fewest(r, named)
+    if of.named is not None:
+        found = _fewest(r, of.named)
+    else:
+        found = None if of.largest is None else _fewest_of(of.largest)
     if found is None:
         return
-    few, squares = found, np.square(r.values)
-    k, w = len(few), np.ones(len(squares)) if r.weight is None else r.weight
-    sums, weights = ((dot(w, x), dot(w[few], x[few])) for x in (squares, np.ones(len(w))))
-    names = list(dict.fromkeys(named(int(row)) for row in r.rows[few]))
-    share = sums[1] / sums[0]
+    k, unit, share = found.number, r.unit if of.named else 1.0, found.squares / found.of_squares
+    left = found.of_squares - found.squares, found.of_weight - found.weight
     now, then = (
-        r.unit * math.sqrt(part / weight) if weight > 0 else math.nan
-        for part, weight in ((sums[0], weights[0]), (sums[0] - sums[1], weights[0] - weights[1]))
+        unit * math.sqrt(squares / weight) if weight > 0 else math.nan
+        for squares, weight in ((found.of_squares, found.of_weight), left)
     )
     yield Said(
-        f"{s.who}: {k:,} of {count(len(squares), 'rows')} make{'s' if k == 1 else ''} up "
-        f"{percent(round(share, 2))} of its squared error: {the_first(names, _NAMED)}. Without "
-        f"{'it' if k == 1 else 'them'} its RMSE of {number(now)} would be {number(then)}. Look "
-        "whether the truth there is right.",
+        f"{s.who}: {k:,} of {count(found.rows, 'rows')} make{'s' if k == 1 else ''} up "
+        f"{percent(round(share, 2))} of its squared error: {the_first(found.names, _NAMED)}. "
+        f"Without {'it' if k == 1 else 'them'} its RMSE of {number(now)} would be {number(then)}. "
+        "Look whether the truth there is right.",
         {
             "rows that carry": k,
             "share of the squared error": share,
@@ -231,24 +232,54 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     )
 
 
-def _fewest(r: Residuals, named: Callable[[int], str]) -> npt.NDArray[np.intp] | None:
+class _Few(NamedTuple):
+    """The rows that make up half of the squared error: their number, what they are called, what
+    they weigh and their part of the sum of squares; and the same of all rows."""
+
+    number: int
+    names: Sequence[str]
+    weight: float
+    squares: float
+    rows: int
+    of_weight: float
+    of_squares: float
+
+
+def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
     """The rows that make up half of the squared error, the largest first and equal ones in their
     order; None where these are many, not all of one name. Only the largest are sorted."""
     squares, some = np.square(r.values), 0
     w = np.ones(len(squares)) if r.weight is None else r.weight
-    half, many = dot(w, squares) / 2, FEW * float(w.sum())
+    total, weight = dot(w, squares), float(w.sum())
+    rows = np.zeros(0, np.intp)
     while some < len(squares):
         some = min(max(4 * some, int(FEW * len(squares)) + 1), len(squares))
         least = np.partition(squares, len(squares) - some)[len(squares) - some]
         rows = np.flatnonzero(squares >= least)
         rows = rows[np.argsort(-squares[rows], kind="stable")]
         running = np.cumsum(w[rows] * squares[rows])
-        rows = rows[: int(np.searchsorted(running, half)) + 1]
-        if float(w[rows].sum()) > many:
+        rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
+        if float(w[rows].sum()) > FEW * weight:
             called = (named(int(row)) for row in r.rows[rows])
             one = next(called)  # a row that counts often is one; of many the second is another
             if any(name != one for name in called):
                 return None
-        if running[-1] >= half:
-            return rows
-    return rows
+        if running[-1] >= total / 2:
+            break
+    names = list(dict.fromkeys(named(int(row)) for row in r.rows[rows]))
+    few = float(w[rows].sum()), dot(w[rows], squares[rows])
+    return _Few(len(rows), names, *few, len(squares), weight, total)
+
+
+def _fewest_of(largest: Largest) -> _Few | None:
+    """The same of many rows in batches; None where those that are kept do not make up half."""
+    running = np.cumsum(largest.held * np.square(largest.size))
+    number = int(np.searchsorted(running, largest.squares / 2)) + 1
+    if number > len(running):
+        return None
+    weight = float(largest.held[:number].sum())
+    if number > 1 and weight > FEW * largest.weight:
+        return None
+    names = [f"row {row}" for row in largest.number[:number]]
+    few = weight, float(running[number - 1])
+    return _Few(number, names, *few, largest.rows, largest.weight, largest.squares)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RatingRows, Ratings
     from calipers.statistics.regression import FitMoments, NumberMoments, NumberRows
-    from calipers.statistics.row_sample import LookedAt
+    from calipers.statistics.row_sample import Largest, LookedAt
     from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.several import Several
@@ -47,7 +47,7 @@ _HOMES = {
     "grouped_rankings": "GroupedRankings",
     "histogram": "Histogram",
     "label_sets": "LabelSets",
-    "row_sample": "LookedAt",
+    "row_sample": "Largest, LookedAt",
     "moments": "Moments, SkewMoments",
     "regression": "FitMoments, NumberMoments, NumberRows",
     "sparse_confusion": "OccupiedMatrix, confusion_matrix",
@@ -77,6 +77,7 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "LabelSets",
+    "Largest",
     "LookedAt",
     "Moments",
     "NumberMoments",

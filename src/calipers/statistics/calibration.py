@@ -298,7 +298,7 @@ def expit(x: FloatArray) -> FloatArray:
     np.negative(made, out=made)
     np.exp(made, out=made)
     made += 1
-    return np.divide(1.0, made, out=made)
+    return np.asarray(np.divide(1.0, made, out=made))
 
 
 def _beginnings(place: IntArray) -> IntArray:

@@ -1,4 +1,5 @@
-"""Some of many rows, chosen by their numbers: what is looked at where sums do not say enough."""
+"""Some of many rows, which are looked at where sums do not say enough: chosen by their numbers
+(:class:`LookedAt`), or by the size of their residuals (:class:`Largest`)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, IntArray, Statistic
+from calipers.statistics.base import FloatArray, IntArray, Statistic, dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: So many rows are kept at most.
 MOST_LOOKED_AT = 100_000
+#: So many of the largest residuals are kept.
+MOST_LARGEST = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,52 @@ class LookedAt(Statistic):
     def whole(self) -> bool:
         """Whether these are all rows."""
         return self.level == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Largest(Statistic):
+    """The largest residuals by size, in descending order and equal ones by their ``number`` in the
+    whole, with what these rows weigh; and of all ``rows`` the weight and the sum of squares.
+
+    >>> some = Largest.of(np.arange(3), np.array([1.0, -3.0, 2.0]))
+    >>> all_of = some + Largest.of(np.arange(3, 5), np.array([5.0, -3.0]))
+    >>> all_of.number.tolist(), all_of.size.tolist(), all_of.rows, all_of.squares
+    ([3, 1, 4, 2, 0], [5.0, 3.0, 3.0, 2.0, 1.0], 5, 48.0)
+    """
+
+    rows: int
+    weight: float
+    squares: float
+    number: IntArray
+    size: FloatArray
+    held: FloatArray
+
+    @classmethod
+    def of(cls, number: IntArray, residual: FloatArray, weight: FloatArray | None = None) -> Self:
+        """Of rows."""
+        held = np.ones(len(residual)) if weight is None else weight
+        squares = dot(held, np.square(residual))
+        made = cls(len(residual), float(held.sum()), squares, number, np.abs(residual), held)
+        return made._largest()
+
+    def _largest(self) -> Self:
+        size, rows = self.size, np.arange(len(self.size))
+        if len(size) > MOST_LARGEST:
+            least = np.partition(size, len(size) - MOST_LARGEST)[len(size) - MOST_LARGEST]
+            rows = np.flatnonzero(size >= least)
+        order = rows[np.lexsort((self.number[rows], -size[rows]))][:MOST_LARGEST]
+        number, held = self.number[order], self.held[order]
+        return replace(self, number=number, size=size[order], held=held)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.rows + other.rows,
+            self.weight + other.weight,
+            self.squares + other.squares,
+            np.concatenate([self.number, other.number]),
+            np.concatenate([self.size, other.size]),
+            np.concatenate([self.held, other.held]),
+        )._largest()
 
 
 def level_of(rows: int | None) -> int:

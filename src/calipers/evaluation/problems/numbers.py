@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import columns_of
 from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
-from calipers.statistics import LookedAt, Moments
+from calipers.statistics import Largest, LookedAt, Moments, Several
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
@@ -63,7 +63,7 @@ class Numbers(Problem):
         seen = sample.rows
         if options.curves and seen is None:
             found = looked_at(sample)
-            seen = None if found is None else found[0]
+            seen = None if found is None else found.systems
         drawn = options.curves and seen
         return {"curves": ResidualCurves({"": list(seen.values())}) if drawn else ()}  # type: ignore[union-attr]
 
@@ -79,14 +79,17 @@ class Numbers(Problem):
 
     looks_at_rows = True
 
-    def look(self, built: Built, level: int = 0) -> LookedAt:
-        """The numbers and the predictions of some rows, what they weigh, and their clusters."""
+    def look(self, built: Built, level: int = 0) -> Several:
+        """The numbers and the predictions of some rows, what they weigh, and their clusters; and
+        the largest residuals of each system."""
         systems: list[Any] = list(built.systems.values())
         one, columns = systems[0], [system.predicted for system in systems]
         beside = [np.ones(len(one.truth)) if one.weight is None else one.weight]
         beside += [] if one.clusters is None else [one.clusters.code]
         assert built.numbers is not None
-        return LookedAt.of(built.numbers, [one.truth, *columns, *beside], level)
+        some = LookedAt.of(built.numbers, [one.truth, *columns, *beside], level)
+        apart = (column - one.truth for column in columns)
+        return Several((some, *(Largest.of(built.numbers, of, one.weight) for of in apart)))
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Moments:
@@ -118,14 +121,21 @@ class Numbers(Problem):
 def _seen(sample: Any) -> LookedAt | None:
     """The rows that are looked at of those that come in batches, where there are any."""
     found = sample.passes.passed.seen
-    return found if isinstance(found, LookedAt) and len(found.number) else None
+    some: LookedAt | None = found.parts[0] if isinstance(found, Several) else None
+    return some if some is not None and len(some.number) else None
 
 
-def looked_at(
-    sample: Any,
-) -> tuple[dict[str, Predictions], Callable[[int], str] | None] | None:
-    """The systems on those rows, and what these are called where they are all that there are; None
-    where rows are in memory, or gone."""
+class Seen(NamedTuple):
+    """The systems on the rows that are looked at; what these are called where they are all that
+    there are; and the largest residuals of each system where they are not."""
+
+    systems: dict[str, Predictions]
+    named: Callable[[int], str] | None
+    largest: dict[str, Largest]
+
+
+def looked_at(sample: Any) -> Seen | None:
+    """What is seen of rows in batches; None where rows are in memory, or gone."""
     found = None if sample.rows is not None else _seen(sample)
     if found is None:
         return None
@@ -140,8 +150,12 @@ def looked_at(
     made = zip(names, said, strict=True)
     rows = weight, settings, clusters
     systems = {name: Predictions(name, truth, own, *rows) for name, own in made}
-    known = found.whole and sample.columns.count is None
-    return systems, (lambda row: f"row {found.number[row]}") if known else None
+    if sample.columns.count is not None:  # rows that count often have no number of their own
+        return Seen(systems, None, {})
+    if found.whole:
+        return Seen(systems, lambda row: f"row {found.number[row]}", {})
+    largest = sample.passes.passed.seen.parts[1:]
+    return Seen(systems, None, dict(zip(names, largest, strict=True)))
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:
