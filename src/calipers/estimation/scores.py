@@ -182,8 +182,8 @@ def of_table(
 
 
 def table_acceleration(measure: MeasureLike, table: ScoreTable, most: float) -> float | None:
-    """How lopsidedly rows move an area, where its table says it; of rows that weigh differently, and
-    ``most`` at most, it says so where none moves the area by enough to matter."""
+    """How lopsidedly rows move an area, where its table says it; of rows that weigh ``most`` at
+    most, and differently, it says so where none moves the area by enough to matter."""
     assert measure.definition.area is not None
     if not table.weighted:
         return table.acceleration(measure.definition.area.name)
