@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,13 @@ def watched(call: Callable[[], Any]) -> tuple[float, float]:
         spent[0] += time.process_time() - before
         return found
 
-    findings.of = of
+    vars(findings)["of"] = of
     try:
         before = time.process_time()
         call()
         return time.process_time() - before, spent[0]
     finally:
-        findings.of = original
+        vars(findings)["of"] = original
 
 
 def evaluations(rows: int) -> dict[str, Callable[..., Any]]:
@@ -85,7 +86,7 @@ def main() -> None:
     print("| what | design | processor seconds | of which findings |\n|---|---|---:|---:|")
     for name, call in evaluations(rows).items():
         for design, more in designs.items():
-            total, spent = watched(lambda call=call, more=more: call(**more))
+            total, spent = watched(partial(call, **more))
             print(f"| {name} | {design} | {total:.2f} | {spent / total:.0%} |")
             dear += [f"{name}, {design}"] if spent > total / 2 else []
     if dear:

@@ -85,7 +85,7 @@ def test_some_of_many_rows(
         made.append(found(path, "stream"))
     one, other = made
     seen = next(note for note in one.notes if "look at" in note)
-    assert seen.startswith("Findings on residuals, and their curves, look at ")
+    assert seen.startswith("Findings and curves that take rows look at ")
     assert seen.endswith(" of 900 rows, spread evenly.")
     assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
     assert said(one) == said(other)

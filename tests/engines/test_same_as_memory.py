@@ -292,6 +292,48 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
     assert seen == {*NUMBERS, *DIFFERENCES}, "what is listed and does not differ any more"
 
 
+#: Findings that a stream does not have, and why.
+WITHOUT = {
+    ("raters", "clustered"): "items that are rated alike are one entry, of many clusters",
+    ("raters", "weighted clusters"): "items that are rated alike are one entry, of many clusters",
+    ("clusters", "plain"): "points are dealt anew in another order, and distances take all points",
+    (
+        "clusters",
+        "counted",
+    ): "points are dealt anew in another order, and distances take all points",
+}
+
+
+@pytest.mark.parametrize("task", CALLS)
+def test_findings_are_those_of_memory(rows: pa.Table, task: str) -> None:
+    verb, given = CALLS[task]
+    seen = 0
+    for design in DESIGNS if task != "clusters" else ("plain", "counted"):
+        asked = {**given, **DESIGNS[design], "resamples": 100}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            memory, stream = (
+                [(f.kind, f.systems, str(f)) for f in getattr(cal, verb)(**asked, **how).findings]
+                for how in ({"data": rows, "engine": of} for of in ("memory", "stream"))
+            )
+        seen += len(memory)
+        alike = stream == memory
+        assert alike is ((task, design) not in WITHOUT), f"{design}: {memory} and {stream}"
+    assert seen or task in ("several classes", "quantiles")  # of which nothing is wrong
+
+
+def test_findings_on_quantiles_are_those_of_memory(rows: pa.Table) -> None:
+    crossed = rows.set_column(
+        rows.schema.get_field_index("near@0.95"), "near@0.95", rows["near@0.5"]
+    ).set_column(rows.schema.get_field_index("near@0.5"), "near@0.5", rows["near@0.95"])
+    asked = {**CALLS["quantiles"][1], "data": crossed}
+    memory, stream = (
+        [str(f) for f in cal.regression(engine=of, **asked).findings] for of in ("memory", "stream")
+    )
+    assert stream == memory
+    assert any("its quantiles cross in 400 of 400 rows, first in row 0" in of for of in memory)
+
+
 @pytest.mark.parametrize("design", ["plain", "weighted", "clustered"])
 @pytest.mark.parametrize("task", ["two classes", "numbers"])
 def test_limits_that_hold_together_are_those_of_memory(

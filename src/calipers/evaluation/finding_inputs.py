@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calipers import findings
 from calipers.evaluation.cluster_tables import halves_of
-from calipers.evaluation.estimates import estimate as estimated
+from calipers.evaluation.visible_rows import VisibleRows, visible_rows
 from calipers.findings import Subject, Valued
 from calipers.findings.class_balance import Classes, Topics
 from calipers.findings.clusters import Independence, Lying
@@ -37,7 +37,6 @@ from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
     JudgedRankings,
-    Largest,
     ScoreTable,
     kish_of,
 )
@@ -91,7 +90,7 @@ def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         truth = _positive(next(iter(rows.values())))
         said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
         wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
-        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+        data = (*data, *_outputs(sample, VisibleRows(rows, sample.named), truth, said, wrong))
     return _of(sample, has, data, told)
 
 
@@ -133,7 +132,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
         wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
         assert truth is not None
-        data = (*data, Outputs(truth, said, wrong, sample.clusters is not None))
+        data = (*data, *_outputs(sample, VisibleRows(rows, sample.named), truth, said, wrong))
     return _of(sample, has, data, told)
 
 
@@ -164,57 +163,62 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
 
 def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that name the labels of rows."""
-    rows = sample.rows
-    if rows is None:
+    seen = visible_rows(sample)
+    if seen is None:
         return of_systems(sample, told)
+    rows = seen.systems
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
-    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted)
+    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.whole)
     said = {name: s.predicted for name, s in rows.items()}
     has = {n: () if sets is None else (LabelAnswers(labels, sets),) for n, sets in said.items()}
     columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}
     wrong = {
         n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
     }
-    return _of(
-        sample, has, (labels, Outputs(s.truth, columns, wrong, sample.clusters is not None)), told
-    )
+    return _of(sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told)
 
 
-def of_numbers(
+def _outputs(
     sample: Sample,
-    told: Told,
-    seen: Mapping[str, Any] | None = None,
-    named: Callable[[int], str] | None = None,
-    largest: Mapping[str, Largest] = MappingProxyType({}),
-) -> tuple[Finding, ...]:
-    """Of systems that predict numbers; of rows in batches by those that are ``seen``, which are all
-    of them where it is known what they are ``named``, and by the ``largest`` residuals of all."""
-    rows, named = (sample.rows, sample.named) if seen is None else (seen, named)
-    if rows is None:
+    seen: VisibleRows,
+    truth: npt.NDArray[Any],
+    said: Mapping[str, Sequence[npt.NDArray[Any]]],
+    wrong: Mapping[str, npt.NDArray[np.bool_]],
+) -> tuple[Outputs, ...]:
+    """What systems say of all rows; nothing where some are seen, which repeat others that are not,
+    and of rows that count often, which are meant to be there again."""
+    clustered = sample.clusters is not None
+    alone = seen.whole and getattr(sample, "ids", ()) is not None and seen.named is not None
+    return (Outputs(truth, said, wrong, clustered),) if alone else ()
+
+
+def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict numbers."""
+    seen = visible_rows(sample)
+    if seen is None:
         return of_systems(sample, told)
+    rows, named, largest = seen.systems, seen.named, seen.largest
     has = {
         n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
         for n, s in rows.items()
     }
-    if named is None:
-        return _of(sample, has, (), told)
     one = next(iter(rows.values()))
     wrong = {n: s.predicted != one.truth for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    outputs = Outputs(one.truth, said, wrong, sample.clusters is not None)
-    return _of(sample, has, (outputs,), told)
+    return _of(sample, has, _outputs(sample, seen, one.truth, said, wrong), told)
 
 
 def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
     one by one."""
-    rows = sample.rows
-    if rows is None:
+    seen = visible_rows(sample)
+    if seen is None:
         return of_systems(sample, told)
+    rows = seen.systems
     each = {
         name: {
-            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, sample.named),)
+            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, seen.named),)
             for o, one in ((o, s.of_output(o)) for o in outputs)
         }
         for name, s in rows.items()
@@ -222,18 +226,18 @@ def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Find
     one = next(iter(rows.values()))
     wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    whole = Outputs(one.truth, said, wrong, sample.clusters is not None)
-    return _of(sample, dict.fromkeys(rows, ()), (whole,), told, each)
+    whole = _outputs(sample, seen, one.truth, said, wrong)
+    return _of(sample, dict.fromkeys(rows, ()), whole, told, each)
 
 
 def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict quantiles."""
-    rows = sample.rows
-    if rows is None:
+    seen = visible_rows(sample)
+    if seen is None:
         return of_systems(sample, told)
     has = {
-        n: (Predicted(s.truth, s.said, s.weight, s.clusters, sample.named),)
-        for n, s in rows.items()
+        n: (Predicted(s.truth, s.said, s.weight, s.clusters, seen.named),)
+        for n, s in seen.systems.items()
     }
     return _of(sample, has, (), told)
 
@@ -440,15 +444,17 @@ def _of(
 
     def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:
         own = [m for m in sample.measures if m.label == output]
-        assert sample.rows is not None
-        one = sample.rows[system].of_output(output)
+
+        def estimate(name: str) -> Estimate:
+            return sample.estimate(system, replace(parse(name, families), label=output))
+
         return replace(
             subject(system),
             has=known,
             output=output,
             measures=tuple(m.plain for m in own),
             called={str(m.plain): str(m) for m in own},
-            estimate=cache(lambda name: estimated(one, parse(name, families))),
+            estimate=cache(estimate),
             at_level=None,
         )
 

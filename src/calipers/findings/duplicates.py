@@ -136,7 +136,7 @@ def perfect_sets(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
     share), and at least {ENOUGH} of each of two classes."""
     rows = answers.rows
-    if np.array_equal(answers.predicted, rows.truth):
+    if rows.whole and np.array_equal(answers.predicted, rows.truth):
         n = kish_of(rows.weights)
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:

@@ -39,6 +39,7 @@ class LabelRows:
     """Which labels each row has, shape (rows, labels); ``shares`` of the rows have each.
 
     ``usual`` gives the most frequent set of labels, ``n_sets`` how many different ones there are.
+    Where these are some of many rows, not the ``whole``, nothing is said that counts them.
     """
 
     labels: tuple[str, ...]
@@ -48,6 +49,7 @@ class LabelRows:
     shares: FloatArray
     usual: Callable[[], Rows]
     n_sets: Callable[[], int]
+    whole: bool = True
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -123,7 +125,7 @@ class LabelAnswers:
 def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
     """No row has a label that is evaluated."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
-    if absent:
+    if absent and rows.whole:
         yield Said(
             f"No row has {rows.some(len(absent))}: {first(absent)}. Recall and AUC of such a label "
             "are undefined; averages leave it out unless it is predicted.",
@@ -138,7 +140,7 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [kish(w, q) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
-    if few:
+    if few and rows.whole:
         fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]
         yield Said(
             f"There are few rows of {rows.some(len(few))}: "
@@ -191,7 +193,7 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     sizes = rows.shares[codes] * float(rows.weights.sum())
     order = np.argsort(-rows.shares[codes], kind="stable")
     have = [(rows.label(codes[at]), float(sizes[at])) for at in order]
-    if have:
+    if have and rows.whole:
         listed = first(f"{label} (of {number(n)} rows)" for label, n in have)
         yield Said(
             f"{s.who} never predicts {rows.some(len(have))} that rows have: {listed}. Recall is 0 "

@@ -30,13 +30,14 @@ APART = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Numbers, the quantiles that a system predicts for them, and what each row is called."""
+    """Numbers, the quantiles that a system predicts for them, and what each row is called; nothing
+    where these are some of many rows."""
 
     truth: FloatArray
     said: QuantileRows
     weight: FloatArray | None
     clusters: Clusters | None
-    named: Callable[[int], str] = "row {}".format
+    named: Callable[[int], str] | None = "row {}".format
 
 
 @rule("coverage-off", "caution", Predicted, cost="rows")
@@ -113,11 +114,12 @@ def crossing(s: Subject, of: Predicted) -> Iterator[Said]:
         cross &= of.weight > 0
     rows = np.flatnonzero(cross)
     if len(rows):
+        first = "" if of.named is None else f", first in {of.named(int(rows[0]))}"
+        of_rows = f"{count(len(of.truth), 'rows')}{'' if first else ' that were looked at'}"
         yield Said(
-            f"{s.who}: its quantiles cross in {len(rows):,} of {count(len(of.truth), 'rows')}, "
-            f"first in {of.named(int(rows[0]))}: one of a higher level is below one of a lower "
-            "level, which cannot both be right. Sorting the quantiles of each row never makes the "
-            "mean pinball loss larger.",
+            f"{s.who}: its quantiles cross in {len(rows):,} of {of_rows}{first}: one of a higher "
+            "level is below one of a lower level, which cannot both be right. Sorting the "
+            "quantiles of each row never makes the mean pinball loss larger.",
             {"rows that cross": len(rows)},
             s.shown,
         )

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: So many rows are kept at most.
+#: So many rows are kept at most, and so many values of them.
 MOST_LOOKED_AT = 100_000
+MOST_VALUES = 4_000_000
 #: So many of the largest residuals are kept.
 MOST_LARGEST = 10_000
 
@@ -26,7 +27,8 @@ class LookedAt(Statistic):
     """Rows with their ``number`` in the whole, in order, and their columns, shape (rows, columns):
     all of so many ``rows``, where these are few, else those whose number, mixed up, ends in
     ``level`` zeros. The level is the least with which they are no more than
-    :data:`MOST_LOOKED_AT`, so that they are the same however rows come in batches.
+    :data:`MOST_LOOKED_AT`, and have no more than :data:`MOST_VALUES`, so that they are the same
+    however rows come in batches.
 
     >>> numbers = np.arange(250_000)
     >>> seen = LookedAt.of(numbers[:200_000], [numbers[:200_000] / 2])
@@ -53,7 +55,7 @@ class LookedAt(Statistic):
 
     def _few(self) -> Self:
         made = self
-        while len(made.number) > MOST_LOOKED_AT:
+        while len(made.number) > min(MOST_LOOKED_AT, MOST_VALUES // self.columns.shape[1]):
             made = made._at(made.level + 1)
         return made
 

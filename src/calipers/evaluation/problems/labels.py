@@ -32,6 +32,7 @@ from calipers.evaluation.per_class import by_label
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
 from calipers.evaluation.stream_labels import indicators, labels_of_stream
+from calipers.evaluation.visible_rows import keep_some, note_of_rows
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
 from calipers.measures.multilabel import usual_set
@@ -42,6 +43,7 @@ from calipers.systems.base import named_classes
 from calipers.systems.multilabel import LabelSystem
 
 if TYPE_CHECKING:
+    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
@@ -191,6 +193,10 @@ class SeveralLabels(Problem):
             **agreed(self.undefined),
         }
 
+    def notes(self, sample: Sample, options: Options) -> Sequence[str]:
+        """Of how many rows findings are."""
+        return note_of_rows(sample)
+
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of several labels."""
         return of_label_sets(sample, told)
@@ -207,6 +213,12 @@ class SeveralLabels(Problem):
         }
 
     # --- Streams ---------------------------------------------------------------------------------
+
+    looks_at_rows = True
+
+    def look(self, built: Built, level: int = 0) -> Any:
+        """Some rows."""
+        return keep_some(built, level)
 
     def template(
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None

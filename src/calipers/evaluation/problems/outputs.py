@@ -18,6 +18,7 @@ from calipers.evaluation.constants import Constant, lost
 from calipers.evaluation.finding_inputs import of_outputs
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems, names_of
+from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import mean_of
 from calipers.measures.regression import weighted_mean
@@ -26,6 +27,7 @@ from calipers.statistics import Moments, Several
 from calipers.systems.base import NAN, named_classes
 
 if TYPE_CHECKING:
+    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.evaluation.sample import Sample, Told
@@ -84,8 +86,8 @@ class SeveralOutputs(Problem):
         return {"outputs": list(self.names)}
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
-        """That averages have units."""
-        return tuple(_in_units(sample.measures))
+        """That averages have units, and of how many rows findings and curves are."""
+        return (*_in_units(sample.measures), *(note_of_rows(sample) if self.shown else ()))
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predictions of several outputs."""
@@ -93,14 +95,21 @@ class SeveralOutputs(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of residuals of each output."""
-        if not (options.curves and self.shown and sample.rows):
+        seen = visible_rows(sample) if options.curves and self.shown else None
+        if seen is None:
             return {"curves": ()}
-        systems = sample.rows.values()
+        systems = seen.systems.values()
         return {
             "curves": ResidualCurves({o: [s.of_output(o) for s in systems] for o in self.shown})
         }
 
     # --- Streams ---------------------------------------------------------------------------------
+
+    looks_at_rows = True
+
+    def look(self, built: Built, level: int = 0) -> Any:
+        """Some rows."""
+        return keep_some(built, level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Several:

@@ -13,11 +13,13 @@ from calipers.data.quantiles import as_quantiles, one_system
 from calipers.evaluation.finding_inputs import of_quantiles
 from calipers.evaluation.problems.numbers import Numbers
 from calipers.evaluation.shared import column_name, named_systems
+from calipers.evaluation.visible_rows import keep_some, visible_rows
 from calipers.results.estimate import UNNAMED
 from calipers.statistics.quantiles import coverages
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
+    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
@@ -69,12 +71,14 @@ class PredictedQuantiles(Numbers):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of calibration and sharpness."""
-        drawn = options.curves and sample.rows
-        return {"curves": QuantileCurves(list(sample.rows.values())) if drawn else ()}  # type: ignore[union-attr]
+        seen = visible_rows(sample) if options.curves else None
+        return {"curves": () if seen is None else QuantileCurves(list(seen.systems.values()))}
 
     # --- Streams ---------------------------------------------------------------------------------
 
-    looks_at_rows = False
+    def look(self, built: Built, level: int = 0) -> Any:
+        """Some rows."""
+        return keep_some(built, level)
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Of a measure of one number what the mean of the truth loses; the quantiles of the truth

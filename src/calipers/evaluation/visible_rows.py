@@ -1,0 +1,116 @@
+"""The rows that findings and curves look at: all of them in memory; of a stream some, which the
+first pass keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference.clusters import Clusters
+from calipers.statistics import Largest, LookedAt, Several
+
+if TYPE_CHECKING:
+    from calipers.engines.pass_tasks import Built
+
+#: What every system on the same rows has, whatever it says.
+_SHARED = ("truth", "weight")
+
+
+@dataclass(frozen=True)
+class VisibleRows:
+    """Systems on rows that can be looked at."""
+
+    systems: Mapping[str, Any]
+    #: What a row is called; None where these are some of many rows, or rows have no names.
+    named: Callable[[int], str] | None
+    #: Whether these are all rows.
+    whole: bool = True
+    #: Where they are not, the largest residuals of all rows by system, if there are such.
+    largest: Mapping[str, Largest] = field(default_factory=dict)
+
+
+def keep_some(built: Built, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
+    """Some rows of a batch: what is true of them, what systems say, what they weigh, and their
+    clusters; at a level of :class:`LookedAt` at least. The ``largest`` residuals of each system
+    stand beside them."""
+    systems: list[Any] = list(built.systems.values())
+    one = systems[0]
+    columns = [one.truth, *(of for system in systems for of in _said(system).values())]
+    columns += [np.ones(len(one.truth)) if one.weight is None else one.weight]
+    columns += [] if one.clusters is None else [one.clusters.code]
+    assert built.numbers is not None
+    return Several((LookedAt.of(built.numbers, columns, level), *largest))
+
+
+def _said(system: Any) -> dict[str, Any]:
+    """The columns of what a system says, by the names of its fields."""
+    named = ((name, getattr(system, name)) for name in system.columns if name not in _SHARED)
+    return {name: of for name, of in named if of is not None}
+
+
+def visible_rows(sample: Any) -> VisibleRows | None:
+    """The rows of a sample that can be looked at; None where they are gone."""
+    if sample.rows is not None:
+        return VisibleRows(sample.rows, sample.named)
+    kept = kept_rows(sample)
+    if kept is None:
+        return None
+    some, *largest = kept
+    columns, template = _Columns(some.columns), sample.template
+    first = next(iter(template.values()))
+    truth = columns.next(first.truth)
+    said = {
+        name: {own: columns.next(of) for own, of in _said(system).items()}
+        for name, system in template.items()
+    }
+    given = columns.next(np.zeros(0))
+    weight = given if np.ptp(given) > 0 else None
+    clusters = None
+    if sample.columns.cluster is not None:
+        code = columns.next(np.zeros(0, np.uint32))
+        clusters = Clusters(code, int(code.max()) + 1, weight)
+    systems = {
+        name: replace(system, truth=truth, weight=weight, clusters=clusters, **said[name])
+        for name, system in template.items()
+    }
+    if sample.columns.count is not None:  # rows that count often have no number of their own
+        return VisibleRows(systems, None, some.whole)
+    if some.whole:
+        return VisibleRows(systems, lambda row: f"row {some.number[row]}")
+    of_all = dict(zip(systems, largest, strict=True)) if largest else {}
+    return VisibleRows(systems, None, whole=False, largest=of_all)
+
+
+def note_of_rows(sample: Any) -> tuple[str, ...]:
+    """Of how many rows findings and curves are, where these are some of many."""
+    kept = kept_rows(sample)
+    if kept is None or kept[0].whole:
+        return ()
+    number = f"{len(kept[0].number):,} of {kept[0].rows:,} rows"
+    return (f"Findings and curves that take rows look at {number}, spread evenly.",)
+
+
+def kept_rows(sample: Any) -> tuple[Any, ...] | None:
+    """What the first pass kept of rows in batches, if there is any: some of them, and the largest
+    residuals of each system where there are such."""
+    if sample.rows is not None:
+        return None
+    found = sample.passes.passed.seen
+    return found.parts if isinstance(found, Several) and len(found.parts[0].number) else None
+
+
+class _Columns:
+    """Columns that stand side by side, taken one after the other."""
+
+    def __init__(self, table: Any) -> None:
+        self._table, self._at = table, 0
+
+    def next(self, like: Any) -> Any:
+        """The next one, of as many columns and of the type of another."""
+        wide = int(np.prod(like.shape[1:]))
+        some = self._table[:, self._at : self._at + wide]
+        self._at += wide
+        return np.ascontiguousarray(some.reshape(len(some), *like.shape[1:]), like.dtype)
