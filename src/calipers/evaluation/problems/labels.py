@@ -29,6 +29,7 @@ from calipers.data.multilabel import (
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.finding_inputs import of_label_sets
 from calipers.evaluation.per_class import by_label
+from calipers.evaluation.problems.classification import curves_of_sums
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
 from calipers.evaluation.stream_labels import indicators, labels_of_stream
@@ -197,10 +198,10 @@ class SeveralLabels(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of the labels, and curves of scores."""
-        if not sample.rows:
-            return {}
-        systems = list(sample.rows.values())
         drawn = options.curves and len(self.names) <= MOST_CURVES
+        if not sample.rows:
+            return {"curves": curves_of_sums(sample, self.names) if drawn else ()}
+        systems = list(sample.rows.values())
         return {
             "curves": _curves(systems) if drawn else (),
             "label_tables": tuple(by_label(system) for system in systems),
