@@ -194,8 +194,13 @@ class Sample(ABC):
         """A statistic of this kind of the answers of a system; None where there is none."""
 
     @abstractmethod
+    def known(self, system: str, measure: Measure) -> bool:
+        """Whether a number is known without another look at the rows."""
+
+    @abstractmethod
     def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
-        """Some of the systems, of which other measures are asked; None where rows are gone."""
+        """Some of the systems, of which other measures are asked; None where rows are gone that
+        this takes."""
 
     @abstractmethod
     def under(self, settings: Settings) -> Sample:

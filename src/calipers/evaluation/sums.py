@@ -188,11 +188,25 @@ class Sums(Sample):
                 return parts[label]
         return None
 
+    def known(self, system: str, measure: Measure) -> bool:
+        """Whether a number follows from what was added up."""
+        one, own = self.template[system].asked(measure)
+        derived = one is self.template[system] and own.definition.on is not ScoreTable
+        there = derived and self.statistic(system, own.definition.on) is not None
+        return (system, measure) in self.passes.statistics or there
+
     def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sums | None:
-        """Some of the systems, of which other measures are asked, in passes of their own that are
-        made when something takes their numbers; None where the rows cannot be looked at again."""
-        if not self.rereadable:
-            return None
+        """Some of the systems, of which other measures are asked: as they are, where that is known,
+        and else in passes of their own that are made when something takes their numbers; None where
+        the rows cannot be looked at again."""
+        # Of clusters a number that follows from others has no error.
+        if self.columns.cluster is None or not self.rereadable:
+            if all(self.known(name, measure) for name in systems for measure in measures):
+                return replace(
+                    self, template={n: self.template[n] for n in systems}, given=self.passes
+                )
+            if not self.rereadable:
+                return None
 
         def made() -> Sums:
             tables = len(systems) * len({measure.label for measure in measures})

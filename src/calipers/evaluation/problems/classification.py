@@ -12,6 +12,7 @@ from calipers.curves.rates import rates_of, roc_points
 from calipers.curves.score_curves import ScoreCurves, most_frequent
 from calipers.curves.score_data import Scored, series_of
 from calipers.evaluation.confusion_tables import confusion
+from calipers.evaluation.per_class import MOST_CLASSES, of_each
 from calipers.evaluation.sample import Problem
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix
@@ -71,7 +72,8 @@ def curves_of_sums(
     """The curves of rows in batches, of each of the ``labels`` if any. Tables of scores that no
     measure has taken are made in a pass of their own when a curve is first looked at; where rows
     cannot be looked at again, there are the curves of tables that are there."""
-    often = dict(zip(labels, shares or [float("nan")] * len(labels), strict=True))
+    weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
+    often = dict(zip(labels, weights, strict=True))
     drawn, again, systems = most_frequent(often), sample.rereadable, sample.template.items()
     having = [name for name, one in systems if one.score is not None]
     pairs = [
@@ -81,7 +83,7 @@ def curves_of_sums(
         if again or sample.table(name, label) is not None
     ]
     of_labels = (_Counted(sample, name, drawn) for name, one in systems if one.score is None)
-    bare = [one for one in of_labels if again or one.counted]
+    bare = [one for one in of_labels if again or sample.known(one.name, rates_of(labels[0])[0])]
     if not (pairs or bare):
         return ()
     series = {_series(label): share for label, share in often.items()}
@@ -105,11 +107,13 @@ def _scored(
     """What curves of a stream are drawn from: tables, or so many of their thresholds."""
     tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
     lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
-    if lacking:
-        area = parse("AUC", "scores")
-        names = list(dict.fromkeys(lacking))
-        other = sample.also(names, [replace(area, label=label) for label in drawn])
-        tables = {pair: table or other.table(*pair) for pair, table in tables.items()}
+    for name in dict.fromkeys(lacking):
+        if None in often or len(often) > MOST_CLASSES:
+            area = parse("AUC", "scores")
+            other = sample.also([name], [replace(area, label=label) for label in drawn])
+        else:  # which tables of the classes take as well
+            other = of_each(sample, name, [label for label in often if label is not None])
+        tables |= {(name, label): other.table(name, label) for label in drawn}
     weighted = sample.weighted or sample.clusters is not None
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
@@ -154,19 +158,10 @@ class _Counted:
         found: Settings = self.sample.settings
         return found
 
-    @property
-    def counted(self) -> bool:
-        """Whether rates follow from counts that are there."""
-        one, rate = self.sample.template[self.name], rates_of(self.labels[0])[0]
-        there = self.sample.statistic(self.name, ConfusionMatrix) is not None
-        return there and one.asked(rate)[0] is one
-
     def reading(self, measure: Measure) -> Reading:
         """A rate, which follows from the counts of rows that come by themselves, and takes passes
         of its own else."""
-        sample = self.sample
-        if sample.clusters is not None or not self.counted:
-            rates = [rate for label in self.labels for rate in rates_of(label)]
-            sample = sample.also([self.name], rates) or sample
+        rates = [rate for label in self.labels for rate in rates_of(label)]
+        sample = self.sample.also([self.name], rates)
         made: Reading = sample.reading(self.name, measure)
         return made
