@@ -22,8 +22,7 @@ HEAD = """\
 Options are the same in every task and from every engine, and where one is not there is a reason.
 These tables are made of the declarations that make the commands, by `tools/options_page.py`; a test
 tries every *yes* of them in memory and with `engine="stream"` (Spark and Dask have tests of their
-own), and holds that a message which refuses an option says the reason that stands here. *Not yet*
-is what has no reason: it is to come.
+own), and holds that a message which refuses an option says the reason that stands here.
 """
 MEMORY = "## Rows in memory"
 BATCHES = """\

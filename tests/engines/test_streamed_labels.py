@@ -77,6 +77,54 @@ def test_labels_are_named_as_in_memory(columns: dict[str, Any]) -> None:
     assert memory["subset-accuracy"].value == pytest.approx(exact)
 
 
+@pytest.mark.parametrize("rows", [{}, {"count": "often"}, {"weight": "often"}, {"cluster": "site"}])
+@pytest.mark.parametrize("measures", [SETS, ["macro-AUC", *SETS]])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"probability": {"a": "p_*", "b": "c_*"}},
+        {"probability": {"a": "p_*"}, "predicted": {"b": "c_*"}},
+        {"predicted": "c_*"},
+    ],
+)
+def test_curves_are_those_of_memory(
+    said: dict[str, Any], measures: list[str], rows: dict[str, str]
+) -> None:
+    """Their tables of scores are those of the measures, or of a pass of their own."""
+    asked = SETS if "predicted" in said else measures
+    memory, stream = (
+        cal.multilabel("y_*", **said, **rows, data=TABLE, engine=e, measures=asked, resamples=100)
+        for e in ("memory", "stream")
+    )
+    assert {c.series for c in memory.curves} == set(LABELS)
+    for one, other in zip(memory.curves, stream.curves, strict=True):
+        named = (one.system, one.kind, one.series, one.shape)
+        assert named == (other.system, other.kind, other.series, other.shape)
+        drawn = ("x", "y", "threshold") if one.shape != "point" else ("x", "y", "low", "high")
+        for axis in drawn:
+            ours, theirs = getattr(one, axis), getattr(other, axis)
+            np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-12)
+        assert other.mark == pytest.approx(one.mark, nan_ok=True)
+
+
+def test_a_curve_goes_through_what_is_counted() -> None:
+    stream = cal.multilabel("y_*", probability="p_*", data=TABLE, engine="stream", measures=SETS)
+    roc = next(c for c in stream.curves if (c.kind, c.series) == ("ROC", "sea"))
+    has, score = TRUTH[:, 1], SCORE[:, 1]
+    np.testing.assert_allclose(roc.x, [(score >= cut)[~has].mean() for cut in roc.threshold])
+    np.testing.assert_allclose(roc.y, [(score >= cut)[has].mean() for cut in roc.threshold])
+
+
+def test_sums_have_the_curves_of_their_tables(tmp_path: Path) -> None:
+    asked = {"probability": "p_*", "data": TABLE, "engine": "stream"}
+    whole = cal.multilabel("y_*", **asked, measures="macro-AUC")
+    cal.save_state(whole, tmp_path / "a.state")
+    again = cal.merge_states([tmp_path / "a.state"])
+    assert again.curves[0].y.tolist() == whole.curves[0].y.tolist()
+    cal.save_state(cal.multilabel("y_*", **asked, measures=SETS), tmp_path / "b.state")
+    assert not cal.merge_states([tmp_path / "b.state"]).curves
+
+
 def test_slices_of_which_batches_have_no_row() -> None:
     measures = ["macro-AUC", "micro-AP", "LRAP", "macro-F1", "macro-Brier"]
     given = {"truth": "y_*", "probability": "p_*", "slices": "site"}

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn import metrics
 
@@ -619,3 +620,21 @@ def test_families_of_areas_that_never_differ() -> None:
     for found in ev.comparison:
         assert found.p_adjusted == 1
         assert found.low < 0 < found.high
+
+
+def test_the_table_of_labels_of_rows_in_time() -> None:
+    """It has the limits that the estimate of one label has."""
+    random, rows = np.random.default_rng(1), 400
+    steps = np.cumsum(random.normal(size=(rows, 3)), axis=0)
+    wrong = np.cumsum(random.normal(size=(rows, 3)), axis=0) > 3
+    table = pa.table(
+        {f"y_{k}": steps[:, k] > 0 for k in range(3)}
+        | {f"p_{k}": (steps[:, k] > 0) ^ wrong[:, k] for k in range(3)}
+        | {"day": np.arange(rows)}
+    )
+    asked = {"data": table, "time": "day", "interval": "analytic"}
+    ev = cal.multilabel("y_*", "p_*", measures=[f"accuracy[{k}]" for k in range(3)], **asked)
+    own = ev.per_class()
+    assert any("HAC" in e.method for e in ev)
+    assert own.low["accuracy"].tolist() == [e.low for e in ev]
+    assert own.high["accuracy"].tolist() == [e.high for e in ev]

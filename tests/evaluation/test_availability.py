@@ -20,7 +20,6 @@ from calipers.cli.group import cli
 from calipers.evaluation.availability import (
     ENGINE_REASONS,
     ENGINES,
-    NOT_YET_OUT_OF_MEMORY,
     OPTIONS,
     REASONS,
     ROW_REASONS,
@@ -524,8 +523,6 @@ def test_the_lists_name_what_there_is() -> None:
         reasoned = {option for of, option in REASONS if of == name}
         assert set(OPTIONS) - task.takes - reasoned == set()
         assert set(ENGINES) - set(task.engines) == {e for of, e in ENGINE_REASONS if of == name}
-    for name, options in NOT_YET_OUT_OF_MEMORY.items():
-        assert set(options) <= TASKS[name].takes
 
 
 def test_the_page_is_as_declared() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
 
 if TYPE_CHECKING:
-    from calipers.systems.base import System
+    from calipers.measures import Measure
 
 
 #: The axes of the ROC plane, and the line of chance there.
@@ -41,11 +41,15 @@ def roc_curve(scored: Scored) -> Curve:
     )
 
 
-def roc_point(system: System, label: str | None = None) -> Curve:
+def rates_of(label: str | None) -> list[Measure]:
+    """The coordinates of a point of the ROC plane."""
+    return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
+
+
+def roc_point(system: Any, label: str | None = None) -> Curve:
     """FPR and TPR of predicted labels, of two classes or of one of several against the rest, each
     with the interval that a table has; no point where either is undefined."""
-    measures = [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
-    readings = [system.reading(measure) for measure in measures]
+    readings = [system.reading(measure) for measure in rates_of(label)]
     made = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
@@ -64,11 +68,12 @@ def roc_point(system: System, label: str | None = None) -> Curve:
 
 
 def roc_points(
-    of: Iterable[tuple[System, Iterable[str]]],
+    of: Iterable[tuple[Any, Iterable[str | None]]],
 ) -> dict[tuple[str, str], Callable[[], Curve]]:
-    """The points of the classes or labels of systems, by their names and those of the curves."""
+    """The points of systems, or of their classes or labels, by their names and those of the
+    curves."""
     return {
-        (system.name, series_of(label)): partial(roc_point, system, label)
+        (system.name, "" if label is None else series_of(label)): partial(roc_point, system, label)
         for system, labels in of
         for label in labels
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import Planned, PlannedCurves
@@ -54,7 +54,7 @@ class ScoreCurves(PlannedCurves):
         if len(shares) > MOST_BANDS:
             drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
         if self._all_classes:
-            most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
+            most = most_frequent(shares)
             drawn = [s for s in drawn if s.series in most]
         made = [
             Planned(
@@ -69,7 +69,7 @@ class ScoreCurves(PlannedCurves):
         ]
         # Behind the ROC curve of each, which come first.
         named = dict.fromkeys(series for _, series in self.points)
-        first = sorted(named, key=lambda series: -self.often.get(series, 0.0))[:MOST_CLASSES]
+        first = most_frequent({series: self.often.get(series, 0.0) for series in named})
         made[len(drawn) : len(drawn)] = [
             Planned(make, "ROC", system, series)
             for (system, series), make in self.points.items()
@@ -99,6 +99,11 @@ class ScoreCurves(PlannedCurves):
             return of_system[0]
         wanted = only("class", series, classes)
         return next(s for s in of_system if s.series == wanted)
+
+
+def most_frequent(shares: Mapping[Any, float]) -> list[Any]:
+    """The classes that are drawn."""
+    return sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES]
 
 
 def only(what: str, asked: str | None, there: Sequence[str]) -> str:

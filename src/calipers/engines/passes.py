@@ -114,6 +114,8 @@ class Passes:
     compared: Sequence[tuple[str, str]] = ()
     #: What is kept of the rows of a batch that are looked at.
     looks: Callable[[Built], Any] | None = None
+    #: What else is added up in the first pass for measures that nobody asked for.
+    also: Sequence[Asked] = ()
     #: Of some rows, what each of all rows weighs where all weigh alike.
     unit_of_all: Callable[[], float] | None = None
     _made: list[str] = field(default_factory=list)
@@ -302,7 +304,14 @@ class Passes:
     def numbers(self) -> Mapping[Asked, int]:
         """A number for the statistic of each measure, the same where measures share one; nothing
         of measures that take more than one statistic."""
+        also = set(self.also)
+        return {asked: number for asked, number in self.added.items() if asked not in also}
+
+    @cached_property
+    def added(self) -> Mapping[Asked, int]:
+        """The same with those of what is added up besides."""
         asked = [(name, measure) for name in self.like for measure in self.measures]
+        asked += self.also
         found = [self.like[name].added(measure) for name, measure in asked]  # and so all are alive
         places: dict[int, int] = {}
         return {
@@ -314,7 +323,7 @@ class Passes:
     @cached_property
     def passed(self) -> Passed:
         """What the first pass finds."""
-        work = First(self.build, self.numbers, self.beside, self.looks)
+        work = First(self.build, self.added, self.beside, self.looks)
         found: Passed = self._reduced(work, Bounded(self.bounded))
         return found.settled(self.bounded)
 
@@ -331,10 +340,15 @@ class Passes:
     def statistics(self) -> Mapping[Asked, Statistic]:
         """What each measure is a formula over, of all rows; nothing of measures that take more than
         one statistic. Where all rows weigh alike, of rows that weigh 1."""
+        return {asked: of for asked, of in self.held.items() if asked in self.numbers}
+
+    @cached_property
+    def held(self) -> Mapping[Asked, Statistic]:
+        """The same with what was added up besides."""
         found, unit = self.passed.statistics, self.unit
         if unit != 1:
             found = {number: of.in_units(unit) for number, of in found.items()}
-        return {asked: found[number] for asked, number in self.numbers.items()}
+        return {asked: found[number] for asked, number in self.added.items() if number in found}
 
     @cached_property
     def _weighed(self) -> Mapping[Asked, Statistic]:

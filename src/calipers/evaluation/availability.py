@@ -80,21 +80,16 @@ TASK_ROW_REASONS: Mapping[tuple[str, str], str] = {
 #: rows are.
 OF_GROUPS: Mapping[str, tuple[str, ...]] = {"ranking": ("time",)}
 
-#: What nobody has chosen: options that a task takes of rows in memory, and not yet of batches.
-NOT_YET_OUT_OF_MEMORY: Mapping[str, tuple[str, ...]] = {
-    "multilabel": ("curves",),
-}
-
 
 @dataclass(frozen=True)
 class Cell:
-    """What the table says: ``yes``, ``no`` with its reason, or ``not yet``."""
+    """What the table says: ``yes``, or ``no`` with its reason."""
 
     said: str
     reason: str = ""
 
 
-YES, NOT_YET_CELL = Cell("yes"), Cell("not yet")
+YES = Cell("yes")
 
 
 def cell(task: Task, option: str, engine: str = "memory") -> Cell:
@@ -116,7 +111,7 @@ def cell(task: Task, option: str, engine: str = "memory") -> Cell:
     reason = ENGINE_REASONS.get((task.name, engine), of_rows)
     if reason and not (task.name == "retrieval" and engine != "stream"):
         return Cell("no", reason)
-    return NOT_YET_CELL if option in NOT_YET_OUT_OF_MEMORY.get(task.name, ()) else YES
+    return YES
 
 
 def refusal(name: str, option: str) -> str | None:
@@ -130,7 +125,7 @@ def refusal(name: str, option: str) -> str | None:
     if task is None or option in task.takes or option not in (*OPTIONS, "engine"):
         return None
     found = cell(task, option)
-    return f": {found.reason}" if found.reason else " yet"
+    return f": {found.reason}" if found.reason else None
 
 
 def refusal_of_flag(name: str, flag: str) -> str | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.caching import Made, cached_property
 from calipers.evaluation.estimates import estimate_of
-from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.results import Estimate, FloatArray, LabelTable
-from calipers.systems.multiclass import ClassSystem
-from calipers.systems.multilabel import LabelSystem
+from calipers.results import FloatArray, LabelTable
+
+if TYPE_CHECKING:
+    from calipers.evaluation.sample import Sample
+    from calipers.measures import Measure
 
 #: What is shown of each: family, what it reads, names.
 OF_EACH = (
@@ -28,84 +29,84 @@ MOST_RESAMPLED = 500_000
 MOST_CLASSES = 100
 
 
-@dataclass(frozen=True, eq=False)
-class ClassTables(Made[LabelTable]):
-    """The tables of the classes of systems, computed when one is first looked at."""
+#: Of clustered rows in batches there are no limits where they take more sums by cluster than these.
+MOST_SUMS = 20_000_000
 
-    systems: Sequence[ClassSystem]
+
+@dataclass(frozen=True, eq=False)
+class EachTables(Made[LabelTable]):
+    """The tables of the classes or labels of systems, computed when one is first looked at: of rows
+    in batches that takes passes of their own."""
+
+    sample: Sample
+    names: tuple[str, ...]
+    #: What the rows of each weigh.
+    sizes: Callable[[], FloatArray]
+    #: The counts of each that a system predicts, shape (K, 2, 2).
+    matrices: Callable[[str], FloatArray | None]
+    kind: str = "class"
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """Those that have a table, which is known before it is computed."""
+        return tuple(n for n in self.sample.systems if measures_of_each(self.sample, n, self.names))
 
     @cached_property
     def _made(self) -> tuple[LabelTable, ...]:
-        return tuple(map(by_class, self.systems))
+        return tuple(map(self._table, self.systems))
 
     def __len__(self) -> int:
-        return len(self.systems)  # known before they are computed
+        return len(self.systems)
+
+    def _table(self, name: str) -> LabelTable:
+        sample, own = self.sample, self.sample.settings
+        few = self.kind == "class" and sample.number * len(self.names) <= MOST_RESAMPLED
+        measures, each = (
+            measures_of_each(sample, name, self.names),
+            of_each(sample, name, self.names),
+        )
+        settings = own if few or own.interval == "none" else replace(own, interval="analytic")
+        sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
+        if not sample.rows and sums > MOST_SUMS:
+            settings = replace(own, interval="none")
+        plain = each.under(settings)
+        counts, found = {}, self.matrices(name)
+        if found is not None:
+            (tn, fp), (fn, tp) = np.moveaxis(found, 0, -1)
+            counts = {"TP": tp, "FP": fp, "FN": fn, "TN": tn}
+        values: tuple[dict[str, FloatArray], ...] = ({}, {}, {})
+        value, low, high = values
+        for m in measures:
+            readings = (plain.reading(name, replace(m, label=label)) for label in self.names)
+            made = [estimate_of(reading, str(m), "") for reading in readings]
+            for ends, end in zip(values, ("value", "low", "high"), strict=True):
+                ends[str(m)] = np.array([getattr(one, end) for one in made])
+        return LabelTable(
+            name, self.names, self.sizes(), counts, value, low, high, own.level, self.kind
+        )
 
 
-def class_tables(systems: Sequence[ClassSystem]) -> Sequence[LabelTable]:
-    """The tables of systems, none of many classes."""
-    few = len(systems[0].problem.names) <= MOST_CLASSES
-    return ClassTables(systems) if few else ()
-
-
-def by_class(system: ClassSystem) -> LabelTable:
-    """The table of the classes of one system."""
-    names = system.problem.names
-    few = system.number * len(names) <= MOST_RESAMPLED
-    plain = system if few else system.under(_shown(system.settings))
-
-    def of(label: str) -> list[Estimate]:
-        measures = (replace(m, label=label) for m in _measures(system))
-        return [estimate_of(plain.reading(m), str(m.plain), "") for m in measures]
-
-    matrices = None
-    if system.predicted is not None:
-        matrices = plain.counts.matrix.one_vs_rest().counts
-    return _table(system, names, system.problem.sizes, matrices, of, "class")
-
-
-def by_label(system: LabelSystem) -> LabelTable:
-    """The table of the labels of one system."""
-    plain = system.under(_shown(system.settings))
-
-    def of(label: str) -> list[Estimate]:
-        one = plain.of_label(label)
-        return [estimate_of(one.reading(m), str(m), "") for m in _measures(system)]
-
-    total = len(system.truth) if system.weight is None else float(system.weight.sum())
-    matrices = None if system.predicted is None else plain.matrices.counts
-    return _table(system, system.labels, system.shares * total, matrices, of, "label")
-
-
-def _shown(own: Settings) -> Settings:
-    return own if own.interval == "none" else replace(own, interval="analytic")
-
-
-def _measures(system: Any) -> list[Any]:
-    return [
-        parse(name, family)
+def measures_of_each(sample: Sample, name: str, labels: Sequence[str]) -> list[Measure]:
+    """What is shown of each class or label of a system: what it serves, and what is known where
+    rows are gone."""
+    one = sample.template[name]
+    served = [
+        parse(measure, family)
         for family, reads, names in OF_EACH
-        if system.serves(reads)
-        for name in names
+        if one.serves(reads)
+        for measure in names
+    ]
+    return [
+        m
+        for m in served
+        if sample.rereadable or sample.known(name, replace(m, label=next(iter(labels), None)))
     ]
 
 
-def _table(
-    system: Any,
-    labels: tuple[str, ...],
-    truth: FloatArray,
-    matrices: FloatArray | None,
-    of: Callable[[str], list[Estimate]],
-    kind: str,
-) -> LabelTable:
-    counts = {}
-    if matrices is not None:
-        (tn, fp), (fn, tp) = np.moveaxis(matrices, 0, -1)
-        counts = {"TP": tp, "FP": fp, "FN": fn, "TN": tn}
-    columns = list(zip(*map(of, labels), strict=True))
-
-    def values(name: str) -> dict[str, FloatArray]:
-        return {own[0].measure: np.array([getattr(e, name) for e in own]) for own in columns}
-
-    ends = values("value"), values("low"), values("high")
-    return LabelTable(system.name, labels, truth, counts, *ends, system.settings.level, kind)
+def of_each(sample: Sample, name: str, labels: Sequence[str]) -> Sample:
+    """The system, and those that serve as much, of which all is asked that is shown of each."""
+    measures = measures_of_each(sample, name, labels)
+    alike = [n for n in sample.systems if measures_of_each(sample, n, labels) == measures]
+    found = sample.also(alike, [replace(m, label=label) for label in labels for m in measures])
+    assert found is not None  # as all is known where rows are gone
+    return found

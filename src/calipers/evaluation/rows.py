@@ -68,6 +68,18 @@ class Rows(Sample):
         """A statistic of this kind of the answers of a system, as the system has it."""
         return self.problem.statistic(self.by_name[system], kind)
 
+    def known(self, system: str, measure: Measure) -> bool:
+        """All is."""
+        return True
+
+    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Rows:
+        """Some of the systems, which answer whatever they are asked."""
+        return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
+
+    def under(self, settings: Settings) -> Rows:
+        """The same with other intervals."""
+        return replace(self, by_name={n: s.under(settings) for n, s in self.by_name.items()})
+
     def constant(self, system: str, measure: Measure) -> float:
         """What the best constant answer gets on these rows."""
         return float(self.by_name[system].constant(measure))
@@ -99,6 +111,11 @@ class Rows(Sample):
                 yield pair, measure, first - second
 
     # --- The rows --------------------------------------------------------------------------------
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return int(self.first.number)
 
     @property
     def weighted(self) -> bool:

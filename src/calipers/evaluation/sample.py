@@ -83,6 +83,10 @@ class Problem:
         """The systems as these measures take them, and what a reader has to know of that."""
         return dict(systems), ()
 
+    def beside(self, systems: Mapping[str, Any]) -> Sequence[tuple[str, Measure]]:
+        """What a stream adds up of systems for more than the measures: nothing that is large."""
+        return ()
+
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def leading(self, sample: Sample) -> Sequence[Estimate]:
@@ -190,6 +194,19 @@ class Sample(ABC):
         """A statistic of this kind of the answers of a system; None where there is none."""
 
     @abstractmethod
+    def known(self, system: str, measure: Measure) -> bool:
+        """Whether a number is known without another look at the rows."""
+
+    @abstractmethod
+    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sample | None:
+        """Some of the systems, of which other measures are asked; None where rows are gone that
+        this takes."""
+
+    @abstractmethod
+    def under(self, settings: Settings) -> Sample:
+        """The same with other intervals."""
+
+    @abstractmethod
     def constant(self, system: str, measure: Measure) -> float:
         """What the best constant answer gets."""
 
@@ -215,6 +232,11 @@ class Sample(ABC):
         """The first system of each pair minus the second on every measure that has a direction."""
 
     # --- The rows --------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """How many there are."""
 
     @property
     @abstractmethod

@@ -422,7 +422,8 @@ class Group:
     def _first(self) -> Sequence[Passed]:
         p = self.plain
         number = 1 + sum(len(cut.names) for cut in self.cuts)
-        works = [First(Pick(k), p.numbers, p.beside, p.looks) for k in range(number)]
+        asked = [p.added, *[p.numbers] * (number - 1)]
+        works = [First(Pick(k), of, p.beside, p.looks) for k, of in enumerate(asked)]
         work, kept = Together(Pieces(self.builds, self.cuts), works), _Kept(self.memory)
         found: Each = p.engine.reduce(work, p.columns, kept, "pass 1")
         return found.parts

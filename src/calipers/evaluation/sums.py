@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property
+from calipers.caching import cached_property, kept
 from calipers.data.errors import InputError
 from calipers.data.trec import Origin
 from calipers.engines.base import Engine
@@ -25,10 +25,12 @@ from calipers.evaluation.stream_columns import Columns, Values, Within
 from calipers.evaluation.stream_rows import BuildSystems, Read
 from calipers.evaluation.stream_slices import Group, Outside, Slicing, once_made, slicings
 from calipers.inference.policy import DRAWN
+from calipers.measures import parse
 from calipers.progress import over
 from calipers.statistics import ClassTables, ScoreTable, Several
 from calipers.statistics.row_sample import level_of
 from calipers.statistics.scores import USUAL_AREAS
+from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem
@@ -92,7 +94,17 @@ class Sums(Sample):
             partial(self.problem.look, level=level_of(self.engine.rows))
             if self.problem.looks_at_rows
             else None,
+            [] if isinstance(self.engine, Added) else self._beside,
         )
+
+    @property
+    def _beside(self) -> list[tuple[str, Measure]]:
+        """What is added up for nothing that was asked for."""
+        return [
+            (name, measure)
+            for name, measure in self.problem.beside(self.template)
+            if measure not in self.measures
+        ]
 
     @cached_property
     def group(self) -> Group | None:
@@ -122,7 +134,8 @@ class Sums(Sample):
 
     def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
         """A number and how it varies, from what was added up."""
-        made = self.passes.reading(system, measure, settings) or self._derived(system, measure)
+        under = settings or self.settings
+        made = self.passes.reading(system, measure, under) or self._derived(system, measure)
         if made is None and self.problem.task == "costs":  # one number, which no row has
             made = self.template[system].reading(measure)
         if made is None:
@@ -148,11 +161,72 @@ class Sums(Sample):
     def statistic(self, system: str, kind: type) -> Any:
         """A statistic of this kind that was added up for a system."""
         one = self.template[system]
-        for (name, measure), found in self.passes.statistics.items():
+        for (name, measure), found in self.passes.held.items():
             # What is added up for one of several classes is of that class against the rest.
             if name == system and isinstance(found, kind) and one.asked(measure)[0] is one:
                 return found
         return None
+
+    def table(self, system: str, label: str | None = None) -> ScoreTable | None:
+        """The table of scores of a system, or of one class or label against the rest, where it was
+        added up for some measure."""
+        like = self.template[system]
+        one = like.asked(replace(parse("AUC", "scores"), label=label))[0]
+        for (name, measure), found in self.passes.held.items():
+            parts: Mapping[Any, ScoreTable] = {}
+            if name != system:
+                continue
+            if isinstance(found, ClassTables):
+                parts = dict(zip(found.labels, found.tables, strict=True))
+            elif isinstance(found, Several) and label is not None:
+                terms = like.terms(measure)
+                if isinstance(terms, AveragedScores) and not terms.pooled:
+                    parts = dict(zip(terms.labels, found.parts, strict=True))
+            elif isinstance(found, ScoreTable) and like.asked(measure)[0] is one:
+                return found
+            if label in parts:
+                return parts[label]
+        return None
+
+    def known(self, system: str, measure: Measure) -> bool:
+        """Whether a number follows from what was added up."""
+        one, own = self.template[system].asked(measure)
+        derived = one is self.template[system] and own.definition.on is not ScoreTable
+        there = derived and self.statistic(system, own.definition.on) is not None
+        return (system, measure) in self.passes.statistics or there
+
+    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Sums | None:
+        """Some of the systems, of which other measures are asked: as they are, where that is known,
+        and else in passes of their own that are made when something takes their numbers; None where
+        the rows cannot be looked at again."""
+        # Of clusters a number that follows from others has no error.
+        if self.columns.cluster is None or not self.rereadable:
+            if all(self.known(name, measure) for name in systems for measure in measures):
+                return replace(
+                    self, template={n: self.template[n] for n in systems}, given=self.passes
+                )
+            if not self.rereadable:
+                return None
+
+        def made() -> Sums:
+            tables = len(systems) * len({measure.label for measure in measures})
+            return replace(
+                self,
+                columns=replace(self.columns, slices={}),
+                measures=measures,
+                template={name: self.template[name] for name in systems},
+                memory=self.memory // max(1, tables),
+                compared=(),
+                given=None,
+                _bounds={},
+            )
+
+        return kept(self, ("also", *systems, *measures), made)
+
+    def under(self, settings: Settings) -> Sums:
+        """The same with other intervals."""
+        template = {name: system.under(settings) for name, system in self.template.items()}
+        return replace(self, settings=settings, template=template, given=self.passes)
 
     def constant(self, system: str, measure: Measure) -> float:
         """What the best constant answer gets."""
@@ -224,6 +298,11 @@ class Sums(Sample):
             )
 
     # --- The rows --------------------------------------------------------------------------------
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return int(self.passes.passed.rows)
 
     @property
     def weighted(self) -> bool:

@@ -22,7 +22,8 @@ from calipers.data.class_probabilities import (
 from calipers.data.errors import InputError
 from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.finding_inputs import of_classes
-from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.per_class import MOST_CLASSES, EachTables
+from calipers.evaluation.problems.classification import ClassificationProblem, curves_of_sums
 from calipers.evaluation.shared import agreed, class_order_notes, column_name, named_systems
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows, ConfusionMatrix
@@ -139,15 +140,26 @@ class SeveralClasses(ClassificationProblem):
         return of_classes(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
-        """Confusion matrices; of rows in memory tables of the classes, and curves of scores."""
-        found: dict[str, Any] = {"confusions": self.confusions(sample)}
-        if sample.rows:
-            from calipers.evaluation.per_class import class_tables
+        """Confusion matrices, tables of the classes, and curves of scores."""
+        sizes = partial(self._sizes, sample)
+        few = len(self.names) <= MOST_CLASSES
+        curves: Any = ()
+        if options.curves and sample.rows:
+            curves = _curves(list(sample.rows.values()))
+        elif options.curves:
+            curves = curves_of_sums(sample, self.names, sizes() / sizes().sum())
+        return {
+            "confusions": self.confusions(sample),
+            "label_tables": EachTables(sample, self.names, sizes, partial(_counts, sample))
+            if few
+            else (),
+            "curves": curves,
+        }
 
-            systems = list(sample.rows.values())
-            found["label_tables"] = class_tables(systems)
-            found["curves"] = _curves(systems) if options.curves else ()
-        return found
+    def _sizes(self, sample: Any) -> FloatArray:
+        """What the rows of each class weigh."""
+        found = sample.first.problem.sizes if sample.rows else sample.passes.passed.beside
+        return np.asarray(found)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -181,6 +193,12 @@ def coded_systems(predicted: Any) -> dict[str, Coded]:
     """The predicted classes of systems by name, encoded once."""
     given = {} if predicted is None else named_systems(predicted, "predicted")
     return {name: coded(column, column_name("predicted", name)) for name, column in given.items()}
+
+
+def _counts(sample: Sample, name: str) -> FloatArray | None:
+    """The counts of each class against the rest."""
+    matrix: ConfusionMatrix | None = sample.statistic(name, ConfusionMatrix)
+    return None if matrix is None else matrix.one_vs_rest().counts
 
 
 def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:

@@ -28,7 +28,8 @@ from calipers.data.multilabel import (
 )
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.finding_inputs import of_label_sets
-from calipers.evaluation.per_class import by_label
+from calipers.evaluation.per_class import EachTables
+from calipers.evaluation.problems.classification import curves_of_sums
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
 from calipers.evaluation.stream_labels import indicators, labels_of_stream
@@ -180,6 +181,11 @@ class SeveralLabels(Problem):
         # There is a column for each label, whether a row has it or not.
         return [m.where_undefined(self.undefined, stated=True) for m in each_once(chosen)]
 
+    def beside(self, systems: Mapping[str, LabelSystem]) -> Sequence[tuple[str, Measure]]:
+        """The counts of each label."""
+        counts = parse("macro-F1", "counts")
+        return [(name, counts) for name, one in systems.items() if one.predicted is not None]
+
     # --- What an evaluation has beside estimates -------------------------------------------------
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
@@ -203,14 +209,20 @@ class SeveralLabels(Problem):
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of the labels, and curves of scores."""
+        curves: Any = ()
+        if options.curves and len(self.names) <= MOST_CURVES:
+            systems = (sample.rows or {}).values()
+            curves = _curves(systems) if sample.rows else curves_of_sums(sample, self.names)
+        of = partial(self._sizes, sample), partial(_counts, sample)
+        return {"curves": curves, "label_tables": EachTables(sample, self.names, *of, kind="label")}
+
+    def _sizes(self, sample: Any) -> FloatArray:
+        """What the rows of each label weigh."""
         if not sample.rows:
-            return {}
-        systems = list(sample.rows.values())
-        drawn = options.curves and len(self.names) <= MOST_CURVES
-        return {
-            "curves": _curves(systems) if drawn else (),
-            "label_tables": tuple(by_label(system) for system in systems),
-        }
+            return np.asarray(sample.passes.passed.beside.sizes[:-1])
+        one = sample.first
+        total = len(one.truth) if one.weight is None else float(one.weight.sum())
+        return np.asarray(one.shares * total)
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -274,6 +286,12 @@ class SeveralLabels(Problem):
             "threshold": self.threshold,
             "undefined": self.undefined,
         }
+
+
+def _counts(sample: Sample, name: str) -> FloatArray | None:
+    """The counts of each label."""
+    matrices: LabelMatrices | None = sample.statistic(name, LabelMatrices)
+    return None if matrices is None else matrices.counts
 
 
 def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from calipers.curves.rates import roc_points
 from calipers.curves.score_curves import ScoreCurves
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.binary_labels import Labels, positive_probability, predictions, two_classes
@@ -19,7 +20,7 @@ from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.estimates import estimate_of
 from calipers.evaluation.finding_inputs import of_two_classes
-from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.problems.classification import ClassificationProblem, curves_of_sums
 from calipers.evaluation.shared import agreed, by_default, column_name, named_systems
 from calipers.evaluation.slices import threshold_note
 from calipers.results.estimate import UNNAMED
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.stream_columns import Columns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Curve, Estimate, Finding
+    from calipers.results import Estimate, Finding
 
 
 OF_COUNTS = (
@@ -211,10 +212,6 @@ def _check_thresholds(threshold: Any, systems: Mapping[str, System]) -> None:
         raise InputError(f"threshold for {unknown[0]!r}, which is no system: {', '.join(systems)}")
 
 
-#: Curves of a stream are drawn from so many thresholds at most, each of which is a point of them.
-MOST_DRAWN = 50_000
-
-
 @dataclass(frozen=True, eq=False)
 class TwoClasses(ClassificationProblem):
     """How well systems tell a positive class from a negative one.
@@ -349,38 +346,11 @@ class TwoClasses(ClassificationProblem):
         }
 
     def _curves(self, sample: Sample) -> ScoreCurves | tuple[()]:
-        if sample.rows:
-            systems = tuple(sample.rows.values())
-            points = {(s.name, ""): partial(_point, s) for s in systems if s.score is None}
-            return ScoreCurves(partial(_scored, systems), points)
-        tables = {name: sample.statistic(name, ScoreTable) for name in sample.systems}
-        if not any(tables.values()):
-            return ()
-        return ScoreCurves(partial(self._drawn, sample, tables))
-
-    def _drawn(self, sample: Sample, tables: Mapping[str, ScoreTable | None]) -> list[Scored]:
-        """What curves of a stream are drawn from: tables, or so many of their thresholds."""
-        from calipers.curves.score_data import Scored
-
-        weighted = sample.weighted or sample.clusters is not None
-        # Rows that weigh differently or come in clusters cannot be drawn from a table.
-        settings = replace(sample.settings, interval="none") if weighted else sample.settings
-
-        def made(name: str, table: ScoreTable) -> Scored:
-            like = sample.template[name]
-            few = len(table.scores) <= MOST_DRAWN and not table.shift
-            return Scored(
-                name,
-                lambda: table if few else table.compress(MOST_DRAWN),
-                settings,
-                threshold=like.threshold,
-                # Of scores taken together nobody knows which probability a row has.
-                probabilities=few and like.probability is not None,
-                names=self.names,
-                independent=not weighted,
-            )
-
-        return [made(name, table) for name, table in tables.items() if table is not None]
+        if not sample.rows:
+            return curves_of_sums(sample)
+        systems = tuple(sample.rows.values())
+        bare = ((s, (None,)) for s in systems if s.score is None)
+        return ScoreCurves(partial(_scored, systems), roc_points(bare))
 
     # --- Streams ---------------------------------------------------------------------------------
 
@@ -458,12 +428,6 @@ def _collapsed(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     named = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     return (f"{positive} is evaluated against all other classes: {named}.",)
-
-
-def _point(system: System) -> Curve:
-    from calipers.curves.rates import roc_point
-
-    return roc_point(system)
 
 
 def _scored(systems: Sequence[System]) -> list[Scored]:
