@@ -89,6 +89,9 @@ def test_some_of_many_rows(
     assert seen.endswith(" of 900 rows, spread evenly.")
     assert 100 < int(seen.split("look at ")[1].split()[0]) <= 400
     assert said(one) == said(other)
+    looked = f" Estimated from {seen.split('look at ')[1]}"
+    of_all = ("rows-carry", "not-told-apart")
+    assert [x.endswith(looked) for _, x in said(one)] == [k not in of_all for k, _ in said(one)]
     carried = [[x for x in said(of) if x[0] == "rows-carry"] for of in (one, found(path, "memory"))]
     assert carried[0] == carried[1]  # the largest residuals are those of all rows
     assert "row 17" in carried[0][0][1]

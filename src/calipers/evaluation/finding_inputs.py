@@ -176,7 +176,7 @@ def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
     wrong = {
         n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
     }
-    return _of(sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told)
+    return _of(sample, has, (labels, *_outputs(sample, seen, s.truth, columns, wrong)), told, seen)
 
 
 def _outputs(
@@ -206,7 +206,7 @@ def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
     one = next(iter(rows.values()))
     wrong = {n: s.predicted != one.truth for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
-    return _of(sample, has, _outputs(sample, seen, one.truth, said, wrong), told)
+    return _of(sample, has, _outputs(sample, seen, one.truth, said, wrong), told, seen)
 
 
 def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -227,7 +227,7 @@ def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Find
     wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in rows.items()}
     said = {n: [s.predicted] for n, s in rows.items()}
     whole = _outputs(sample, seen, one.truth, said, wrong)
-    return _of(sample, dict.fromkeys(rows, ()), whole, told, each)
+    return _of(sample, dict.fromkeys(rows, ()), whole, told, seen, each)
 
 
 def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
@@ -239,7 +239,7 @@ def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
         n: (Predicted(s.truth, s.said, s.weight, s.clusters, seen.named),)
         for n, s in seen.systems.items()
     }
-    return _of(sample, has, (), told)
+    return _of(sample, has, (), told, seen)
 
 
 #: So many points that are known by their number are written out to be dealt anew.
@@ -412,11 +412,14 @@ def _of(
     has: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
     told: Told,
+    seen: VisibleRows | None = None,
     outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
     """What there is to say of the data, of each system by what it has, of each of its ``outputs``
-    by what it has of that, and of what was computed."""
+    by what it has of that, and of what was computed; by the rows that are ``seen``, where these
+    are not all."""
     (estimates, comparison, slices), settings = told, sample.settings
+    looked_at = "" if seen is None else seen.number
     families = TASKS[sample.problem.task]
 
     def subject(system: str) -> Subject:
@@ -440,6 +443,7 @@ def _of(
             cache(estimate),
             inference,
             at_level=at_level,
+            looked_at=looked_at,
         )
 
     def of_output(system: str, output: str, known: tuple[Any, ...]) -> Subject:

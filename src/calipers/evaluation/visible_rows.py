@@ -30,6 +30,8 @@ class VisibleRows:
     whole: bool = True
     #: Where they are not, the largest residuals of all rows by system, if there are such.
     largest: Mapping[str, Largest] = field(default_factory=dict)
+    #: How many they are, where these are some.
+    number: str = ""
 
 
 def keep_some(built: Built, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
@@ -76,21 +78,24 @@ def visible_rows(sample: Any) -> VisibleRows | None:
         name: replace(system, truth=truth, weight=weight, clusters=clusters, **said[name])
         for name, system in template.items()
     }
+    number = _number(some)
     if sample.columns.count is not None:  # rows that count often have no number of their own
-        return VisibleRows(systems, None, some.whole)
+        return VisibleRows(systems, None, some.whole, number=number)
     if some.whole:
         return VisibleRows(systems, lambda row: f"row {some.number[row]}")
     of_all = dict(zip(systems, largest, strict=True)) if largest else {}
-    return VisibleRows(systems, None, whole=False, largest=of_all)
+    return VisibleRows(systems, None, whole=False, largest=of_all, number=number)
+
+
+def _number(some: LookedAt) -> str:
+    return "" if some.whole else f"{len(some.number):,} of {some.rows:,} rows, spread evenly"
 
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Of how many rows findings and curves are, where these are some of many."""
     kept = kept_rows(sample)
-    if kept is None or kept[0].whole:
-        return ()
-    number = f"{len(kept[0].number):,} of {kept[0].rows:,} rows"
-    return (f"Findings and curves that take rows look at {number}, spread evenly.",)
+    number = "" if kept is None else _number(kept[0])
+    return (f"Findings and curves that take rows look at {number}.",) if number else ()
 
 
 def kept_rows(sample: Any) -> tuple[Any, ...] | None:

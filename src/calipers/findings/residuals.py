@@ -229,6 +229,7 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
             "RMSE without them": then,
         },
         s.named("RMSE", "MSE", "R2", "max-error"),
+        of_all_rows=True,
     )
 
 

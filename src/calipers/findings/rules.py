@@ -42,6 +42,8 @@ COSTS: Mapping[str, str] = {
     "sorted rows": "O(n log n)",
     "replicates": "O(B n)",  # where nothing else answers what was asked for
 }
+#: What rows cost, of which some may stand for all.
+_OF_ROWS = ("O(n)", "O(n log n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Said:
     It is of the kind, at the level and on the subject that the rule was asked of, unless others
     are given. ``about`` says what of the subject it is about (a class, a column of slices, in which
     direction): reports put together what a rule says of several systems only where that is the
-    same.
+    same. It may be ``of_all_rows`` where rules look at some of them.
     """
 
     sentence: str
@@ -61,6 +63,7 @@ class Said:
     kind: str = ""
     systems: tuple[str, ...] = ()
     about: str = ""
+    of_all_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,8 @@ class Subject:
     that it needs. ``measures`` are those shown. ``estimate`` gives any measure with the interval
     that the evaluation would give it, ``at_level`` the same at another level. Without ``inference``
     there are no intervals, and only rules that count are asked. Of one ``output`` of several,
-    measures are ``called`` otherwise where they are shown.
+    measures are ``called`` otherwise where they are shown. Where rules look at some of many rows,
+    ``looked_at`` says at how many.
     """
 
     name: str | None
@@ -132,6 +136,7 @@ class Subject:
     output: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
     at_level: Callable[[str, float], Valued] | None = None
+    looked_at: str = ""
 
     @property
     def who(self) -> str:
@@ -208,10 +213,11 @@ class Rule:
         """What it says as a result; ``p`` is the adjusted p-value of a claim."""
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = said.kind or self.kind, {**said.values, **adjusted}.items()
+        some = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not said.of_all_rows else ""
         pairs = {n: v for n, v in values if isinstance(v, Valued) and not math.isnan(v.low)}
         return Finding(
             kind=name,
-            sentence=said.sentence,
+            sentence=f"{said.sentence} Estimated from {some}." if some else said.sentence,
             rule=KINDS[name].when,
             severity=KINDS[name].severity,
             systems=said.systems or (() if subject.name is None else (subject.name,)),
