@@ -30,6 +30,7 @@ from calipers import InputError
 from calipers.inference.intervals import z_of
 from calipers.learning.cross_validation import widened
 from calipers.learning.split_designs import Design
+from calipers.tasks import verb
 
 X, Y = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -422,3 +423,22 @@ def test_what_is_refused(how, message):
     given = {"estimator": Ridge(), "X": X, "y": Y, **how}
     with pytest.raises(InputError, match=message):
         cal.cross_validate(given.pop("estimator"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_estimators_are_evaluated_by_a_verb_from_outside():
+    random = np.random.default_rng(2)
+    x = random.normal(size=(90, 4))
+    y = x @ [1, 2, 0, -1] + random.normal(size=90)
+    asked = {"weight": random.gamma(4, size=90), "measures": ["MAE", "R2"], "seed": 3}
+
+    @verb
+    def outside(truth=None, predicted=None, **options):
+        return cal.regression(truth, predicted, **options)
+
+    models = {"plain": LinearRegression(), "shrunk": Ridge(50.0)}
+    own, named = (
+        cal.cross_validate(models, x, y, task=of, **asked) for of in (outside, "regression")
+    )
+    assert [str(e) for e in own] == [str(e) for e in named]
+    assert [str(d) for d in own.comparison] == [str(d) for d in named.comparison]
+    assert own["plain", "MAE"].value != own["shrunk", "MAE"].value
