@@ -18,7 +18,7 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import columns_of
 from calipers.inference.clusters import Clusters
 from calipers.measures.regression import squared, weighted_mean
-from calipers.statistics import LookedAt, Moments
+from calipers.statistics import LookedAt, Moments, NumberRows
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
@@ -96,13 +96,14 @@ class Numbers(Problem):
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """What the mean of the truth loses where that is the best constant answer: in one more look
-        at the truth, or, of squares where there is none, as its variance has it. (A median would
-        take all rows.)"""
+        at the truth, or, of squares where there is none, as its variance has it. A median takes all
+        rows, and is known where these are few, or gathered for what needs them by size."""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
         if measure not in by_mean:
-            return NAN
+            rows = _all_rows(sample)
+            return NAN if rows is None else float(rows.constant(measure))
         if not sample.rereadable:
             return _of_squares(sample.passes.passed.beside, measure)
 
@@ -142,6 +143,25 @@ def looked_at(
     systems = {name: Predictions(name, truth, own, *rows) for name, own in made}
     known = found.whole and sample.columns.count is None
     return systems, (lambda row: f"row {found.number[row]}") if known else None
+
+
+def _all_rows(sample: Any) -> Predictions | None:
+    """The truth of all rows in batches, where it is there."""
+
+    def made() -> Predictions | None:
+        passes, settings = sample.passes, sample.settings
+        for of in passes.held.values():
+            if isinstance(of, NumberRows):
+                weight = of.weight if passes.passed.weight.uneven else None
+                return Predictions("", of.truth, of.truth, weight, settings, None)
+        seen = _seen(sample)
+        if seen is None or not seen.whole:
+            return None
+        truth, given = seen.columns[:, 0], seen.columns[:, 1 + len(sample.systems)]
+        weight = given if np.ptp(given) > 0 else None
+        return Predictions("", truth, truth, weight, settings, None)
+
+    return kept(sample.passes, "all rows", made)
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:
