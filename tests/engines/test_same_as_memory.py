@@ -256,8 +256,9 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
                     wrong.append(where)
                 if b.value != pytest.approx(a.value, **near):
                     wrong.append(f"{where}: {a.value} and {b.value}")
-                # (Of a median the best constant takes the rows.)
-                if not np.isnan(b.default) and b.default != pytest.approx(a.default, **near):
+                # (Of a median the best constant takes the rows, which are there of one number.)
+                gone = np.isnan(b.default) and task in ("several outputs", "quantiles")
+                if not gone and b.default != pytest.approx(a.default, **near):
                     wrong.append(f"{where}: default {a.default} and {b.default}")
                 pair = plain(a.method), plain(b.method)
                 if pair[0] != pair[1]:

@@ -13,6 +13,7 @@ from pyarrow import csv, feather, parquet
 import calipers as cal
 from calipers.data import streams
 from calipers.data.errors import InputError
+from calipers.statistics import row_sample
 
 ROWS = 600
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -568,3 +569,19 @@ def test_findings_are_those_of_memory(said: Any, design: Any) -> None:
     found = {(f.rule, f.systems, f.measures) for f in ours.findings}
     assert found == {(f.rule, f.systems, f.measures) for f in theirs.findings}
     assert len(found) > 2
+
+
+def test_the_best_constant_under_absolute_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The median of the truth, of few rows and of those that a measure of ranks gathers."""
+    random = np.random.default_rng(6)
+    truth, weight = random.gamma(2, size=500), random.integers(1, 4, 500) / 2
+    table = pa.table({"y": truth, "p": truth + random.normal(size=500), "w": weight})
+    order = np.argsort(truth)
+    half = np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)
+    best = np.average(np.abs(truth - truth[order][half]), weights=weight)
+    asked = {"data": table, "weight": "w", "engine": "stream"}
+    assert cal.regression("y", "p", **asked)["MAE"].default == pytest.approx(best)
+    monkeypatch.setattr(row_sample, "MOST_LOOKED_AT", 100)
+    assert np.isnan(cal.regression("y", "p", **asked)["MAE"].default)
+    ranked = cal.regression("y", "p", **asked, measures=["MAE", "Spearman"])
+    assert ranked["MAE"].default == pytest.approx(best)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, several
 from calipers.data.multilabel import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
+from calipers.data.trec import Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,6 +119,23 @@ def gather(
             left = complete if left is None else left[complete]
     costs = replace(costs, columns=made.pop("cost") or {})
     return Gathered(made, tuple(notes), left, ids, costs)
+
+
+def file_origin(path: str) -> Origin:
+    """Where the rows of a file came from, as provenance has it."""
+    # Pipes have no size, and neither do datasets that are elsewhere.
+    size = os.path.getsize(path) if os.path.isfile(path) else None
+    return Origin("table", path, bytes=size)
+
+
+def with_files(
+    inputs: Sequence[Origin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
+) -> list[Origin]:
+    """Inputs with the files that a table and the tables of columns are read from, each once."""
+    beside = [of for _, of in _leaves(dict(columns), "") if isinstance(of, os.PathLike)]
+    given = [os.fspath(of) for of in (data, *beside) if isinstance(of, str | os.PathLike)]
+    known = {of.path for of in inputs}
+    return [*inputs, *(file_origin(path) for path in dict.fromkeys(given) if path not in known)]
 
 
 def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_labels import coded
-from calipers.data.columns import gather
+from calipers.data.columns import gather, with_files
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluation.arguments import verb
 from calipers.evaluation.options import MeasureNames, make_settings
@@ -106,7 +106,7 @@ def precision_recall(
             for name, own in points.items()
             for note in _notes(own)
         ),
-        provenance=provenance(TASK, settings, {"unreached": unreached}, inputs),
+        provenance=provenance(TASK, settings, {"unreached": unreached}, with_files(inputs, data)),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.curves.ranking_curves import at_ranks
 from calipers.data.arrays import as_numbers, taken
-from calipers.data.columns import Ids, gather, texts
+from calipers.data.columns import Ids, gather, texts, with_files
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
@@ -230,7 +230,7 @@ def ranking(
     evaluation = source.evaluation(
         "ranking",
         {**how_told, **earlier(baseline, against)},
-        inputs,
+        with_files(inputs, data, named),
         comparison=comparison_if_several(
             source, against, settings, options.primary, compare=compare
         ),

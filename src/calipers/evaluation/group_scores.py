@@ -16,7 +16,6 @@ from calipers.data.columns import MISSING, incomplete, left_out
 from calipers.data.costs import Costs, as_costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, known_of_groups
-from calipers.data.trec import Origin
 from calipers.engines.accumulators import Rows
 from calipers.engines.base import Partial
 from calipers.evaluation.default_comparison import comparison_if_several
@@ -24,6 +23,7 @@ from calipers.evaluation.shared import Statistics, column_name
 from calipers.evaluation.slice_definitions import cuts
 from calipers.evaluation.stored_predictions import Common
 from calipers.evaluation.stream_columns import Columns
+from calipers.evaluation.sums import files_of
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import sliced_topics
 from calipers.measures import Measure
@@ -356,7 +356,7 @@ def ranking_elsewhere(
     return source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
-        [Origin("table", path) for path in rows.files] or [Origin("table", rows.name)],
+        files_of(rows),
         comparison=comparison_if_several(
             source, baseline, settings, options.primary, compare=options.compare
         ),

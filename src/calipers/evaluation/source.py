@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import as_array
 from calipers.data.class_labels import coded
-from calipers.data.columns import Gathered, gather
+from calipers.data.columns import Gathered, gather, with_files
 from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
@@ -103,6 +103,7 @@ def open_source(
     needed = (*columns.values(), rows["weight"], rows["cluster"])
     if in_batches(options.engine, options.memory, data, needed):
         return Source(options, stream=Columns.of(data, columns, {**arguments, **rows}, options))
+    options = replace(options, inputs=with_files(options.inputs, data, columns))
     instead = dict(in_memory())
     data = instead.pop("data", data)
     gathered = gather(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.caching import cached_property, kept
+from calipers.data.columns import file_origin
 from calipers.data.errors import InputError
-from calipers.data.trec import Origin
 from calipers.engines.base import Engine
 from calipers.engines.passes import Passes
 from calipers.estimation.averages import weights_of
@@ -33,6 +32,7 @@ from calipers.statistics.scores import USUAL_AREAS
 from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
+    from calipers.data.trec import Origin
     from calipers.evaluation.sample import Problem
     from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
@@ -458,9 +458,4 @@ class _Halves:
 
 def files_of(stream: Engine) -> list[Origin]:
     """Where the rows came from, as provenance has it."""
-
-    def origin(name: str) -> Origin:
-        path = Path(name)  # pipes have no size, and neither do datasets that are elsewhere
-        return Origin("table", name, bytes=path.stat().st_size if path.is_file() else None)
-
-    return [origin(name) for name in stream.files or (stream.name,)]
+    return [file_origin(name) for name in stream.files or (stream.name,)]

@@ -19,7 +19,7 @@ from calipers import findings
 from calipers.curves.lazy_curves import BareCurves, PlannedCurves
 from calipers.data.arrays import as_array, same_length, taken
 from calipers.data.class_labels import coded, name_of
-from calipers.data.columns import gather
+from calipers.data.columns import gather, with_files
 from calipers.data.errors import InputError, shown
 from calipers.data.external_values import Values
 from calipers.data.frequency_weights import Repeats
@@ -257,7 +257,7 @@ def cross_validate(
     made = dict(rows.columns)
     asked = _Asked(
         made, task, interval, settings, baseline, curves, n_jobs,
-        {"measures": measures, "inputs": inputs},
+        {"measures": measures, "inputs": with_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
         _Once(made.pop("part", part), on), inner,
     )  # fmt: skip

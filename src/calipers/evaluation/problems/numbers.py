@@ -18,7 +18,7 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import columns_of
 from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
 from calipers.measures.regression import squared, weighted_mean
-from calipers.statistics import Largest, Moments
+from calipers.statistics import Largest, Moments, NumberRows
 from calipers.systems.base import NAN
 from calipers.systems.regression import Predictions
 
@@ -85,13 +85,14 @@ class Numbers(Problem):
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """What the mean of the truth loses where that is the best constant answer: in one more look
-        at the truth, or, of squares where there is none, as its variance has it. (A median would
-        take all rows.)"""
+        at the truth, or, of squares where there is none, as its variance has it. A median takes all
+        rows, and is known where these are few, or gathered for what needs them by size."""
         if measure.definition.skill_of is not None:
             return 0.0 if np.isfinite(sample.reading(system, measure).value) else NAN
         by_mean = [m for m in sample.measures if m.definition.constant is weighted_mean]
         if measure not in by_mean:
-            return NAN
+            rows = _all_rows(sample)
+            return NAN if rows is None else float(rows.constant(measure))
         if not sample.rereadable:
             return _of_squares(sample.passes.passed.beside, measure)
 
@@ -102,6 +103,24 @@ class Numbers(Problem):
             return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
 
         return kept(sample.passes, "constant", compute)[measure]
+
+
+def _all_rows(sample: Any) -> Predictions | None:
+    """The truth of all rows in batches, where it is there."""
+
+    def made() -> Predictions | None:
+        passes, settings = sample.passes, sample.settings
+        for of in passes.held.values():
+            if isinstance(of, NumberRows):
+                weight = of.weight if passes.passed.weight.uneven else None
+                return Predictions("", of.truth, of.truth, weight, settings, None)
+        seen = visible_rows(sample)
+        if seen is None or not seen.whole:
+            return None
+        one = next(iter(seen.systems.values()))
+        return Predictions("", one.truth, one.truth, one.weight, settings, None)
+
+    return kept(sample.passes, "all rows", made)
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:
