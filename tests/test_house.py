@@ -118,17 +118,21 @@ def modules() -> frozenset[str]:
     return frozenset(map(module, trees()))
 
 
+def statements(node: ast.AST, *, inside: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """All statements, and whether they stand in a function. (Expressions, of which a tree mostly
+    consists, hold none.)"""
+    inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for part in getattr(node, name, ()):
+            yield part, inside
+            yield from statements(part, inside=inside)
+
+
 def imported(path: Path) -> set[str]:
     """The modules that a file imports anywhere, for types too, but through no door."""
     known, found = modules(), set()
     layer = module(path).split(".")[1] if "." in module(path) else ""
-    inside = {
-        id(node)
-        for function in ast.walk(trees()[path])
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(trees()[path]):
+    for node, inside in statements(trees()[path]):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -139,9 +143,7 @@ def imported(path: Path) -> set[str]:
             named = [name if name in known else name.rpartition(".")[0] for name in named]
         else:
             continue
-        doors = (
-            [f"calipers.{layer}" for layer in DOORS.get(layer, ())] if id(node) in inside else []
-        )
+        doors = [f"calipers.{layer}" for layer in DOORS.get(layer, ())] if inside else []
         found |= {
             name for name in named if name in known and ".".join(name.split(".")[:2]) not in doors
         }

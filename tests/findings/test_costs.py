@@ -19,6 +19,9 @@ ROWS = 60_000
 DISTINCT = 300
 #: What a rule may take whose work does not grow: less than a flag for each row.
 SMALL = ROWS // 2
+#: How often rows are evaluated anew where a rule takes more: what other threads of the process take,
+#: as those of a Dask cluster that another test has begun, is counted as well, but not every time.
+TRIES = 3
 DRAWS = [name for name in dir(_core) if name.startswith("bootstrap")]
 
 
@@ -77,6 +80,12 @@ ROW_OPTIONS: dict[str, Callable[[np.random.Generator, int], dict[str, Any]]] = {
     "weight": lambda rng, n: {"weight": rng.uniform(0.5, 2, n)},
     "cluster": lambda rng, n: {"cluster": rng.integers(0, 200, n)},
 }
+
+
+def _is_small(name: str) -> bool:
+    """Whether what a rule does must not grow with the rows."""
+    cost = RULES[name].cost
+    return COSTS[cost] in ("O(1)", "O(d)") and cost != "some rows"
 
 
 class Watch:
@@ -146,12 +155,19 @@ def test_rules_cost_what_they_say(world: str, option: str, monkeypatch: pytest.M
     # Some rows are sorted whatever their number; cells are added up by cluster but once.
     monkeypatch.setattr(duplicates, "MOST_SORTED", ROWS // 10)
     watch = Watch(monkeypatch, times=2 if option == "cluster" else 1)
-    assert evaluate(ROWS).findings or option != "plain"
-    assert len(watch.peak) > 4
-    for name, peak in watch.peak.items():
+    large: dict[str, int] = {}
+    for again in range(TRIES):
+        watch.peak.clear()
+        assert evaluate(ROWS).findings or option != "plain"
+        assert len(watch.peak) > 4
+        asked = large if again else watch.peak
+        large = {n: watch.peak[n] for n in asked if _is_small(n) and watch.peak[n] >= SMALL}
+        if not large:
+            break
+    said = {name: RULES[name].cost for name in large}
+    assert not large, f"what takes so many bytes says that it reads {said}"
+    for name in watch.peak:
         cost = RULES[name].cost
-        if COSTS[cost] in ("O(1)", "O(d)") and cost != "some rows":
-            assert peak < SMALL, f"{name} takes {peak} bytes, and says that it reads {cost}"
         if cost not in ("sorted rows", "replicates"):
             assert watch.sorted[name] < ROWS // 2, f"{name} sorts rows, and says {cost}"
     assert {name for name in watch.drawn if name and RULES[name].cost != "replicates"} == set()

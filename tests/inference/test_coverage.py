@@ -43,6 +43,12 @@ def coverage() -> Iterator[ModuleType]:
     sys.path.remove(str(BENCHMARKS))
 
 
+@pytest.fixture(scope="module")
+def kept(coverage: ModuleType) -> dict[str, Any]:
+    """What stands in ``benchmarks/parts``, read once."""
+    return coverage.kept()
+
+
 def misses(coverage: Any, world: Any, simulations: int) -> dict[str, str]:
     """What is outside of its bounds, and how: of the default and the tests, not of other ways."""
     out = {}
@@ -103,12 +109,14 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
     """Intervals that end where the measure does are short, and the others are not."""
     world = coverage.everything()["points: binormal, AUC 0.92, 100 rows, 50% positive"]
     held: dict[bool, list[bool]] = {True: [], False: []}
+    largest = ("KS", "max-F1", "max-accuracy")
+    measures = [*largest, "recall@FPR=0.1", "precision@recall=0.9", "FPR@recall=0.9"]
     for number in range(150):
         made = world.draw(np.random.default_rng([7, number]))
-        for e in made(interval="auto", resamples=400, seed=number):
-            if e.measure in ("KS", "max-F1", "max-accuracy"):
+        for e in made(interval="auto", resamples=400, seed=number, measures=measures):
+            if e.measure in largest:
                 assert e.method == "pivotal bootstrap [B], logit, but a maximum of few rows"
-            elif e.measure in ("recall@FPR=0.1", "precision@recall=0.9", "FPR@recall=0.9"):
+            else:
                 cautious = ", but it ends at" in e.method
                 assert cautious == (e.low == 0 or e.high == 1)
                 held[cautious].append(e.low <= world.truth[e.measure] <= e.high)
@@ -172,19 +180,21 @@ SOME = [
 
 
 def test_what_is_kept_does_not_depend_on_how_it_is_shared_out(
-    coverage: ModuleType, tmp_path: Path
+    coverage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One session of one process, and several that end where others go on."""
-    whole = coverage.run(SOME, 60, 50, 3, 1)
+    """One session of one process, and several that end where others go on: within a step, at its
+    end, and beyond."""
+    monkeypatch.setattr(coverage, "_step", lambda name: 4)
+    whole = coverage.run(SOME, 6, 5, 3, 1)
     file = tmp_path / "1of1.json"
-    for sets, others, processes in ((45, 10, 1), (45, 50, 1), (60, 50, 2)):
+    for sets, others, processes in ((5, 1, 1), (5, 5, 1), (6, 5, 2)):
         coverage.run(SOME, sets, others, 3, processes, file)
     again = coverage.kept(3, tmp_path)
     assert again == whole
-    assert [of.sets for of in again.values()] == [60, 60, 60]
-    assert [of.others for of in again.values()] == [50, 50, 0]
+    assert [of.sets for of in again.values()] == [6, 6, 6]
+    assert [of.others for of in again.values()] == [5, 5, 0]
     before = file.read_bytes()
-    coverage.run(SOME, 60, 50, 3, 1, file)
+    coverage.run(SOME, 6, 5, 3, 1, file)
     assert file.read_bytes() == before
 
 
@@ -283,26 +293,25 @@ def test_every_cell_has_its_error_and_its_number_of_sets(coverage: ModuleType) -
     ],
 )
 def test_the_page_has_clusters_of_unequal_size_gates_effects_and_series(
-    coverage: ModuleType, world: str
+    coverage: ModuleType, kept: dict[str, Any], world: str
 ) -> None:
-    assert coverage.kept()[world].sets >= 40
+    assert kept[world].sets >= 40
     kind, data = world.split(": ", 1)
     assert f"| {data} |" in (HERE / "docs" / "coverage.md").read_text("utf-8").replace("*", "")
     assert kind in {**sys.modules["coverage_page"].KINDS, **sys.modules["coverage_page"].TEST_KINDS}
 
 
-def test_every_world_that_costs_little_is_on_the_page(coverage: ModuleType) -> None:
+def test_every_world_that_costs_little_is_on_the_page(
+    coverage: ModuleType, kept: dict[str, Any]
+) -> None:
     """And so every measure, each of which has such a world (tests/test_benchmarks.py)."""
-    kept = coverage.kept()
     cheap = [n for n, world in coverage.everything().items() if getattr(world, "dear", 1) == 1]
     assert [name for name in cheap if name not in kept or kept[name].sets < 40] == []
 
 
-def test_the_page_is_what_the_results_say(coverage: ModuleType) -> None:
+def test_the_page_is_what_the_results_say(coverage: ModuleType, kept: dict[str, Any]) -> None:
     page = sys.modules["coverage_page"]
-    result, before = map(
-        coverage.result, (coverage.kept(), coverage.kept(folder=coverage.PARTS / "before"))
-    )
+    result, before = map(coverage.result, (kept, coverage.kept(folder=coverage.PARTS / "before")))
     text = (HERE / "docs" / "coverage.md").read_text("utf-8")
     assert text == page.page(result, before)
     for name in page.pictures(result, page.KINDS):
