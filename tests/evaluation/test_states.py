@@ -101,7 +101,9 @@ def test_parts_are_the_whole_in_any_order(
         if task == "numbers":  # residuals are drawn of rows, which states do not keep
             assert not ours.curves
             continue
-        for one, other in zip(ours.curves, whole.curves, strict=True):
+        # Of classes that no measure takes the scores of, states have no table.
+        same = [c for c in whole.curves if task == "two" or c.series == "emu"]
+        for one, other in zip(ours.curves, same, strict=True):
             np.testing.assert_allclose(one.y, other.y, rtol=1e-12)
 
 
