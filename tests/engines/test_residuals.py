@@ -21,6 +21,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "weighted": {"weight": "w"},
     "clustered": {"cluster": "user"},
     "dropped": {"missing": "drop"},
+    "counted": {"count": "often"},
     "sliced": {"slices": ["user"], "slice_bins": {"user": [20, 40]}},
 }
 
@@ -40,6 +41,7 @@ def table() -> pa.Table:
             "lacking": pa.array(lacking, pa.float64()),
             "w": random.gamma(2, size=n),
             "user": random.integers(0, 60, n),
+            "often": np.where(np.arange(n) == 17, 3, random.integers(0, 4, n)),
         }
     )
 

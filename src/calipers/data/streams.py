@@ -29,6 +29,8 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError, did_you_mean, shown
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -224,11 +226,14 @@ class Batch:
         The number of the first row in the whole, from 0.
     where
         What messages call the origin: the file, or the first and the last of several.
+    numbers
+        The numbers of its rows in the whole; None where they follow the first.
     """
 
     columns: dict[str, pa.Array]
     first: int
     where: str
+    numbers: npt.NDArray[np.int64] | None = None
 
     @property
     def rows(self) -> int:

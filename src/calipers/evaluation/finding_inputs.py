@@ -90,7 +90,7 @@ def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         truth = _positive(next(iter(rows.values())))
         said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
         wrong = {n: one.predicted != truth for n, one in rows.items() if one.score is None}
-        data = (*data, *_outputs(sample, VisibleRows(rows, sample.named), truth, said, wrong))
+        data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
     return _of(sample, has, data, told)
 
 
@@ -132,7 +132,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
         wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
         assert truth is not None
-        data = (*data, *_outputs(sample, VisibleRows(rows, sample.named), truth, said, wrong))
+        data = (*data, *_outputs(sample, visible_rows(sample), truth, said, wrong))
     return _of(sample, has, data, told)
 
 
@@ -181,7 +181,7 @@ def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
 
 def _outputs(
     sample: Sample,
-    seen: VisibleRows,
+    seen: VisibleRows | None,
     truth: npt.NDArray[Any],
     said: Mapping[str, Sequence[npt.NDArray[Any]]],
     wrong: Mapping[str, npt.NDArray[np.bool_]],
@@ -189,7 +189,7 @@ def _outputs(
     """What systems say of all rows; nothing where some are seen, which repeat others that are not,
     and of rows that count often, which are meant to be there again."""
     clustered = sample.clusters is not None
-    alone = seen.whole and getattr(sample, "ids", ()) is not None and seen.named is not None
+    alone = seen is not None and seen.whole and not seen.counted
     return (Outputs(truth, said, wrong, clustered),) if alone else ()
 
 

@@ -183,8 +183,10 @@ class _Written:
             rows = np.arange(first, min(last + 1, len(upto)))
             before = upto[rows] - counts[rows]
             often = np.minimum(upto[rows], end) - np.maximum(before, start)
-            places = pa.array(np.repeat(rows, np.maximum(often, 0)))
-            yield replace(batch, columns={n: of.take(places) for n, of in batch.columns.items()})
+            places = np.repeat(rows, np.maximum(often, 0))
+            taken = pa.array(places)
+            columns = {name: of.take(taken) for name, of in batch.columns.items()}
+            yield replace(batch, columns=columns, numbers=batch.first + places)
 
 
 def _arrow(there: npt.NDArray[np.bool_]) -> Any:

@@ -50,7 +50,7 @@ class Read:
             weights,
             None if c.cluster is None else self._clusters(columns[c.cluster], places, weights),
             slices={name: columns[name] for name in c.of_slices},
-            numbers=lambda: batch.first + frequencies(_places(batch.rows, kept)),
+            numbers=lambda: frequencies(_numbers(batch, kept)),
         )
 
     def complete(self, batch: streams.Batch) -> tuple[dict[str, Any], Any]:
@@ -110,9 +110,10 @@ class BuildSystems:
         return rows, Built(systems, batch.rows - rows.frequencies.rows, numbers)
 
 
-def _places(rows: int, kept: Any) -> IntArray:
-    """The places of the rows that are kept."""
-    return np.arange(rows) if kept is None else np.flatnonzero(np.asarray(kept))
+def _numbers(batch: streams.Batch, kept: Any) -> IntArray:
+    """The numbers in the whole of the rows that are kept."""
+    every = batch.first + np.arange(batch.rows) if batch.numbers is None else batch.numbers
+    return every if kept is None else every[np.asarray(kept)]
 
 
 def _filled(column: Any) -> Any:

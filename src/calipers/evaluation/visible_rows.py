@@ -24,10 +24,12 @@ class VisibleRows:
     """Systems on rows that can be looked at."""
 
     systems: Mapping[str, Any]
-    #: What a row is called; None where these are some of many rows, or rows have no names.
+    #: What a row is called; None where these are some of many rows.
     named: Callable[[int], str] | None
     #: Whether these are all rows.
     whole: bool = True
+    #: Whether a row may stand for several, so that it is meant to be there again.
+    counted: bool = False
     #: Where they are not, the largest residuals of all rows by system, if there are such.
     largest: Mapping[str, Largest] = field(default_factory=dict)
     #: How many they are, where these are some.
@@ -56,7 +58,7 @@ def _said(system: Any) -> dict[str, Any]:
 def visible_rows(sample: Any) -> VisibleRows | None:
     """The rows of a sample that can be looked at; None where they are gone."""
     if sample.rows is not None:
-        return VisibleRows(sample.rows, sample.named)
+        return VisibleRows(sample.rows, sample.named, counted=getattr(sample, "ids", ()) is None)
     kept = kept_rows(sample)
     if kept is None:
         return None
@@ -78,13 +80,13 @@ def visible_rows(sample: Any) -> VisibleRows | None:
         name: replace(system, truth=truth, weight=weight, clusters=clusters, **said[name])
         for name, system in template.items()
     }
-    number = _number(some)
-    if sample.columns.count is not None:  # rows that count often have no number of their own
-        return VisibleRows(systems, None, some.whole, number=number)
+    counted = sample.columns.count is not None
     if some.whole:
-        return VisibleRows(systems, lambda row: f"row {some.number[row]}")
+        return VisibleRows(systems, lambda row: f"row {some.number[row]}", counted=counted)
     of_all = dict(zip(systems, largest, strict=True)) if largest else {}
-    return VisibleRows(systems, None, whole=False, largest=of_all, number=number)
+    return VisibleRows(
+        systems, None, whole=False, counted=counted, largest=of_all, number=_number(some)
+    )
 
 
 def _number(some: LookedAt) -> str:

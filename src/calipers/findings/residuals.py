@@ -279,8 +279,8 @@ def _fewest_of(largest: Largest) -> _Few | None:
     if number > len(running):
         return None
     weight = float(largest.held[:number].sum())
-    if number > 1 and weight > FEW * largest.weight:
+    names = [f"row {row}" for row in dict.fromkeys(largest.number[:number].tolist())]
+    if len(names) > 1 and weight > FEW * largest.weight:
         return None
-    names = [f"row {row}" for row in largest.number[:number]]
     few = weight, float(running[number - 1])
     return _Few(number, names, *few, largest.rows, largest.weight, largest.squares)
