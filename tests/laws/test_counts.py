@@ -3,6 +3,7 @@ finding, slice and curve, digit for digit."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -154,8 +155,20 @@ def _both(name: str, besides: dict[str, Any]) -> tuple[Any, Any]:
 def test_a_count_is_the_row_so_often(name: str, besides: str) -> None:
     if (name, besides) == ("operating point", "slices"):
         pytest.skip("has no slices")
-    counted, written = _both(name, BESIDES[besides])
-    assert counted.to_json(details=True) == written.to_json(details=True)
+    counted, written = (
+        json.loads(of.to_json(details=True)) for of in _both(name, BESIDES[besides])
+    )
+    # What is counted is meant to be there again, so that one test less shares the error, and what
+    # is found of rows that are written out is found here as well.
+    here, there = (
+        {(of["kind"], of["sentence"]) for of in made.pop("findings", ())}
+        for made in (counted, written)
+    )
+    there = {of for of in there if of[0] != "duplicated-rows"}
+    assert there <= here
+    assert "duplicated-rows" not in {kind for kind, _ in here}
+    assert len(here - there) <= 1
+    assert counted == written
 
 
 def test_curves_and_comparisons_of_counts_are_those_of_the_rows() -> None:

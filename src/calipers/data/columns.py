@@ -132,10 +132,19 @@ def with_files(
     inputs: Sequence[Origin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Origin]:
     """Inputs with the files that a table and the tables of columns are read from, each once."""
-    beside = [of for _, of in _leaves(dict(columns), "") if isinstance(of, os.PathLike)]
+    beside = _paths(columns)
     given = [os.fspath(of) for of in (data, *beside) if isinstance(of, str | os.PathLike)]
     known = {of.path for of in inputs}
     return [*inputs, *(file_origin(path) for path in dict.fromkeys(given) if path not in known)]
+
+
+def _paths(columns: Any) -> Iterator[os.PathLike[str]]:
+    """The paths that stand in the place of columns."""
+    if isinstance(columns, Mapping):
+        for of in columns.values():
+            yield from _paths(of)
+    elif isinstance(columns, os.PathLike):
+        yield columns
 
 
 def columns_read(given: Any, names: Sequence[str]) -> Sequence[str]:
