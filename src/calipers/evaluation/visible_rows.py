@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference.clusters import Clusters
 from calipers.statistics import Largest, LookedAt, Several
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def visible_rows(sample: Any) -> VisibleRows | None:
     weight = given if np.ptp(given) > 0 else None
     clusters = None
     if sample.columns.cluster is not None:
+        from calipers.inference.clusters import Clusters
+
         code = columns.next(np.zeros(0, np.uint32))
         clusters = Clusters(code, int(code.max()) + 1, weight)
     systems = {

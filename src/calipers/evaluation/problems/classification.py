@@ -3,14 +3,12 @@ labels too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import kept
-from calipers.curves.rates import rates_of, roc_points
 from calipers.curves.score_curves import ScoreCurves, most_frequent
-from calipers.curves.score_data import Scored, series_of
 from calipers.evaluation.confusion_tables import confusion
 from calipers.evaluation.per_class import MOST_CLASSES, of_each
 from calipers.evaluation.sample import Problem
@@ -18,6 +16,7 @@ from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
+    from calipers.curves.score_data import Scored
     from calipers.evaluation.sample import Sample
     from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
@@ -83,19 +82,38 @@ def curves_of_sums(
         if again or sample.table(name, label) is not None
     ]
     of_labels = (_Counted(sample, name, drawn) for name, one in systems if one.score is None)
-    bare = [one for one in of_labels if again or sample.known(one.name, rates_of(labels[0])[0])]
+    bare = [one for one in of_labels if again or sample.known(one.name, _rates(labels[0])[0])]
     if not (pairs or bare):
         return ()
     series = {_series(label): share for label, share in often.items()}
     return ScoreCurves(
         lambda: _scored(sample, pairs, drawn, often),
-        roc_points((one, labels) for one in bare),
+        points_of_labels([(one, labels) for one in bare]),
         {} if shares is None else series,
     )
 
 
+def points_of_labels(bare: Sequence[tuple[Any, Iterable[str | None]]]) -> Mapping[Any, Any]:
+    """The points of systems that predict labels alone, where there are any."""
+    if not bare:  # which spares the import of what draws curves
+        return {}
+    from calipers.curves.rates import roc_points
+
+    return roc_points(bare)
+
+
+def _rates(label: str | None) -> list[Measure]:
+    from calipers.curves.rates import rates_of
+
+    return rates_of(label)
+
+
 def _series(label: str | None) -> str:
-    return "" if label is None else series_of(label)
+    if label is None:
+        return ""
+    from calipers.curves.score_data import series_of
+
+    return series_of(label)
 
 
 def _scored(
@@ -105,6 +123,8 @@ def _scored(
     often: Mapping[str | None, float],
 ) -> list[Scored]:
     """What curves of a stream are drawn from: tables, or so many of their thresholds."""
+    from calipers.curves.score_data import Scored
+
     tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
     lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
     for name in dict.fromkeys(lacking):
@@ -161,7 +181,7 @@ class _Counted:
     def reading(self, measure: Measure) -> Reading:
         """A rate, which follows from the counts of rows that come by themselves, and takes passes
         of its own else."""
-        rates = [rate for label in self.labels for rate in rates_of(label)]
+        rates = [rate for label in self.labels for rate in _rates(label)]
         sample = self.sample.also([self.name], rates)
         made: Reading = sample.reading(self.name, measure)
         return made

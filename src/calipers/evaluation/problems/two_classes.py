@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from calipers.curves.rates import roc_points
 from calipers.curves.score_curves import ScoreCurves
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.binary_labels import Labels, positive_probability, predictions, two_classes
@@ -20,7 +19,11 @@ from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.estimates import estimate_of
 from calipers.evaluation.finding_inputs import of_two_classes
-from calipers.evaluation.problems.classification import ClassificationProblem, curves_of_sums
+from calipers.evaluation.problems.classification import (
+    ClassificationProblem,
+    curves_of_sums,
+    points_of_labels,
+)
 from calipers.evaluation.shared import agreed, by_default, column_name, named_systems
 from calipers.evaluation.slices import threshold_note
 from calipers.results.estimate import UNNAMED
@@ -349,8 +352,8 @@ class TwoClasses(ClassificationProblem):
         if not sample.rows:
             return curves_of_sums(sample)
         systems = tuple(sample.rows.values())
-        bare = ((s, (None,)) for s in systems if s.score is None)
-        return ScoreCurves(partial(_scored, systems), roc_points(bare))
+        bare = [(s, (None,)) for s in systems if s.score is None]
+        return ScoreCurves(partial(_scored, systems), points_of_labels(bare))
 
     # --- Streams ---------------------------------------------------------------------------------
 
