@@ -16,7 +16,7 @@ from calipers.data import streams
 from calipers.data.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
 from same import same
 
