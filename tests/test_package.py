@@ -153,6 +153,20 @@ def test_a_stream_of_two_classes_imports_what_it_needs(tmp_path: Path) -> None:
     assert not found & {*unused.split(), "calipers.evaluation.problems.classes"}
 
 
+LABELS = """
+import calipers, sys
+calipers.classification([1, 0, 1], [1, 0, 0])
+calipers.ranking([1, 1, 2, 2], [1, 0, 0, 1], [0.5, 0.2, 0.1, 0.9])
+print(*sys.modules)
+"""
+
+
+def test_rows_in_memory_import_nothing_of_streams_and_charts() -> None:
+    found = set(python("-c", LABELS).split())
+    unused = "calipers.curves.rates calipers.curves.score_data calipers.evaluation.sums"
+    assert not found & {*unused.split(), "calipers.engines.passes", "email", "subprocess"}
+
+
 RETRIEVAL = """
 import calipers
 qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calipers.curves.construction import no_band, of_system
-from calipers.curves.score_data import GRID, Scored, band_of, curve_of, series_of
+from calipers.curves.score_curves import rates_of, series_of
+from calipers.curves.score_data import GRID, Scored, band_of, curve_of
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
-from calipers.measures import parse
 from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
-
-if TYPE_CHECKING:
-    from calipers.measures import Measure
-
 
 #: The axes of the ROC plane, and the line of chance there.
 _PLANE = ("False positive rate", "True positive rate")
@@ -39,11 +32,6 @@ def roc_curve(scored: Scored) -> Curve:
         chance=_CHANCE,
         **scored.roc_band,
     )
-
-
-def rates_of(label: str | None) -> list[Measure]:
-    """The coordinates of a point of the ROC plane."""
-    return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 
 
 def roc_point(system: Any, label: str | None = None) -> Curve:
@@ -65,18 +53,6 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     return of_system(
         system, "ROC", *_PLANE, x=x, y=y, shape="point", chance=_CHANCE, mark=mark, **band
     )
-
-
-def roc_points(
-    of: Iterable[tuple[Any, Iterable[str | None]]],
-) -> dict[tuple[str, str], Callable[[], Curve]]:
-    """The points of systems, or of their classes or labels, by their names and those of the
-    curves."""
-    return {
-        (system.name, "" if label is None else series_of(label)): partial(roc_point, system, label)
-        for system, labels in of
-        for label in labels
-    }
 
 
 def precision_recall_curve(scored: Scored) -> Curve:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import Planned, PlannedCurves
 from calipers.data.errors import InputError, did_you_mean
+from calipers.measures import parse
 
 if TYPE_CHECKING:
     from calipers.curves.score_data import Scored
+    from calipers.measures import Measure
     from calipers.results import Curve
 
 #: Of what the charts are that are drawn here.
@@ -104,6 +106,16 @@ class ScoreCurves(PlannedCurves):
 def most_frequent(shares: Mapping[Any, float]) -> list[Any]:
     """The classes that are drawn."""
     return sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES]
+
+
+def series_of(label: str | None) -> str:
+    """What a class or a label is called among the curves; a curve without a series is of none."""
+    return "" if label is None else label or "''"
+
+
+def rates_of(label: str | None) -> list[Measure]:
+    """The coordinates of a point of the ROC plane."""
+    return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 
 
 def only(what: str, asked: str | None, there: Sequence[str]) -> str:

@@ -46,11 +46,6 @@ _RATES = np.concatenate(
 _MOST_DRAWN = 5_000
 
 
-def series_of(name: str) -> str:
-    """What a class or a label is called among the curves; a curve without a series is of none."""
-    return name or "''"
-
-
 @dataclass(frozen=True, eq=False)
 class Scored:
     """What the curves of one system need, or of one class of it against the rest.

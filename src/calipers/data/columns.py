@@ -17,10 +17,11 @@ from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, several
 from calipers.data.multilabel import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
-from calipers.data.trec import Origin
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from calipers.data.trec import Origin
 
 #: What may be done about missing values.
 MISSING = ("error", "drop")
@@ -123,6 +124,8 @@ def gather(
 
 def file_origin(path: str) -> Origin:
     """Where the rows of a file came from, as provenance has it."""
+    from calipers.data.trec import Origin
+
     # Pipes have no size, and neither do datasets that are elsewhere.
     size = os.path.getsize(path) if os.path.isfile(path) else None
     return Origin("table", path, bytes=size)

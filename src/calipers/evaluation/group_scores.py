@@ -22,8 +22,7 @@ from calipers.evaluation.default_comparison import comparison_if_several
 from calipers.evaluation.shared import Statistics, column_name
 from calipers.evaluation.slice_definitions import cuts
 from calipers.evaluation.stored_predictions import Common
-from calipers.evaluation.stream_columns import Columns
-from calipers.evaluation.sums import files_of
+from calipers.evaluation.stream_columns import Columns, files_of
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.evaluation.topic_slices import sliced_topics
 from calipers.measures import Measure

@@ -27,8 +27,6 @@ OF_EACH = (
 MOST_RESAMPLED = 500_000
 #: Of more classes than these there is no table.
 MOST_CLASSES = 100
-
-
 #: Of clustered rows in batches there are no limits where they take more sums by cluster than these.
 MOST_SUMS = 20_000_000
 
@@ -61,10 +59,8 @@ class EachTables(Made[LabelTable]):
     def _table(self, name: str) -> LabelTable:
         sample, own = self.sample, self.sample.settings
         few = self.kind == "class" and sample.number * len(self.names) <= MOST_RESAMPLED
-        measures, each = (
-            measures_of_each(sample, name, self.names),
-            of_each(sample, name, self.names),
-        )
+        measures = measures_of_each(sample, name, self.names)
+        each = of_each(sample, name, self.names)
         settings = own if few or own.interval == "none" else replace(own, interval="analytic")
         sums = (sample.clusters or 0) * len(each.systems) * len(self.names) * len(measures)
         if not sample.rows and sums > MOST_SUMS:

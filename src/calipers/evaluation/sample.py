@@ -21,6 +21,7 @@ from calipers.evaluation.estimates import estimate_of
 from calipers.evaluation.shared import choose_measures
 from calipers.evaluation.slice_definitions import Cut
 from calipers.evaluation.slices import untold
+from calipers.evaluation.visible_rows import keep_some
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Problem:
 
     def look(self, built: Any, level: int = 0) -> Any:
         """What is kept of the rows of a batch, at a level of :class:`LookedAt` at least."""
-        return 0
+        return keep_some(built, level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Any:

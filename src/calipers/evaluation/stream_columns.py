@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import missing_rows
-from calipers.data.columns import beginning, named_columns
+from calipers.data.columns import beginning, file_origin, named_columns
 from calipers.data.costs import Costs, called
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from calipers.data.trec import Origin
     from calipers.evaluation.options import Options
 
 
@@ -472,3 +473,8 @@ def distinct(rows: Engine, column: str, what: str) -> Any:
     found = rows.reduce(Values(column), [column], _Few(what), f"finding classes in {column}")
     values = found.values
     return values.drop_null() if values.null_count else values
+
+
+def files_of(stream: Engine) -> list[Origin]:
+    """Where the rows came from, as provenance has it."""
+    return [file_origin(name) for name in stream.files or (stream.name,)]

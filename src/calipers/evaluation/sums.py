@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property, kept
-from calipers.data.columns import file_origin
 from calipers.data.errors import InputError
 from calipers.engines.base import Engine
 from calipers.engines.passes import Passes
@@ -20,7 +19,7 @@ from calipers.evaluation.sample import Sample
 from calipers.evaluation.slice_definitions import Cut
 from calipers.evaluation.slices import slices_of
 from calipers.evaluation.states import Added, State
-from calipers.evaluation.stream_columns import Columns, Values, Within
+from calipers.evaluation.stream_columns import Columns, Values, Within, files_of
 from calipers.evaluation.stream_rows import BuildSystems, Read
 from calipers.evaluation.stream_slices import Group, Outside, Slicing, once_made, slicings
 from calipers.inference.policy import DRAWN
@@ -454,8 +453,3 @@ class _Halves:
 
     def forget(self, part: int) -> None:
         """Tables of slices stay, for the rests of others."""
-
-
-def files_of(stream: Engine) -> list[Origin]:
-    """Where the rows came from, as provenance has it."""
-    return [file_origin(name) for name in stream.files or (stream.name,)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.caching import kept
 from calipers.statistics import Largest, LookedAt, Several
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ class VisibleRows:
     named: Callable[[int], str] | None
     #: Whether these are all rows.
     whole: bool = True
-    #: Whether a row may stand for several, so that it is meant to be there again.
-    counted: bool = False
     #: Where they are not, the largest residuals of all rows by system, if there are such.
     largest: Mapping[str, Largest] = field(default_factory=dict)
     #: How many they are, where these are some.
     number: str = ""
+    #: Whether a row may stand for several, so that it is meant to be there again.
+    counted: bool = False
 
 
 def keep_some(built: Built, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
@@ -58,10 +59,15 @@ def visible_rows(sample: Any) -> VisibleRows | None:
     """The rows of a sample that can be looked at; None where they are gone."""
     if sample.rows is not None:
         return VisibleRows(sample.rows, sample.named, counted=getattr(sample, "ids", ()) is None)
-    kept = kept_rows(sample)
-    if kept is None:
+    parts = kept_rows(sample)
+    if parts is None:
         return None
-    some, *largest = kept
+    made: VisibleRows = kept(sample, "visible rows", lambda: _rebuilt(sample, *parts))
+    return made
+
+
+def _rebuilt(sample: Any, some: LookedAt, *largest: Largest) -> VisibleRows:
+    """The systems on rows that were kept."""
     columns, template = _Columns(some.columns), sample.template
     first = next(iter(template.values()))
     truth = columns.next(first.truth)
@@ -96,8 +102,8 @@ def _number(some: LookedAt) -> str:
 
 def note_of_rows(sample: Any) -> tuple[str, ...]:
     """Of how many rows findings and curves are, where these are some of many."""
-    kept = kept_rows(sample)
-    number = "" if kept is None else _number(kept[0])
+    parts = kept_rows(sample)
+    number = "" if parts is None else _number(parts[0])
     return (f"Findings and curves that take rows look at {number}.",) if number else ()
 
 

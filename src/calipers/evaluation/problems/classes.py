@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.rates import roc_points
-from calipers.curves.score_curves import ScoreCurves
-from calipers.curves.score_data import Scored, scored, series_of
+from calipers.curves.score_curves import ScoreCurves, series_of
+from calipers.curves.score_data import Scored, scored
 from calipers.data.class_labels import Classes, check_predicted, classes, coded
 from calipers.data.class_probabilities import (
     check_columns,
@@ -23,7 +22,8 @@ from calipers.data.errors import InputError
 from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.finding_inputs import of_classes
 from calipers.evaluation.per_class import MOST_CLASSES, EachTables
-from calipers.evaluation.problems.classification import ClassificationProblem, curves_of_sums
+from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import agreed, class_order_notes, column_name, named_systems
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows, ConfusionMatrix
@@ -208,7 +208,7 @@ def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
     problem = of[0].problem
     shares = dict(zip(map(series_of, problem.names), map(float, problem.shares), strict=True))
     bare = ((one, problem.names) for one in of if one.score is None)
-    return ScoreCurves(partial(_scored, of), roc_points(bare), shares)
+    return ScoreCurves(partial(_scored, of), points_of_labels(bare), shares)
 
 
 def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:

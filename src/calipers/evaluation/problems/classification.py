@@ -1,28 +1,21 @@
-"""What problems of two classes and of several have in common; and the curves of rows in batches, of
-labels too."""
+"""What problems of two classes and of several have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import kept
-from calipers.curves.score_curves import ScoreCurves, most_frequent
 from calipers.evaluation.confusion_tables import confusion
-from calipers.evaluation.per_class import MOST_CLASSES, of_each
 from calipers.evaluation.sample import Problem
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from calipers.curves.score_data import Scored
     from calipers.evaluation.sample import Sample
-    from calipers.inference.point_estimate import Reading
-    from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import AnyConfusion
-    from calipers.statistics import ScoreTable
 
 
 class ClassificationProblem(Problem):
@@ -59,129 +52,3 @@ class ClassificationProblem(Problem):
 
         found: float = kept(passes, "constant", made)[system].constant(measure)
         return found
-
-
-#: Curves of a stream are drawn from so many thresholds at most, each of which is a point of them.
-MOST_DRAWN = 50_000
-
-
-def curves_of_sums(
-    sample: Any, labels: Sequence[str | None] = (None,), shares: Sequence[float] | None = None
-) -> ScoreCurves | tuple[()]:
-    """The curves of rows in batches, of each of the ``labels`` if any. Tables of scores that no
-    measure has taken are made in a pass of their own when a curve is first looked at; where rows
-    cannot be looked at again, there are the curves of tables that are there."""
-    weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
-    often = dict(zip(labels, weights, strict=True))
-    drawn, again, systems = most_frequent(often), sample.rereadable, sample.template.items()
-    having = [name for name, one in systems if one.score is not None]
-    pairs = [
-        (name, label)
-        for name in having
-        for label in labels
-        if again or sample.table(name, label) is not None
-    ]
-    of_labels = (_Counted(sample, name, drawn) for name, one in systems if one.score is None)
-    bare = [one for one in of_labels if again or sample.known(one.name, _rates(labels[0])[0])]
-    if not (pairs or bare):
-        return ()
-    series = {_series(label): share for label, share in often.items()}
-    return ScoreCurves(
-        lambda: _scored(sample, pairs, drawn, often),
-        points_of_labels([(one, labels) for one in bare]),
-        {} if shares is None else series,
-    )
-
-
-def points_of_labels(bare: Sequence[tuple[Any, Iterable[str | None]]]) -> Mapping[Any, Any]:
-    """The points of systems that predict labels alone, where there are any."""
-    if not bare:  # which spares the import of what draws curves
-        return {}
-    from calipers.curves.rates import roc_points
-
-    return roc_points(bare)
-
-
-def _rates(label: str | None) -> list[Measure]:
-    from calipers.curves.rates import rates_of
-
-    return rates_of(label)
-
-
-def _series(label: str | None) -> str:
-    if label is None:
-        return ""
-    from calipers.curves.score_data import series_of
-
-    return series_of(label)
-
-
-def _scored(
-    sample: Any,
-    pairs: Sequence[tuple[str, str | None]],
-    drawn: Sequence[str | None],
-    often: Mapping[str | None, float],
-) -> list[Scored]:
-    """What curves of a stream are drawn from: tables, or so many of their thresholds."""
-    from calipers.curves.score_data import Scored
-
-    tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
-    lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
-    for name in dict.fromkeys(lacking):
-        if None in often or len(often) > MOST_CLASSES:
-            area = parse("AUC", "scores")
-            other = sample.also([name], [replace(area, label=label) for label in drawn])
-        else:  # which tables of the classes take as well
-            other = of_each(sample, name, [label for label in often if label is not None])
-        tables |= {(name, label): other.table(name, label) for label in drawn}
-    weighted = sample.weighted or sample.clusters is not None
-    # Rows that weigh differently or come in clusters cannot be drawn from a table.
-    settings = replace(sample.settings, interval="none") if weighted else sample.settings
-
-    def made(name: str, label: str | None) -> Scored:
-        like = sample.template[name].asked(replace(parse("AUC", "scores"), label=label))[0]
-        table: ScoreTable | None = tables.get((name, label))
-        few = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
-
-        def read() -> ScoreTable:
-            assert table is not None  # of classes that are drawn
-            return table if few else table.compress(MOST_DRAWN)
-
-        return Scored(
-            name,
-            read,
-            settings,
-            threshold=like.threshold,
-            # Of scores taken together nobody knows which probability a row has.
-            probabilities=few and like.probability is not None,
-            names=like.labels.names,
-            series=_series(label),
-            share=often[label],
-            independent=not weighted,
-        )
-
-    return [made(*pair) for pair in pairs]
-
-
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """A system of a stream that predicts labels alone, as its points in the ROC plane take it."""
-
-    sample: Any
-    name: str
-    #: What points are drawn of.
-    labels: Sequence[str | None]
-
-    @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-        found: Settings = self.sample.settings
-        return found
-
-    def reading(self, measure: Measure) -> Reading:
-        """A rate, which follows from the counts of rows that come by themselves, and takes passes
-        of its own else."""
-        rates = [rate for label in self.labels for rate in _rates(label)]
-        sample = self.sample.also([self.name], rates)
-        made: Reading = sample.reading(self.name, measure)
-        return made

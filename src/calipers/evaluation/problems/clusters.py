@@ -35,10 +35,9 @@ from calipers.evaluation.finding_inputs import of_clusters
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import choose_measures, column_name
 from calipers.evaluation.slice_definitions import MOST_SLICES, Cut, too_many
-from calipers.evaluation.stream_columns import Columns, allowed, flat
+from calipers.evaluation.stream_columns import Columns, allowed, files_of, flat
 from calipers.evaluation.stream_rows import Read
 from calipers.evaluation.stream_slices import Slicing, slicings
-from calipers.evaluation.sums import files_of
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.caching import kept
-from calipers.curves.rates import roc_points
-from calipers.curves.score_curves import ScoreCurves
-from calipers.curves.score_data import Scored, scored, series_of
+from calipers.curves.score_curves import ScoreCurves, series_of
+from calipers.curves.score_data import Scored, scored
 from calipers.data.arrays import same_length
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.frequency_weights import Repeats
@@ -29,11 +28,11 @@ from calipers.data.multilabel import (
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.finding_inputs import of_label_sets
 from calipers.evaluation.per_class import EachTables
-from calipers.evaluation.problems.classification import curves_of_sums
 from calipers.evaluation.sample import Problem
+from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
 from calipers.evaluation.stream_labels import indicators, labels_of_stream
-from calipers.evaluation.visible_rows import keep_some, note_of_rows
+from calipers.evaluation.visible_rows import note_of_rows
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
 from calipers.measures.multilabel import usual_set
@@ -44,7 +43,6 @@ from calipers.systems.base import named_classes
 from calipers.systems.multilabel import LabelSystem
 
 if TYPE_CHECKING:
-    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
@@ -228,10 +226,6 @@ class SeveralLabels(Problem):
 
     looks_at_rows = True
 
-    def look(self, built: Built, level: int = 0) -> Any:
-        """Some rows."""
-        return keep_some(built, level)
-
     def template(
         self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, LabelSystem]:
@@ -298,7 +292,7 @@ def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
     """Those of each label, and the points of systems that predict sets alone."""
     of = tuple(systems)
     bare = ((one, one.labels) for one in of if one.score is None)
-    return ScoreCurves(partial(_scored, of), roc_points(bare))
+    return ScoreCurves(partial(_scored, of), points_of_labels(bare))
 
 
 def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:

@@ -18,7 +18,7 @@ from calipers.evaluation.constants import Constant, lost
 from calipers.evaluation.finding_inputs import of_outputs
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems, names_of
-from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
+from calipers.evaluation.visible_rows import note_of_rows, visible_rows
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import mean_of
 from calipers.measures.regression import weighted_mean
@@ -27,7 +27,6 @@ from calipers.statistics import Moments, Several
 from calipers.systems.base import NAN, named_classes
 
 if TYPE_CHECKING:
-    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import MeasureNames, Options
     from calipers.evaluation.sample import Sample, Told
@@ -106,10 +105,6 @@ class SeveralOutputs(Problem):
     # --- Streams ---------------------------------------------------------------------------------
 
     looks_at_rows = True
-
-    def look(self, built: Built, level: int = 0) -> Any:
-        """Some rows."""
-        return keep_some(built, level)
 
     @staticmethod
     def summary(systems: Mapping[str, Any]) -> Several:

@@ -12,14 +12,14 @@ from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system
 from calipers.evaluation.finding_inputs import of_quantiles
 from calipers.evaluation.problems.numbers import Numbers
+from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
-from calipers.evaluation.visible_rows import keep_some, visible_rows
+from calipers.evaluation.visible_rows import visible_rows
 from calipers.results.estimate import UNNAMED
 from calipers.statistics.quantiles import coverages
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
-    from calipers.engines.pass_tasks import Built
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
@@ -76,9 +76,7 @@ class PredictedQuantiles(Numbers):
 
     # --- Streams ---------------------------------------------------------------------------------
 
-    def look(self, built: Built, level: int = 0) -> Any:
-        """Some rows."""
-        return keep_some(built, level)
+    look = Problem.look  # quantiles leave no residuals
 
     def constant(self, sample: Any, system: str, measure: Measure) -> float:
         """Of a measure of one number what the mean of the truth loses; the quantiles of the truth

@@ -19,11 +19,8 @@ from calipers.data.frequency_weights import Repeats
 from calipers.evaluation.arguments import finite
 from calipers.evaluation.estimates import estimate_of
 from calipers.evaluation.finding_inputs import of_two_classes
-from calipers.evaluation.problems.classification import (
-    ClassificationProblem,
-    curves_of_sums,
-    points_of_labels,
-)
+from calipers.evaluation.problems.classification import ClassificationProblem
+from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
 from calipers.evaluation.shared import agreed, by_default, column_name, named_systems
 from calipers.evaluation.slices import threshold_note
 from calipers.results.estimate import UNNAMED

@@ -1,0 +1,141 @@
+"""The curves of scores: points of systems that predict labels alone, and all curves of rows in
+batches, whose tables are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from calipers.curves.score_curves import ScoreCurves, most_frequent, rates_of, series_of
+from calipers.evaluation.per_class import MOST_CLASSES, of_each
+from calipers.measures import parse
+
+if TYPE_CHECKING:
+    from calipers.curves.score_data import Scored
+    from calipers.inference.point_estimate import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Curve
+    from calipers.statistics import ScoreTable
+
+#: Curves of a stream are drawn from so many thresholds at most, each of which is a point of them.
+MOST_DRAWN = 50_000
+
+
+def curves_of_sums(
+    sample: Any, labels: Sequence[str | None] = (None,), shares: Sequence[float] | None = None
+) -> ScoreCurves | tuple[()]:
+    """The curves of rows in batches, of each of the ``labels`` if any. Tables of scores that no
+    measure has taken are made in a pass of their own when a curve is first looked at; where rows
+    cannot be looked at again, there are the curves of tables that are there."""
+    weights = [float("nan")] * len(labels) if shares is None else map(float, shares)
+    often = dict(zip(labels, weights, strict=True))
+    drawn, again, systems = most_frequent(often), sample.rereadable, sample.template.items()
+    having = [name for name, one in systems if one.score is not None]
+    pairs = [
+        (name, label)
+        for name in having
+        for label in labels
+        if again or sample.table(name, label) is not None
+    ]
+    of_labels = (_Counted(sample, name, drawn) for name, one in systems if one.score is None)
+    bare = [one for one in of_labels if again or sample.known(one.name, rates_of(labels[0])[0])]
+    if not (pairs or bare):
+        return ()
+    series = {series_of(label): share for label, share in often.items()}
+    return ScoreCurves(
+        lambda: _scored(sample, pairs, drawn, often),
+        points_of_labels((one, labels) for one in bare),
+        {} if shares is None else series,
+    )
+
+
+def points_of_labels(
+    bare: Iterable[tuple[Any, Iterable[str | None]]],
+) -> dict[tuple[str, str], Callable[[], Curve]]:
+    """The points of systems that predict labels alone, or of their classes or labels, by their
+    names and those of the curves."""
+    return {
+        (system.name, series_of(label)): partial(_point, system, label)
+        for system, labels in bare
+        for label in labels
+    }
+
+
+def _point(system: Any, label: str | None) -> Curve:
+    from calipers.curves.rates import roc_point
+
+    return roc_point(system, label)
+
+
+def _scored(
+    sample: Any,
+    pairs: Sequence[tuple[str, str | None]],
+    drawn: Sequence[str | None],
+    often: Mapping[str | None, float],
+) -> list[Scored]:
+    """What curves of a stream are drawn from: tables, or so many of their thresholds."""
+    from calipers.curves.score_data import Scored
+
+    tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
+    lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
+    for name in dict.fromkeys(lacking):
+        if None in often or len(often) > MOST_CLASSES:
+            area = parse("AUC", "scores")
+            other = sample.also([name], [replace(area, label=label) for label in drawn])
+        else:  # which tables of the classes take as well
+            other = of_each(sample, name, [label for label in often if label is not None])
+        tables |= {(name, label): other.table(name, label) for label in drawn}
+    weighted = sample.weighted or sample.clusters is not None
+    # Rows that weigh differently or come in clusters cannot be drawn from a table.
+    settings = replace(sample.settings, interval="none") if weighted else sample.settings
+
+    def made(name: str, label: str | None) -> Scored:
+        like = sample.template[name].asked(replace(parse("AUC", "scores"), label=label))[0]
+        table: ScoreTable | None = tables.get((name, label))
+        few = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
+
+        def read() -> ScoreTable:
+            assert table is not None  # of classes that are drawn
+            return table if few else table.compress(MOST_DRAWN)
+
+        return Scored(
+            name,
+            read,
+            settings,
+            threshold=like.threshold,
+            # Of scores taken together nobody knows which probability a row has.
+            probabilities=few and like.probability is not None,
+            names=like.labels.names,
+            series=series_of(label),
+            share=often[label],
+            independent=not weighted,
+        )
+
+    return [made(*pair) for pair in pairs]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """A system of a stream that predicts labels alone, as its points in the ROC plane take it."""
+
+    sample: Any
+    name: str
+    #: What points are drawn of.
+    labels: Sequence[str | None]
+
+    @property
+    def settings(self) -> Settings:
+        """How intervals are made."""
+        found: Settings = self.sample.settings
+        return found
+
+    def reading(self, measure: Measure) -> Reading:
+        """A rate, which follows from the counts of rows that come by themselves, and takes passes
+        of its own else."""
+        rates = [rate for label in self.labels for rate in rates_of(label)]
+        sample = self.sample.also([self.name], rates)
+        made: Reading = sample.reading(self.name, measure)
+        return made
