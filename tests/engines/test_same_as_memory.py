@@ -283,11 +283,8 @@ def test_a_stream_says_what_memory_says(rows: pa.Table) -> None:
                 found = [(of.standard_error, of.p, of.differing or 0) for of in (c, d)]
                 if found[1] != pytest.approx(found[0], rel=1e-7, abs=1e-12, nan_ok=True):
                     wrong.append(f"{where}: {pair[0]} {found}")
-                # (Rows of clusters are not compared one by one, nor are those whose values are by
-                # how much they move a number.)
                 counts = [(of.wins, of.ties, of.losses) for of in (c, d)]
-                apart = "cluster" in design or task == "raters" or "macro-RMSE" in c.measure
-                if counts[0] != counts[1] and (counts[1][0] is not None or not apart):
+                if counts[0] != counts[1]:
                     wrong.append(f"{where}: wins, ties and losses {counts}")
     assert not wrong, "\n".join(wrong)
     assert seen == {*NUMBERS, *DIFFERENCES}, "what is listed and does not differ any more"

@@ -4,7 +4,7 @@ numbers and how much each row moves them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from calipers.statistics import (
     Several,
     Statistic,
     UnitDifferences,
+    signs,
 )
+from calipers.systems.multioutput import OutputsAdded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,13 +42,15 @@ class Pair:
     """Two systems, the first of which is compared with the second by a measure; ``table`` is a
     number for the statistics of both, the same where measures share them. ``by_rows`` says whether
     the difference goes by how rows differ, and ``of_values`` whether by values that rows have;
-    ``known`` are the commonest of all differences, where rows are looked at anew to count them."""
+    ``known`` are the commonest of all differences, where rows are looked at anew to count them.
+    Where rows are ``clustered`` they are compared one by one for wins, ties and losses alone."""
 
     systems: tuple[str, str]
     measure: Measure
     table: tuple[int, int]
     by_rows: bool
     of_values: bool
+    clustered: bool = False
     known: tuple[Commonest, ...] = ()
 
     @property
@@ -119,6 +123,16 @@ class Pairs(Partial):
         for at, pair in enumerate(pairs):
             one, other = (moved.get(asked) for asked in pair.asked)
             values = [_values(systems[name], pair.measure) for name in pair.systems]
+            losses = [_losses(systems[of[0]], pair.measure, whole[of]) for of in pair.asked]
+            rated = [_rated(systems[name], pair.measure) for name in pair.systems]
+            if pair.clustered:
+                if rated[0] is not None and rated[1] is not None:
+                    found[at] = UnitDifferences.of_signs(rated[0].signs(rated[1]))
+                if pair.of_values and values[0] is not None and values[1] is not None:
+                    losses = [values[0].values, values[1].values]
+                if losses[0] is not None and losses[1] is not None:
+                    found[at] = UnitDifferences.of_signs(signs(losses[0] - losses[1]))
+                continue
             if values[0] is not None and values[1] is not None:
                 if pair.of_values:
                     found[at] = _of_values(values[0], values[1])
@@ -133,9 +147,10 @@ class Pairs(Partial):
             if pair.by_rows and one is not None and other is not None:
                 # Of averages no row is of either class, also where those of a batch are of one.
                 averaged = isinstance(whole[pair.asked[0]], ClassTables | Several)
-                rated = [_items(systems[name], pair.measure) for name in pair.systems]
-                found[at] = _differences(pair, one, other, total, rated, by_class=not averaged)
-                losses = [_losses(systems[name], pair.measure) for name in pair.systems]
+                items = [None if of is None else _items(of, pair.measure) for of in rated]
+                found[at] = _differences(pair, one, other, total, items, by_class=not averaged)
+                if rated[0] is not None and rated[1] is not None:
+                    found[at] = replace(found[at], signs=rated[0].signs(rated[1]))
                 if losses[0] is not None and losses[1] is not None:
                     found[at] = found[at].signed(losses[0] - losses[1])
         return cls(found, met)
@@ -174,16 +189,24 @@ def _values(system: System, measure: Measure) -> RowValues | None:
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
-def _losses(system: System, measure: Measure) -> FloatArray | None:
+def _losses(system: System, measure: Measure, whole: Statistic) -> FloatArray | None:
     """What each row loses, where a number is a function of their mean."""
-    of, _ = _over(system, measure)
+    of, own = _over(system, measure)
+    if isinstance(whole, Several):
+        terms = system.asked(measure)[0].terms(own)
+        return terms.as_loss(own, whole) if isinstance(terms, OutputsAdded) else None
     return of.values if isinstance(of, Losses) else None
 
 
-def _items(system: System, measure: Measure) -> npt.NDArray[np.bool_] | None:
+def _rated(system: System, measure: Measure) -> Rated | None:
+    """The items that raters rated."""
+    of, _ = _over(system, measure)
+    return of if isinstance(of, Rated) else None
+
+
+def _items(rated: Rated, measure: Measure) -> npt.NDArray[np.bool_]:
     """Which items a measure of raters is made of."""
-    of, own = _over(system, measure)
-    return counted_items(own, of.statistic) if isinstance(of, Rated) else None
+    return counted_items(measure, rated.statistic)
 
 
 def _of_values(first: RowValues, second: RowValues) -> UnitDifferences:

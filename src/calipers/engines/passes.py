@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from calipers.inference.point_estimate import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.statistics import FloatArray, Signs, Statistic
     from calipers.systems.base import System
 
 #: The influence of rows is looked up in tables of so many scores at most: where there are more,
@@ -236,8 +236,10 @@ class Passes:
         first, second = (self.reading(name, measure, settings) for name in pair)
         if first is None or second is None:
             return None
-        if self.passed.clustered or not self.engine.again:
+        if not self.engine.again:
             return first - second
+        if self.passed.clustered:
+            return replace(first - second, signs=lambda: self._signs(pair, measure))
         both = self._both(pair, measure, settings or self.like[pair[0]].settings)
         own = self.like[pair[0]].asked(measure)[1]
         made = first - second if both is None else both.difference(own, first, second)
@@ -254,6 +256,11 @@ class Passes:
             weight = self.passed.weight
             return made if found is None else of_either(made, found, weight.total / self.unit)
         return replace(made, unit_spread=spread)
+
+    def _signs(self, pair: tuple[str, str], measure: Measure) -> Signs | None:
+        """On how many rows the first system's value is above the second's, equal and below."""
+        found = self.differing(pair, measure)
+        return None if found is None else found.signs
 
     def _made_of(self, one: System, own: Measure, statistic: Any, seen: Seen) -> Reading | None:
         """What a statistic of all rows says of a number, and of how it varies."""
@@ -428,7 +435,7 @@ class Passes:
     def _asked_of(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
         """What is asked of pairs of systems: of all measures that have a direction."""
         found = []
-        for pair in systems if not self.passed.clustered else ():
+        for pair in systems:
             for measure in self.measures:
                 first, second = (pair[0], measure), (pair[1], measure)
                 known = first in self.numbers and second in self.numbers
@@ -442,7 +449,7 @@ class Passes:
                     mean = all(of.rows == self.passed.rows for of in both)
                 numbers = self.numbers[first], self.numbers[second]
                 by_rows = not counted or own.definition.share_of is not None
-                found.append(Pair(pair, measure, numbers, by_rows, mean))
+                found.append(Pair(pair, measure, numbers, by_rows, mean, self.passed.clustered))
         return found
 
     def compare(self, systems: Sequence[tuple[str, str]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from calipers.inference.method_limits import FEW_OF_CATEGORY
 from calipers.inference.point_estimate import Reading, SummedUnits, UnitGroups, Units, difference_of
 from calipers.inference.variance_estimators import Influence, Space
 from calipers.measures.rater_agreement import counted_items, moved_by_items, weight_of_items
-from calipers.statistics import FloatArray, Histogram, Ratings, UnitDifferences
+from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, signs
 from calipers.statistics.base import kish, kish_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ class Rated:
         column[counted] = np.sqrt(r.weight_squares[counted]) * moved / total
         held = None if self.clusters is None else weight_of_items(measure, r)
         return Influence(column, Space(self.weight, self.clusters, held=held), "delta")
+
+    def signs(self, other: Rated) -> Signs:
+        """Of how many items more of the pairs of these ratings agree than of the other, as many and
+        fewer, of those that both rated twice."""
+        both = self.statistic.twice & other.statistic.twice
+        first, second = (of.statistic.agreeing[both] for of in (self, other))
+        return signs(first - second, self.statistic.held[both])
 
     def reading(self, measure: Any) -> Reading:
         """The reading of a measure of agreement."""
@@ -186,7 +194,7 @@ class _Items:
             second.law.measure, second.law.rated.statistic
         )
         if len(self.rated.statistic) < self.rated.statistic.number:
-            return self._of_groups(first, second, either)
+            return self._of_groups(first, second, either, second.law.rated)
         n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
         units, influence = None, difference_of(first.influence, second.influence)
         moved, changed = None if influence is None else influence(), None
@@ -201,10 +209,15 @@ class _Items:
             # To first order an item that is rated alike moves it too, as most do.
             changed = partial(_unlike_most, values)
         parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
-        parts |= {"raw": self._raw(second.law.rated), "sizes": lambda: (kish_of(own),)}
+        parts |= {"signs": self._signs(second.law.rated), "sizes": lambda: (kish_of(own),)}
         return first.difference(second, n=n, weight=None if weight is None else own, **parts)
 
-    def _of_groups(self, first: Reading, second: Reading, either: npt.NDArray[np.bool_]) -> Reading:
+    def _signs(self, other: Rated) -> Callable[[], Signs]:
+        return lambda: self.rated.signs(other)
+
+    def _of_groups(
+        self, first: Reading, second: Reading, either: npt.NDArray[np.bool_], other: Rated
+    ) -> Reading:
         """The same of items that are known by how many were rated alike."""
         r, influence = self.rated.statistic, difference_of(first.influence, second.influence)
         held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
@@ -215,12 +228,8 @@ class _Items:
             return UnitGroups(column * weight.sum(), held, weight, squares)
 
         parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
-        parts |= {"sizes": lambda: (kish(weight.sum(), squares.sum()),)}
+        parts |= {
+            "signs": self._signs(other),
+            "sizes": lambda: (kish(weight.sum(), squares.sum()),),
+        }
         return first.difference(second, n=round(float(held.sum())), **parts)
-
-    def _raw(self, other: Rated) -> FloatArray:
-        """By how much more of the pairs of its ratings agree, of each item that both rated
-        twice."""
-        both = self.rated.statistic.twice & other.statistic.twice
-        first, second = (of.statistic.agreeing[both] for of in (self.rated, other))
-        return np.asarray(first - second)

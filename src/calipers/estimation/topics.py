@@ -19,6 +19,7 @@ from calipers.inference.resampling import weighted_means
 from calipers.inference.summaries import Summary
 from calipers.inference.variance_estimators import Error, Influence, Space
 from calipers.statistics import Moments, kish_of
+from calipers.statistics import signs as count_signs
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -548,7 +549,7 @@ class _Pair:
         assert isinstance(theirs, Topics)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
-            "raw": (ours.values - theirs.values)[has],
+            "signs": lambda: count_signs((ours.values - theirs.values)[has]),
             "shares": ours.measure.definition.share_of == "topics",
             "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
             "clusters": self.clusters,

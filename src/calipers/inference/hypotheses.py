@@ -16,7 +16,7 @@ from calipers.inference.paired_tests import Test
 from calipers.inference.point_estimate import Reading, Units
 from calipers.inference.procedures import Procedure, Wald, without
 from calipers.inference.variance_estimators import NAN, Error
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, signs
 
 #: The test of a difference against a value, for an alternative.
 Tests = Callable[[float, str], Test]
@@ -197,17 +197,15 @@ def outcomes(reading: Reading) -> dict[str, Any]:
         rows = [round(x) for x in reading.discordant()]
         wins, losses = rows if reading.higher_is_better else rows[::-1]
         return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
-    apart = reading.raw
-    if apart is None and isinstance(reading.units, Units):
-        apart = reading.units.values
-    if apart is None:
-        spread = None if reading.unit_spread is None else reading.unit_spread()
-        if spread is None or spread.above is None or spread.below is None:
-            return {}
-        wins, losses = spread.above, spread.below
-        if not reading.higher_is_better:
-            wins, losses = losses, wins
-        return {"wins": wins, "ties": reading.n - wins - losses, "losses": losses}
-    sign = np.sign(apart) * (1 if reading.higher_is_better else -1)
-    counts = [int(np.count_nonzero(sign == of)) for of in (1, 0, -1)]
-    return dict(zip(("wins", "ties", "losses"), counts, strict=True))
+    known = None
+    if reading.signs is not None:
+        known = reading.signs()
+    elif isinstance(reading.units, Units):
+        known = signs(reading.units.values)
+    elif reading.unit_spread is not None:
+        spread = reading.unit_spread()
+        known = None if spread is None else spread.signs
+    if known is None:
+        return {}
+    wins, ties, losses = known if reading.higher_is_better else known[::-1]
+    return {"wins": wins, "ties": ties, "losses": losses}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from calipers.inference.procedures import Procedure
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
-    from calipers.statistics import FloatArray, UnitDifferences
+    from calipers.statistics import FloatArray, Signs, UnitDifferences
 
 #: An interval at a level; None where the method does not apply after all.
 Limits = Callable[[float], "Interval | None"]
@@ -167,7 +167,8 @@ class Reading:
 
     ``kind`` is the row of the policy that it is looked up in. The value is ``scale`` times the mean
     of the ``units``, where ``units_make_value``; else the units only serve tests, as squares do for
-    RMSE. ``raw`` are the differences that wins and losses are counted by, if not those of units.
+    RMSE. ``signs`` are how many units are above 0, at it and below, of a difference whose wins and
+    losses are not counted by the units.
     """
 
     value: float
@@ -218,7 +219,7 @@ class Reading:
     units: Units | SummedUnits | None = None
     units_make_value: bool = True
     scale: float = 1.0
-    raw: FloatArray | None = None
+    signs: Callable[[], Signs | None] | None = None
     #: In each draw; readings of the same units are drawn together.
     replicates: Callable[[], FloatArray] | None = None
     #: For its own interval, where these are drawn in another way: of scores by place in the table,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calipers.statistics.clusters import ClusterMoments, Separations
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
-    from calipers.statistics.differences import Commonest, UnitDifferences
+    from calipers.statistics.differences import Commonest, Signs, UnitDifferences, signs
     from calipers.statistics.grouped_rankings import GroupedRankings
     from calipers.statistics.histogram import Histogram
     from calipers.statistics.label_sets import LabelSets
@@ -43,7 +43,7 @@ _HOMES = {
     "clusters": "ClusterMoments, Separations",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
-    "differences": "Commonest, UnitDifferences",
+    "differences": "Commonest, Signs, UnitDifferences, signs",
     "grouped_rankings": "GroupedRankings",
     "histogram": "Histogram",
     "label_sets": "LabelSets",
@@ -92,6 +92,7 @@ __all__ = [
     "ScoreTable",
     "Separations",
     "Several",
+    "Signs",
     "SkewMoments",
     "Statistic",
     "UnitDifferences",
@@ -100,6 +101,7 @@ __all__ = [
     "kish",
     "kish_of",
     "rank_cells",
+    "signs",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones

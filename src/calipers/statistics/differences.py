@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, Statistic
@@ -13,6 +13,9 @@ from calipers.statistics.histogram import Histogram
 if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
+
+#: How many values are above 0, equal to it and below.
+Signs: TypeAlias = tuple[int, int, int]
 
 #: Values are equal that differ by no more of the largest.
 ROUNDING = 1e-9
@@ -74,14 +77,36 @@ class Commonest(Statistic):
         return self.rows - self.held if 2 * self.held > self.rows else self.rows
 
 
+def signs(values: FloatArray, times: FloatArray | None = None) -> Signs:
+    """How many values are above 0, equal to it and below, each of them so many ``times``.
+
+    >>> signs(np.array([0.5, 0.0, -0.25, 1.0]))
+    (2, 1, 1)
+    >>> signs(np.array([0.5, 0.0]), times=np.array([3.0, 2.0]))
+    (3, 2, 0)
+    """
+    above, equal, below = (
+        int(np.count_nonzero(side) if times is None else round(times[side].sum()))
+        for side in (values > 0, values == 0, values < 0)
+    )
+    return above, equal, below
+
+
+def _sum_of_signs(one: Signs | None, other: Signs | None) -> Signs | None:
+    """Those of both, where they are known of both."""
+    if one is None or other is None:
+        return None
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
 @dataclass(frozen=True, eq=False)
 class UnitDifferences(Statistic):
     """Values of units whose mean a difference of two systems is, but for what they have in common:
     how they are spread, and how many differ at all. Of values of units these are those that are
     not 0 (``nonzero``); of how much each row moves the difference, those that do so otherwise than
-    most rows, of either class. How many values of units are above 0 and below is known of either
-    where units have values. ``exact`` says whether the difference is their mean, so that none is
-    beyond the largest difference there can be.
+    most rows, of either class. ``signs`` are how many units have a value above 0, none and one
+    below, where units have values that can be compared one by one. ``exact`` says whether the
+    difference is their mean, so that none is beyond the largest difference there can be.
 
     >>> UnitDifferences.of_values(np.array([0.0, 0.5, 0.0, -0.25])).differing
     2
@@ -92,8 +117,7 @@ class UnitDifferences(Statistic):
     spread: Histogram
     nonzero: int | None = None
     classes: tuple[Commonest, ...] = ()
-    above: int | None = None
-    below: int | None = None
+    signs: Signs | None = None
     exact: bool = False
 
     @classmethod
@@ -105,10 +129,14 @@ class UnitDifferences(Statistic):
             differ = int(np.count_nonzero(sizes > ROUNDING * sizes.max(initial=0.0)))
         return cls(spread, differ, exact=True).signed(values)
 
+    @classmethod
+    def of_signs(cls, signs: Signs) -> Self:
+        """Of units that are compared one by one and no more."""
+        return cls(Histogram.from_rows(np.zeros(0)), signs=signs)
+
     def signed(self, values: FloatArray) -> Self:
-        """With how many of the values of units are above 0 and below."""
-        above, below = (int(np.count_nonzero(side)) for side in (values > 0, values < 0))
-        return replace(self, above=above, below=below)
+        """With the signs of values of units."""
+        return replace(self, signs=signs(values))
 
     @classmethod
     def of_rows(
@@ -154,8 +182,7 @@ class UnitDifferences(Statistic):
             spread=self.spread + other.spread,
             nonzero=_both(self.nonzero, other.nonzero),
             classes=classes,
-            above=_both(self.above, other.above),
-            below=_both(self.below, other.below),
+            signs=_sum_of_signs(self.signs, other.signs),
         )
 
     def in_units(self, weight: float) -> Self:

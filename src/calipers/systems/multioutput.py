@@ -92,14 +92,17 @@ class OutputsAdded:
 
     def influence(self, measure: Any, whole: Several) -> Influence | None:
         """By how much each row moves the average."""
-        rest = self.values @ _as_one(measure, whole.parts)[1], self.weight, self.clusters
+        rest = self.as_loss(measure, whole), self.weight, self.clusters
         return influence(measure.plain, *rest, self.as_one(measure, whole)[1])
 
     def second(self, measure: Any, whole: Several) -> Moments:
         """The moments of the one loss."""
-        share = _as_one(measure, whole.parts)[1]
         rest = self.weight, self.clusters, self.settings
-        return Losses(self.values @ share, *rest).added(measure.plain)
+        return Losses(self.as_loss(measure, whole), *rest).added(measure.plain)
+
+    def as_loss(self, measure: Any, whole: Several) -> FloatArray:
+        """The one loss of each row."""
+        return np.asarray(self.values @ _as_one(measure, whole.parts)[1])
 
     @staticmethod
     def as_one(
