@@ -138,7 +138,7 @@ def orders(number: int) -> None:
         for topic, grades in full.items():
             relevant = {d for d, g in grades.items() if g > 0}
             of = {name: ranking[topic] for name, ranking in made.items()}
-            queue = pooling.Queue(of, "move-to-front" if method == "depth" else method,
+            queue = pooling.JudgingQueue(of, "move-to-front" if method == "depth" else method,
                                    topic=topic, burn_in=10**6 if method == "depth" else 10)  # fmt: skip
             order = pooling.order(queue, relevant)
             reached = len(relevant & set(order))

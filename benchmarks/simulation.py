@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from worlds.world import Trial, World
 
-from calipers.estimation.topics import of_topics
+from calipers.estimation.topics import estimate_over_topics
 from calipers.evaluation.compare import system_pairs
-from calipers.evaluation.rows import Rows
+from calipers.evaluation.rows import RowSystems
 from calipers.inference import hypotheses, policy
-from calipers.inference.hypotheses import Question
+from calipers.inference.hypotheses import Hypothesis
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Reading
+from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 
@@ -136,7 +136,7 @@ class Tally:
 Tallies = dict[tuple[str, str, str], Tally]
 
 
-def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, Reading]]:
+def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, PointEstimate]]:
     """Of each measure the reading of the only system, or of the difference of the only two."""
     source: Any = evaluation.sources
     if len(source.systems) > 1:
@@ -144,16 +144,16 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
             yield str(measure), reading
         return
     [name] = source.systems
-    if not isinstance(source, Rows):
+    if not isinstance(source, RowSystems):
         topics = [source.topics_of(name, j, settings) for j in range(len(source.measures))]
-        yield from zip(map(str, source.measures), of_topics(topics), strict=True)
+        yield from zip(map(str, source.measures), estimate_over_topics(topics), strict=True)
         return
     system = source.by_name[name].under(settings)
     for measure in source.measures:
         yield str(measure), system.reading(measure)
 
 
-def by(reading: Reading, way: str) -> Interval:
+def by(reading: PointEstimate, way: str) -> Interval:
     """The interval of a reading by one way; what was drawn for it stays for the next."""
     given = reading.settings
     parts = {"level": given.level, "resamples": given.resamples, "seed": given.seed}
@@ -161,7 +161,7 @@ def by(reading: Reading, way: str) -> Interval:
     return policy.interval(reading)
 
 
-def _bounds(reading: Reading) -> tuple[float, float]:
+def _bounds(reading: PointEstimate) -> tuple[float, float]:
     """What the measure, or the difference of two, can reach."""
     if reading.operands is None:
         return reading.bounds
@@ -211,7 +211,7 @@ def simulated(
             if not others:
                 continue
             for test in world.tests:
-                asked = hypotheses.test(reading, Question(test))
+                asked = hypotheses.test(reading, Hypothesis(test))
                 if asked.name != "none":
                     tally(measure, "", test).p_value(asked.p)
             for way in world.ways:

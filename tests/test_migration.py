@@ -14,7 +14,7 @@ from calipers.cli.trec_eval.measure_table import TABLE
 from calipers.measures import TASKS, UnknownMeasureError, parse
 from calipers.measures.aliases import ELSEWHERE
 from calipers.measures.families import FAMILIES
-from calipers.measures.name_parsing import meanings
+from calipers.measures.name_parsing import matching_definitions
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "migration.md"
 
@@ -113,7 +113,7 @@ def test_every_name_of_scikit_learn_is_read_or_refused_with_what_to_ask_for() ->
                 # One of the words is the name of a measure, or what to call.
                 words = re.findall(r"[\w.+-]+", told.split("; ", 1)[1])
                 known = [w for w in words if w.startswith(("calipers.", "evaluation."))]
-                known += [w for w in words if meanings(w, tuple(FAMILIES))]
+                known += [w for w in words if matching_definitions(w, tuple(FAMILIES))]
                 assert known, told
     assert needs == {
         "average_precision", "top_k_accuracy", "top_k_accuracy_score",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from calipers.report.figures import vega
-from calipers.report.figures.rendering import picture
+from calipers.report.figures.rendering import render_svg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "capacity.md"
@@ -84,7 +84,7 @@ def main() -> None:
     names = run()
     for name, file in CHARTS.items():
         names[name].save(DOCS / f"capacity-{file}.svg")
-    (DOCS / "capacity-fits.svg").write_text(f"{picture(fits(names))}\n", "utf-8")
+    (DOCS / "capacity-fits.svg").write_text(f"{render_svg(fits(names))}\n", "utf-8")
 
 
 if __name__ == "__main__":

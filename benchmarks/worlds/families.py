@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
-from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.topic_scores import TopicScores
 from calipers.results import Evaluation
@@ -80,7 +80,7 @@ def table(values: Floats, seed: int) -> Evaluation:
         {name: {} for name in names},
         make_settings("auto", level=0.95, resamples=RESAMPLES, seed=seed),
     )
-    comparison = comparison_if_several(source, None, source.settings)
+    comparison = default_comparison(source, None, source.settings)
     return source.evaluation("values", {}, [], comparison=comparison)
 
 

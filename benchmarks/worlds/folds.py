@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from calipers.inference import resampled_tests
-from calipers.learning.nested_cv import Outer, nested_interval
+from calipers.learning.nested_cv import OuterFold, nested_interval
 from worlds.world import Floats, Random, Trial
 
 #: Of nested cross-validation.
@@ -33,7 +33,7 @@ def _without(x: Floats, y: Floats, fold: Fold, out: tuple[int, ...]) -> Floats:
     return np.linalg.solve(own.T @ own, own.T @ y[kept])
 
 
-def _outer(x: Floats, y: Floats, fold: Fold, folds: int) -> list[Outer]:
+def _outer(x: Floats, y: Floats, fold: Fold, folds: int) -> list[OuterFold]:
     """The losses of nested cross-validation, each pair of folds fitted once."""
     rows = [fold == k for k in range(folds)]
     within: list[list[Floats]] = [[] for _ in range(folds)]
@@ -42,7 +42,7 @@ def _outer(x: Floats, y: Floats, fold: Fold, folds: int) -> list[Outer]:
         for held_out, asked in ((b, a), (a, b)):
             within[held_out].append((y[rows[asked]] - x[rows[asked]] @ w) ** 2)
     out = [(y[of] - x[of] @ _without(x, y, fold, (k,))) ** 2 for k, of in enumerate(rows)]
-    return [Outer(o, np.concatenate(w)) for o, w in zip(out, within, strict=True)]
+    return [OuterFold(o, np.concatenate(w)) for o, w in zip(out, within, strict=True)]
 
 
 def least_squares(rows: int, features: int, folds: int, *, expected: bool) -> Trial:

@@ -13,7 +13,7 @@ from scipy import special
 
 import calipers as cal
 from calipers.findings.rules import ADJUSTED_P
-from calipers.report.headlines import headlines, of_primary, others
+from calipers.report.headlines import headlines, others, primary_differences
 from calipers.report.verdict import outcome
 from calipers.results import Difference, Evaluation
 from worlds.world import Random, Trial
@@ -51,7 +51,7 @@ def errors(
     ``gain``; where that is not known, no interval of it is looked at."""
     comparison = evaluation.comparison
     assert comparison is not None
-    first = of_primary(comparison)
+    first = primary_differences(comparison)
     rest = [d for d in comparison if d.measure != first[0].measure]
 
     def true(d: Difference) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from calipers.lazy_imports import TYPE_CHECKING, loading
+from calipers.lazy_imports import TYPE_CHECKING, lazy_getattr
 
 __version__ = "0.1.0"
 
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import (
+        BiasVariance,
         Comparison,
-        Decomposition,
         Difference,
         Estimate,
         Evaluation,
@@ -94,14 +94,14 @@ _HOMES = {
     "learning.learning_curves": "learning_curve, validation_curve",
     "learning.bias_variance": "bias_variance",
     "measures": "parse as measure",
-    "results": "Comparison, Decomposition, Difference, Estimate, Evaluation, Finding, "
+    "results": "Comparison, BiasVariance, Difference, Estimate, Evaluation, Finding, "
     "LearningCurve, Plan, ValidationCurve, from_json",
 }
 
 __all__ = [
+    "BiasVariance",
     "Campaign",
     "Comparison",
-    "Decomposition",
     "Difference",
     "Estimate",
     "Evaluation",
@@ -151,7 +151,7 @@ __all__ = [
 ]
 
 
-_load = loading(__name__, _HOMES)
+_load = lazy_getattr(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:

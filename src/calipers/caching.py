@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-__all__ = ["Made", "cached_property", "kept"]
+__all__ = ["LazySequence", "cached", "cached_property"]
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ else:
             return instance.__dict__[self.name]
 
 
-def kept(of: Any, key: Any, make: Callable[[], T]) -> T:
+def cached(of: Any, key: Any, make: Callable[[], T]) -> T:
     """What is computed once for an object and a key; a copy with other fields computes its own."""
     known: dict[Any, T] = of.__dict__.setdefault("_kept", {})
     if key not in known:
@@ -45,7 +45,7 @@ def kept(of: Any, key: Any, make: Callable[[], T]) -> T:
     return known[key]
 
 
-class Made(Sequence[T]):
+class LazySequence(Sequence[T]):
     """Items that are computed, all together, when one of them is first looked at: ``_made``."""
 
     @property

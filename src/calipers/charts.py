@@ -5,9 +5,9 @@ do, and one of curves in :func:`calipers.curve` too. A package names the module 
 charts as an entry point of the group ``calipers.charts``.
 """
 
-from calipers.curves.construction import of_system as system_curve
-from calipers.curves.lazy_curves import Planned
-from calipers.curves.score_data import Scored, band_of, curve_of
+from calipers.curves.construction import make_curve as system_curve
+from calipers.curves.lazy_curves import LazyCurve
+from calipers.curves.score_data import ScoreData, make_band, make_score_curve
 from calipers.report.figures import vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.curves import CurveChart
@@ -27,11 +27,11 @@ __all__ = [
     "CurveChart",
     "EvaluationChart",
     "Figure",
-    "Planned",
-    "Scored",
-    "band_of",
+    "LazyCurve",
+    "ScoreData",
     "curve_chart",
-    "curve_of",
+    "make_band",
+    "make_score_curve",
     "register_chart",
     "system_curve",
     "vega",

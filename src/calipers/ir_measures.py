@@ -29,7 +29,7 @@ from typing import Any
 import ir_measures as irm
 import numpy as np
 
-from calipers.data.grouped_judgments import Groups, judge_groups, read_groups
+from calipers.data.grouped_judgments import GroupedJudgments, judge_groups, read_groups
 from calipers.data.sampled_judgments import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.inference.summaries import Summary
@@ -109,7 +109,7 @@ class CalipersEvaluator(irm.providers.Evaluator):
         rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
         kinds = {found.definition.on for found in measures.values()}
         self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
-        self.groups: dict[type, Groups] = {}
+        self.groups: dict[type, GroupedJudgments] = {}
         if GroupedRankings in kinds:
             self.groups[GroupedRankings] = read_groups(_grouped(qrels, rows))
         if SampledRankings in kinds:

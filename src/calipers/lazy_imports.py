@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def loading(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package: ``homes`` are its modules, each with the names that it
     lends, written as in an import statement."""
     home: dict[str, tuple[str, str]] = {}
@@ -34,7 +34,7 @@ def loading(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     return load
 
 
-class _Later(ModuleType):
+class _LazyModule(ModuleType):
     """A module that is imported when something in it is first asked for."""
 
     def __getattr__(self, name: str) -> Any:
@@ -47,4 +47,4 @@ class _Later(ModuleType):
 if TYPE_CHECKING:
     import numpy as numpy  # noqa: ICN001, PLC0414
 else:
-    numpy = _Later("numpy")
+    numpy = _LazyModule("numpy")

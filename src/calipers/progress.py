@@ -41,7 +41,7 @@ class Stage:
 _stages: list[Stage] = []
 
 
-def over(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+def track(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """The items, each of which is a step of this work."""
     if total is None:
         total = len(items) if isinstance(items, Sized) else 0
@@ -51,7 +51,7 @@ def over(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]
     yield from _through(items, Stage(what, total, monotonic()), lambda item: 1)
 
 
-def over_rows(
+def track_rows(
     batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
 ) -> Iterator[T]:
     """Batches of rows, so many in each and in all; None where nobody knows how many there are."""
@@ -59,7 +59,7 @@ def over_rows(
 
 
 @contextmanager
-def counted(what: str, unit: str) -> Iterator[Stage]:
+def track_counter(what: str, unit: str) -> Iterator[Stage]:
     """Work of which someone else says how far it is, by what is counted."""
     stage = Stage(what, 0, monotonic(), unit=unit)
     _stages.append(stage)

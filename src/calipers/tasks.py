@@ -5,17 +5,17 @@ tasks share comes with that: names of columns, ids, missing values, weights, cou
 slices, costs, streams, results, pages, comparisons and cross-validation.
 """
 
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.batch import Batch
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import columns_of
+from calipers.evaluation.shared import read_system_columns
 from calipers.evaluation.source import open_source
 from calipers.evaluation.task import Argument, Column, Task
 from calipers.evaluation.tasks import INFERENCE, SHARED_COLUMNS
 from calipers.inference.settings import Settings
 from calipers.measures import Family, Measure, measure, register_reason, register_task
 from calipers.results import Evaluation
-from calipers.systems.base import RowSystem, best
+from calipers.systems.base import RowSystem, best_constant_value
 
 #: The columns and the options that every task on rows may take, and the engines that have them.
 COLUMNS = tuple(SHARED_COLUMNS.values())
@@ -45,12 +45,12 @@ __all__ = [
     "RowSystem",
     "Settings",
     "Task",
-    "best",
-    "columns_of",
+    "best_constant_value",
     "measure",
     "open_source",
+    "read_system_columns",
     "register_command",
     "register_reason",
     "register_task",
-    "verb",
+    "validate_arguments",
 ]

@@ -87,7 +87,7 @@ def test_without_an_overlap_nothing_is_one() -> None:
     for estimate in assessor_agreement.agreement(apart):
         assert math.isnan(estimate.value)
         assert "no_shared_item" in dict(estimate.undefined)
-    assert math.isnan(assessor_agreement.agreement_over_topics(apart).value)
+    assert math.isnan(assessor_agreement.topic_level_agreement(apart).value)
     alike = {name: {"1": {"x": 0, "y": 0}} for name in ("ann", "ben")}
     found = assessor_agreement.agreement(alike, measures=["Krippendorff-alpha", "Gwet-AC1"])
     assert [dict(e.undefined) for e in found] == [{"one_category": 2}] * 2
@@ -108,7 +108,7 @@ def test_intervals_over_topics_beside_drawing_topics() -> None:
         ben = np.where(random.random(12) < (0.95 if agree else 0.2), ann, random.integers(0, 3, 12))
         for name, own in (("ann", ann), ("ben", ben)):
             grades[name][f"t{t:02}"] = {f"d{d}": int(g) for d, g in enumerate(own)}
-    found = assessor_agreement.agreement_over_topics(grades, "percent-agreement")
+    found = assessor_agreement.topic_level_agreement(grades, "percent-agreement")
     by_topic = np.array(
         [np.mean([grades["ann"][t][d] == grades["ben"][t][d] for d in of])
          for t, of in grades["ann"].items()]
@@ -121,9 +121,9 @@ def test_intervals_over_topics_beside_drawing_topics() -> None:
     assert documents.high - documents.low < 0.8 * (found.high - found.low)
     assert (found.topics, found.items, found.caution) == (30, 360, "")
     few = {name: {t: of[t] for t in list(of)[:4]} for name, of in grades.items()}
-    assert assessor_agreement.agreement_over_topics(few).caution == "4 topics only"
+    assert assessor_agreement.topic_level_agreement(few).caution == "4 topics only"
     one = {name: {t: of[t] for t in list(of)[:1]} for name, of in grades.items()}
-    assert math.isnan(assessor_agreement.agreement_over_topics(one).low)
+    assert math.isnan(assessor_agreement.topic_level_agreement(one).low)
 
 
 @pytest.mark.parametrize("topics", [6, 12])
@@ -157,15 +157,15 @@ def test_what_is_disputed_and_decided() -> None:
         "ben": {"1": {"x": 1, "y": 1, "z": 1}, "2": {"x": 0, "w": 3}},
         "eve": {"1": {"y": 1}},
     }
-    found = assessor_agreement.disputed(grades)
+    found = assessor_agreement.disagreements(grades)
     assert [(one.topic, one.document, one.apart, one.crosses) for one in found] == [
         ("2", "x", 2, True), ("1", "x", 1, True), ("1", "y", 2, False),
     ]  # fmt: skip
     assert found[2].grades == {"ann": 3, "ben": 1, "eve": 1}
-    assert [one.document for one in assessor_agreement.disputed(grades, apart=2)] == ["x", "y"]
+    assert [one.document for one in assessor_agreement.disagreements(grades, apart=2)] == ["x", "y"]
     decided = {"2": {"x": 1}, "3": {"new": 2}}
-    assert len(assessor_agreement.disputed(grades, decided)) == 2
-    assert assessor_agreement.disputed(grades, decided, also_decided=True)[0].decided == 1
+    assert len(assessor_agreement.disagreements(grades, decided)) == 2
+    assert assessor_agreement.disagreements(grades, decided, also_decided=True)[0].decided == 1
 
 
 class One(NamedTuple):
@@ -177,9 +177,11 @@ class One(NamedTuple):
 
 def test_who_agrees_with_themselves() -> None:
     rows = [One("ann", "1", f"d{d}", d % 3) for d in range(8)]
-    first = assessor_agreement.by_assessor([*rows, One("ben", "1", "d0", 1)])
+    first = assessor_agreement.grades_by_assessor([*rows, One("ben", "1", "d0", 1)])
     assert first["ann"]["1"]["d5"] == 2
-    again = assessor_agreement.by_assessor([One("ann", "1", "d1", 1), One("ann", "1", "d2", 0)])
+    again = assessor_agreement.grades_by_assessor(
+        [One("ann", "1", "d1", 1), One("ann", "1", "d2", 0)]
+    )
     value, low, high, number = assessor_agreement.self_agreement(first, again)["ann"]
     assert (value, number) == (0.5, 2)
     assert low < 0.5 < high
@@ -224,9 +226,9 @@ def test_orders_with_every_choice_of_assessors() -> None:
     [found] = assessor_agreement.swapped_orders(
         grades, grades["ann"], rankings, measures=["AP"], draws=4000
     )
-    from calipers.campaign.system_scores import scores
+    from calipers.campaign.system_scores import score_systems
 
-    first, second = (scores(grades[name], rankings, ["AP"])["AP"] for name in ("ann", "ben"))
+    first, second = (score_systems(grades[name], rankings, ["AP"])["AP"] for name in ("ann", "ben"))
     taus, taus_ap = [], []
     for choice in range(64):
         values = first.values.copy()

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign.documents import Columns, add_documents, read_documents, tree_of
+from calipers.campaign.documents import DocumentColumns, add_documents, read_documents, tree_of
 from calipers.campaign.records import Document
 from calipers.campaign.runs import add_runs
 
@@ -76,7 +76,7 @@ def test_tables(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("text\tdoc\na\t1\n")
     assert list(read_documents(tmp_path / "x.tsv")) == [Document("1", b"a")]
     (tmp_path / "x.jsonl").write_text('{"key": 3, "abstract": "a", "text": "b", "headline": "h"}\n')
-    columns = Columns(document="key", text="abstract", title="headline")
+    columns = DocumentColumns(document="key", text="abstract", title="headline")
     assert list(read_documents(tmp_path / "x.jsonl", columns=columns)) == [
         Document("3", b"a", title="h")
     ]
@@ -160,8 +160,10 @@ def test_one_file_is_one_document(pooled: cal.Campaign, tmp_path: Path) -> None:
     # A name of a column says nothing of what is no table.
     (tmp_path / "t.jsonl").write_text('{"doc": "a", "words": "A"}\n')
     with pytest.raises(cal.InputError, match=r"is no table, so that no column can be named .text"):
-        add_documents(pooled, [files / "a.txt", files], columns=Columns(text="words"))
-    add_documents(pooled, [files / "a.txt", tmp_path / "t.jsonl"], columns=Columns(text="words"))
+        add_documents(pooled, [files / "a.txt", files], columns=DocumentColumns(text="words"))
+    add_documents(
+        pooled, [files / "a.txt", tmp_path / "t.jsonl"], columns=DocumentColumns(text="words")
+    )
 
 
 ARTICLE = """<?xml version="1.0" encoding="iso-8859-1"?>
@@ -189,7 +191,7 @@ def test_xml_is_in_utf_8_and_well_formed(tmp_path: Path) -> None:
     assert found["c"].text == "<p>é</p>"
     (tmp_path / "x.jsonl").write_text(json.dumps({"id": 1, "xml": "<p>x</p>", "text": "no"}))
     assert list(read_documents(tmp_path / "x.jsonl")) == [Document("1", b"<p>x</p>", "text/xml")]
-    columns = Columns(xml="xml")
+    columns = DocumentColumns(xml="xml")
     assert next(read_documents(tmp_path / "x.jsonl", columns=columns)).media == "text/xml"
 
 

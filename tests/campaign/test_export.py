@@ -15,11 +15,11 @@ from pyarrow import parquet
 
 import calipers as cal
 from calipers.campaign import export, operations, tidy_tables
-from calipers.campaign.adjudication import RULES, settled
-from calipers.campaign.audit_log import history
+from calipers.campaign.adjudication import RULES, adjudicated_grades
+from calipers.campaign.audit_log import audit_log
 from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.records import Assessor, Event
-from calipers.campaign.status import status
+from calipers.campaign.status import campaign_status
 from calipers.cli.campaign import shared
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -75,17 +75,19 @@ def judged(campaign: cal.Campaign) -> cal.Campaign:
 
 
 def test_one_grade_a_document(judged: cal.Campaign) -> None:
-    made = settled(judged)
+    made = adjudicated_grades(judged)
     assert made.grades == {"1": {"a": 1, "b": 3, "outside": 0}}
     assert made.disputed == (("1", "a"),)
     assert made.programs_only == (("1", "c"),)
-    assert settled(judged, rule="highest").grades["1"]["a"] == 2
-    assert settled(judged, assessor="gpt").grades == {"1": {"c": 3}}
-    assert settled(judged, assessor="ada").grades == {"1": {"a": 2, "b": 0, "outside": 0}}
+    assert adjudicated_grades(judged, rule="highest").grades["1"]["a"] == 2
+    assert adjudicated_grades(judged, assessor="gpt").grades == {"1": {"c": 3}}
+    assert adjudicated_grades(judged, assessor="ada").grades == {
+        "1": {"a": 2, "b": 0, "outside": 0}
+    }
     with pytest.raises(cal.InputError, match="there is no assessor 'adda'; did you mean 'ada'"):
-        settled(judged, assessor="adda")
+        adjudicated_grades(judged, assessor="adda")
     with pytest.raises(cal.InputError, match="rule 'mean', expected majority"):
-        settled(judged, rule="mean")
+        adjudicated_grades(judged, rule="mean")
 
 
 def test_rules() -> None:
@@ -244,7 +246,7 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
 @pytest.mark.parametrize("end", ["csv", "tsv", "json", "jsonl", "parquet"])
 def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
     path = tmp_path / f"j.{end}"
-    path.write_bytes(tidy_tables.written(export.judgments(judged), str(path)))
+    path.write_bytes(tidy_tables.format_table(export.judgments(judged), str(path)))
     with cal.Campaign.create(tmp_path / "b.campaign") as other:
         other.add_topics(judged.topics())
         import_judgments(other, path)
@@ -280,25 +282,25 @@ def test_grades_and_preferences_in_json(judged: cal.Campaign, tmp_path: Path) ->
 def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
     found = [
         (one.event, one.what, one.before, one.after)
-        for one in history(judged, topic="1", assessor="ada")
+        for one in audit_log(judged, topic="1", assessor="ada")
     ]
     assert found == [
         (1, "grade", None, 2), (2, "grade", None, 1), (3, "grade", 1, 0), (11, "grade", None, 3),
         (12, "grade", None, 0), (13, "preference", None, -1), (14, "preference", None, 0),
     ]  # fmt: skip
-    assert [(one.what, one.before, one.after) for one in history(judged, document="=x")] == [
+    assert [(one.what, one.before, one.after) for one in audit_log(judged, document="=x")] == [
         ("grade", None, 1), ("undo of grade 8", 1, None), ("skip", None, None),
     ]  # fmt: skip
     judged.record(Event("u", "ada", "1", "b", "undo", replaces=3))
-    last = history(judged)[-1]
+    last = audit_log(judged)[-1]
     assert (last.what, last.before, last.after) == ("undo of grade 3", 0, 1)
     judged.record(Event("r", "ada", "1", "b", "preference", -1, "a", replaces=13))
-    last = history(judged)[-1]
+    last = audit_log(judged)[-1]
     assert (last.before, last.after) == (1, -1)
 
 
 def test_status(judged: cal.Campaign) -> None:
-    found = status(judged)
+    found = campaign_status(judged)
     assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 2, 14)
     assert found.beside == 1
     ada, bob, eve, gpt = found.by_assessor
@@ -310,9 +312,13 @@ def test_status(judged: cal.Campaign) -> None:
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
     # What an adjudicator decides is what counts, and what is exported.
     operations.decide(judged, [("1", "a", 0, None)], "eve")
-    exported = settled(judged).grades["1"]
+    exported = adjudicated_grades(judged).grades["1"]
     assert exported["a"] == 0
-    assert status(judged).by_topic[0].relevant == sum(grade > 0 for grade in exported.values()) == 1
+    assert (
+        campaign_status(judged).by_topic[0].relevant
+        == sum(grade > 0 for grade in exported.values())
+        == 1
+    )
 
 
 # ---------------------------------------------------------------------------------------- commands

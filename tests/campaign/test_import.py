@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import calipers as cal
-from calipers.campaign.judgment_import import Imported, import_judgments
+from calipers.campaign.judgment_import import ImportSummary, import_judgments
 from calipers.campaign.records import Event
 
 
@@ -31,10 +31,10 @@ def grades(campaign: cal.Campaign) -> list[tuple[str, str, str, int]]:
 def test_qrels(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 0 a 2\n1 0 b 0\n2 0 a -1\n")
     done = import_judgments(campaign, path, assessor="nist")
-    assert done == Imported(new=2, unjudged=1, assessors=("nist",))
+    assert done == ImportSummary(new=2, unjudged=1, assessors=("nist",))
     assert grades(campaign) == [("nist", "1", "a", 2), ("nist", "1", "b", 0)]
     assert campaign.assessors()["nist"].kind == "person"
-    assert import_judgments(campaign, path, assessor="nist") == Imported(same=2, unjudged=1)
+    assert import_judgments(campaign, path, assessor="nist") == ImportSummary(same=2, unjudged=1)
     assert {event.kind for event in campaign.events()} == {"import"}
     with pytest.raises(cal.InputError, match="judged: does not say who judged"):
         import_judgments(campaign, path)
@@ -64,7 +64,7 @@ def test_tables(campaign: cal.Campaign, tmp_path: Path, end: str) -> None:
         rows[1][2] = "'=d"  # as spreadsheets are given it
         path.write_text("".join(gap.join(row) + "\n" for row in [list(columns), *rows]))
     done = import_judgments(campaign, table if end == "frame" else path)
-    assert done == Imported(new=2, assessors=("new",))
+    assert done == ImportSummary(new=2, assessors=("new",))
     first, second = campaign.judgments()
     assert first[:4] == ("ada", "1", "007", 2)
     assert (first.time, first.seconds, first.shown, first.again) == (
@@ -89,7 +89,7 @@ def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 ada 1 x 2\n1 ada 1 y 1\n1 bob 1 x 1\n1 bob 1 y 1\n1 bob 1 z 3\n")
     with pytest.raises(cal.InputError, match="5 fields are preferences"):
         import_judgments(campaign, path)
-    assert import_judgments(campaign, path, kind="prefs") == Imported(new=4)
+    assert import_judgments(campaign, path, kind="prefs") == ImportSummary(new=4)
     found = [(p.assessor, p.document, p.other, p.grade) for p in campaign.preferences()]
     assert found == [
         ("ada", "x", "y", 1),
@@ -100,8 +100,8 @@ def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     assert campaign.judgments() == []
     # The other way round it is the same.
     table = {"assessor": ["ada"], "topic": ["1"], "document": ["y"], "other": ["x"], "grade": [-1]}
-    assert import_judgments(campaign, table) == Imported(same=1)
-    assert import_judgments(campaign, {**table, "grade": [0]}, overwrite=True) == Imported(
+    assert import_judgments(campaign, table) == ImportSummary(same=1)
+    assert import_judgments(campaign, {**table, "grade": [0]}, overwrite=True) == ImportSummary(
         replaced=1
     )
     with pytest.raises(cal.InputError, match="row 0: grade 2, expected -1, 0, 1"):
@@ -117,7 +117,7 @@ def test_what_was_judged_since_is_not_lost(campaign: cal.Campaign, file: Any) ->
     ):
         import_judgments(campaign, path, assessor="ada")
     assert grades(campaign) == [("ada", "1", "a", 3)]
-    assert import_judgments(campaign, path, assessor="ada", overwrite=True) == Imported(
+    assert import_judgments(campaign, path, assessor="ada", overwrite=True) == ImportSummary(
         1, replaced=1
     )
     assert grades(campaign) == [("ada", "1", "b", 1), ("ada", "1", "a", 2)]
@@ -183,7 +183,7 @@ def test_tables_that_are_wrong(case: str, campaign: cal.Campaign) -> None:
 
 def test_topics_that_the_campaign_does_not_have(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 0 a 1\n7 0 a 1\n")
-    assert import_judgments(campaign, path, assessor="ada", only_known=True) == Imported(
+    assert import_judgments(campaign, path, assessor="ada", only_known=True) == ImportSummary(
         1, unknown=1
     )
 
@@ -206,12 +206,14 @@ def test_only_what_is_still_to_be_judged(campaign: cal.Campaign, file: Any) -> N
     # a differs from what stands, c was not drawn, d is not pooled, and topic 2 is not ada's.
     path = file("1 0 a 0\n1 0 b 1\n1 0 c 1\n1 0 d 1\n2 0 a 1\n")
     done = import_judgments(campaign, path, assessor="ada", missing=True)
-    assert done == Imported(new=1, unasked=4)
+    assert done == ImportSummary(new=1, unasked=4)
     assert grades(campaign) == [("ada", "1", "a", 3), ("ada", "1", "b", 1)]
-    assert import_judgments(campaign, path, assessor="ada", missing=True) == Imported(unasked=5)
+    assert import_judgments(campaign, path, assessor="ada", missing=True) == ImportSummary(
+        unasked=5
+    )
     # Of those without a topic of their own all that is pooled is taken.
     done = import_judgments(campaign, path, assessor="gpt", program=True, missing=True)
-    assert done == Imported(new=3, unasked=2, assessors=("gpt",))
+    assert done == ImportSummary(new=3, unasked=2, assessors=("gpt",))
     pairs = file("1 gpt x a 1\n1 gpt x b 2\n1 gpt y a 1\n1 gpt y c 2\n")
     done = import_judgments(campaign, pairs, kind="prefs", program=True, missing=True)
-    assert done == Imported(new=1, unasked=1)
+    assert done == ImportSummary(new=1, unasked=1)

@@ -12,8 +12,8 @@ pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'
 import calipers as cal
 from calipers.campaign import server
 from calipers.campaign.records import Assessor
-from calipers.campaign.sessions import digest_of, settings_of
-from calipers.campaign.workflow import Settings
+from calipers.campaign.sessions import get_settings, token_digest
+from calipers.campaign.workflow import DisplaySettings
 from calipers.cli.campaign.judge import command
 
 
@@ -50,7 +50,7 @@ def test_every_person_gets_a_link(judge: Any, campaign: cal.Campaign) -> None:
         address, token = link.split("#")
         assert address.startswith("http://127.0.0.1:")
         assert address.endswith(f"/a/{name}/")
-        assert digest_of(token) in (campaign.assessors()[name].token_hash or "")
+        assert token_digest(token) in (campaign.assessors()[name].token_hash or "")
     assert token not in done.stderr
 
 
@@ -69,12 +69,12 @@ def test_somebody_new_judges_all_topics_unless_topics_are_assigned(
 
 def test_how_documents_are_shown_stays_as_it_was_said(judge: Any, campaign: cal.Campaign) -> None:
     judge("--order", "pool", "--repeats", "0.1", "--seed", "7")
-    assert settings_of(campaign) == Settings(order="pool", repeats=0.1, seed=7)
+    assert get_settings(campaign) == DisplaySettings(order="pool", repeats=0.1, seed=7)
     judge("--preferences", "--among", "2")
-    expected = Settings(mode="preferences", order="pool", repeats=0.1, seed=7, least=2)
-    assert settings_of(campaign) == expected
+    expected = DisplaySettings(mode="preferences", order="pool", repeats=0.1, seed=7, least=2)
+    assert get_settings(campaign) == expected
     judge("--grades")
-    assert settings_of(campaign).mode == "grades"
+    assert get_settings(campaign).mode == "grades"
 
 
 @pytest.mark.parametrize(

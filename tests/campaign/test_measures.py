@@ -16,7 +16,7 @@ import calipers as cal
 from calipers.campaign import operations, report
 from calipers.campaign.judgment_import import import_judgments
 from calipers.campaign.pooling import depth_pool
-from calipers.campaign.quality import checked_campaign
+from calipers.campaign.quality import assess_quality
 from calipers.campaign.records import Topic
 from calipers.campaign.storage import VERSION
 from calipers.measures import parse
@@ -203,10 +203,10 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
         assert order.names == ("AP",)
         assert "micro-SetP, NumRelRet, no mean over topics" in order.left_out[1]
         assert order.left_out[0] == whole.left_out[0]
-        check = checked_campaign(campaign, draws=1)
+        check = assess_quality(campaign, draws=1)
         assert {one.measure for one in check.separation} == {"AP"}
         assert order.left_out[1] in check.warnings
-        assert order.left_out[1] not in checked_campaign(
+        assert order.left_out[1] not in assess_quality(
             campaign, measures=["RR"], draws=1
         ).warnings  # fmt: skip
     with made(tmp_path / "d", goal="top-3", measures=["NumRel"]) as campaign:

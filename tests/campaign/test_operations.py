@@ -14,8 +14,8 @@ import calipers as cal
 from calipers.campaign import operations
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.records import Assessor, Event, Topic
-from calipers.campaign.sessions import Desks
-from calipers.campaign.workflow import Settings
+from calipers.campaign.sessions import SessionManager
+from calipers.campaign.workflow import DisplaySettings
 from calipers.cli import cli
 
 RUNS = {
@@ -177,7 +177,7 @@ def test_what_comes_next_by_the_judgments(path: Path) -> None:
 def test_the_page_asks_in_that_order(path: Path) -> None:
     run("pool", path, "--depth", 6, "--order", "max-mean", "--burn-in", 2)
     with cal.Campaign.open(path) as campaign:
-        desks = Desks(campaign, ["ann"], Settings(repeats=0))
+        desks = SessionManager(campaign, ["ann"], DisplaySettings(repeats=0))
         assert "in the order that judgments make" in desks.summary()
         made = []
         for _ in range(5):
@@ -198,9 +198,9 @@ def test_the_page_asks_in_that_order(path: Path) -> None:
 
 
 def _warnings(campaign: cal.Campaign) -> list[str]:
-    from calipers.campaign.quality import warnings
+    from calipers.campaign.quality import quality_warnings
 
-    return warnings(campaign)
+    return quality_warnings(campaign)
 
 
 def test_assignments_are_fair_and_kept(path: Path) -> None:
@@ -275,9 +275,9 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
 
 
 def _disputed(campaign: cal.Campaign) -> list[Any]:
-    from calipers.campaign.assessor_agreement import disputed
+    from calipers.campaign.assessor_agreement import disagreements
 
-    return disputed(operations.grades_of(campaign), operations.decided_of(campaign))
+    return disagreements(operations.grades_of(campaign), operations.decided_of(campaign))
 
 
 def test_a_program_is_no_person(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import calipers as cal
 from calipers.campaign import pooling, sampling
-from calipers.campaign.runs import groups_of, read_rankings
+from calipers.campaign.runs import group_runs, read_rankings
 
 #: Three runs of six documents, and what is relevant.
 RUNS = {
@@ -56,20 +56,22 @@ def test_how_a_pool_grows_with_systems_beside_every_choice_of_them() -> None:
 
 
 def test_what_each_group_brings_alone() -> None:
-    own = pooling.only_found_by(RANKINGS, depth=3)
+    own = pooling.unique_documents(RANKINGS, depth=3)
     assert own == {"1": {"A": ["d3"], "B": ["d7"], "C": ["d10", "d11"]}}
-    assert pooling.own_shares({"1": 6}, own)["1"] == pytest.approx(
+    assert pooling.unique_proportions({"1": 6}, own)["1"] == pytest.approx(
         {"A": 1 / 6, "B": 1 / 6, "C": 1 / 3}
     )
     found = {one.group: one for one in pooling.contributions(RANKINGS, 3, None, JUDGED)}
     assert [found[g].unique_relevant for g in "ABC"] == [0, 1, 1]
     assert [found[g].relevant for g in "ABC"] == [1, 2, 2]
     # Together the first two have d7 and d2 twice, and one of them more alone.
-    together = pooling.only_found_by(RANKINGS, {"A": "x", "B": "x", "C": "y"}, depth=3)
+    together = pooling.unique_documents(RANKINGS, {"A": "x", "B": "x", "C": "y"}, depth=3)
     assert together == {"1": {"x": ["d1", "d3", "d7"], "y": ["d10", "d11"]}}
-    assert pooling.only_found_by(RANKINGS, depth=3, pool={"1": ["d3", "z"]}) == {"1": {"A": ["d3"]}}
+    assert pooling.unique_documents(RANKINGS, depth=3, pool={"1": ["d3", "z"]}) == {
+        "1": {"A": ["d3"]}
+    }
     with pytest.raises(cal.InputError, match="run 'C' is in none"):
-        groups_of(RANKINGS, {"A": "x", "B": "x"})
+        group_runs(RANKINGS, {"A": "x", "B": "x"})
 
 
 @pytest.mark.parametrize(
@@ -107,9 +109,9 @@ def test_weights(weight: str, expected: dict[str, float]) -> None:
             "depth is 'every', expected a whole number",
         ),
         (lambda: pooling.take(RANKINGS, True), "number is True"),
-        (lambda: pooling.Queue(RUNS, "best"), "method is 'best'"),
-        (lambda: pooling.Queue({}), "there is no run"),
-        (lambda: pooling.Queue(RUNS, most=0), "most is 0"),
+        (lambda: pooling.JudgingQueue(RUNS, "best"), "method is 'best'"),
+        (lambda: pooling.JudgingQueue({}), "there is no run"),
+        (lambda: pooling.JudgingQueue(RUNS, most=0), "most is 0"),
         (lambda: sampling.strata_by_depth(RANKINGS, [3, 3]), r"depths are \[3, 3\]"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"b": 1}), "there is no stratum 'b'"),
         (lambda: sampling.draw({"1": {"a": ["x"]}}, {"a": 1.5}), "1.5 are to be drawn"),
@@ -130,7 +132,7 @@ def test_what_is_wrong_is_told(what: Any, message: str) -> None:
     ],
 )
 def test_orders_that_judgments_make(method: str, expected: str) -> None:
-    assert pooling.order(pooling.Queue(RUNS, method), RELEVANT) == expected.split()
+    assert pooling.order(pooling.JudgingQueue(RUNS, method), RELEVANT) == expected.split()
 
 
 @pytest.mark.parametrize("method", sorted(pooling.METHODS))
@@ -138,17 +140,17 @@ def test_a_queue_goes_on_where_it_was(method: str) -> None:
     """Made anew from the judgments it asks for the same; a topic ends with its cap, and begins with
     best ranks; what was put aside does not come until it is no longer."""
     how: dict[str, Any] = {"topic": "7", "seed": 3, "burn_in": 3}
-    whole = pooling.order(pooling.Queue(RUNS, method, **how), RELEVANT)
+    whole = pooling.order(pooling.JudgingQueue(RUNS, method, **how), RELEVANT)
     assert sorted(whole) == sorted({d for of in RUNS.values() for d in of})
     assert whole[:3] == ["d1", "d10", "d2"]
     for judged in range(1, 12):
         done = [(d, d in RELEVANT) for d in whole[:judged]]
-        again = pooling.Queue(RUNS, method, judged=done, **how)
+        again = pooling.JudgingQueue(RUNS, method, judged=done, **how)
         assert again.next() == whole[judged]
         assert again.next(besides={whole[judged]}) != whole[judged]
         again.judge(whole[0], relevant=True)  # it was judged already
         assert again.next() == whole[judged]
-    assert len(pooling.order(pooling.Queue(RUNS, method, most=5, **how), RELEVANT)) == 5
+    assert len(pooling.order(pooling.JudgingQueue(RUNS, method, most=5, **how), RELEVANT)) == 5
 
 
 def test_draws_find_relevant_documents_early() -> None:
@@ -158,7 +160,7 @@ def test_draws_find_relevant_documents_early() -> None:
     orders = set()
     for seed in range(4):
         for topic in "12":
-            queue = pooling.Queue(runs, "thompson", seed=seed, topic=topic)
+            queue = pooling.JudgingQueue(runs, "thompson", seed=seed, topic=topic)
             made = pooling.order(queue, set(runs["good"]))
             assert sum(d.startswith("r") for d in made[:40]) > 20
             orders.add(tuple(made))
@@ -208,8 +210,8 @@ def test_strata_and_draws() -> None:
 
 
 def test_judgments_of_a_sample() -> None:
-    sample = sampling.Sample(
-        {"q": {s: sampling.Stratum(tuple(of), tuple(d for d in of if d in DRAWN))
+    sample = sampling.StratifiedSample(
+        {"q": {s: sampling.StratumSample(tuple(of), tuple(d for d in of if d in DRAWN))
                for s, of in STRATA.items()}},
         seed=0,
     )  # fmt: skip
@@ -326,5 +328,5 @@ def test_all_is_as_deep_as_the_longest_run() -> None:
             len({d for run in RANKINGS.values() for d in run.get(topic, ())})
             for topic in {t for run in RANKINGS.values() for t in run}
         )
-        assert pooling.only_found_by(RANKINGS, depth=depth) == pooling.only_found_by(RANKINGS)
+        assert pooling.unique_documents(RANKINGS, depth=depth) == pooling.unique_documents(RANKINGS)
     assert pooling.depth_pool(RANKINGS, "all") == pooling.depth_pool(RANKINGS, longest)

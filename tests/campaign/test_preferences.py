@@ -8,18 +8,26 @@ from itertools import count
 
 import pytest
 
-from calipers.campaign.records import Logged
-from calipers.campaign.workflow import Desk, Preferring, Settings, Task, merge_sort
+from calipers.campaign.records import LoggedEvent
+from calipers.campaign.workflow import (
+    AssessorSession,
+    DisplaySettings,
+    JudgingTask,
+    PreferenceWorkflow,
+    merge_sort,
+)
 
-NONE = Settings(mode="preferences", repeats=0)
+NONE = DisplaySettings(mode="preferences", repeats=0)
 
 
-def judge(desk: Desk, numbers: count[int], worth: dict[str, int], task: Task) -> None:
+def judge(
+    desk: AssessorSession, numbers: count[int], worth: dict[str, int], task: JudgingTask
+) -> None:
     number = next(numbers)
     assert task.other is not None
     a, b = worth[task.document], worth[task.other]
     desk.apply(
-        Logged(number, f"id{number}", "", "ann", *task[:3], "preference", (a > b) - (a < b),
+        LoggedEvent(number, f"id{number}", "", "ann", *task[:3], "preference", (a > b) - (a < b),
                None, None, None, task.again, None)
     )  # fmt: skip
 
@@ -29,8 +37,13 @@ def judge(desk: Desk, numbers: count[int], worth: dict[str, int], task: Task) ->
 def test_an_assessor_who_knows_an_order_is_asked_until_it_is_known(size: int, levels: int) -> None:
     dice = random.Random(size)
     worth = {f"d{i}": dice.randrange(levels) for i in range(size)}
-    plan = Preferring({"t": list(worth)}, "ann", NONE)
-    desk, numbers, asked, left = Desk(["t"], plan), count(1), set[frozenset[str]](), math.inf
+    plan = PreferenceWorkflow({"t": list(worth)}, "ann", NONE)
+    desk, numbers, asked, left = (
+        AssessorSession(["t"], plan),
+        count(1),
+        set[frozenset[str]](),
+        math.inf,
+    )
     while desk.upcoming(1):
         now = desk.progress().left
         assert len(desk.upcoming(1000)) <= now < left  # a bound that falls with each answer
@@ -58,8 +71,11 @@ def test_many_pairs_can_be_asked_at_once_in_the_beginning() -> None:
 
 def test_sides_are_drawn_and_turn_the_second_time() -> None:
     worth = {f"d{i:02}": i for i in range(60)}
-    settings = Settings(mode="preferences", repeats=0.5)
-    desk, numbers = Desk(["t"], Preferring({"t": list(worth)}, "ann", settings)), count(1)
+    settings = DisplaySettings(mode="preferences", repeats=0.5)
+    desk, numbers = (
+        AssessorSession(["t"], PreferenceWorkflow({"t": list(worth)}, "ann", settings)),
+        count(1),
+    )
     tasks = []
     while upcoming := desk.upcoming(1):
         tasks += upcoming
@@ -71,16 +87,19 @@ def test_sides_are_drawn_and_turn_the_second_time() -> None:
     assert 0.3 < len(again) / len(first) < 0.7
     for task in again:
         assert task.other is not None
-        once = Task("t", task.other, task.document)
+        once = JudgingTask("t", task.other, task.document)
         assert tasks.index(task) - tasks.index(once) > settings.gap // 2
 
 
 def test_a_pair_that_is_put_aside_holds_up_no_other() -> None:
     worth = {f"d{i}": i for i in range(8)}
-    desk, numbers = Desk(["t"], Preferring({"t": list(worth)}, "ann", NONE)), count(1)
+    desk, numbers = (
+        AssessorSession(["t"], PreferenceWorkflow({"t": list(worth)}, "ann", NONE)),
+        count(1),
+    )
     task = desk.upcoming(1)[0]
     desk.apply(
-        Logged(
+        LoggedEvent(
             next(numbers), "skip", "", "ann", *task[:3], "skip", None, None, None, None, False, None
         )
     )
@@ -98,11 +117,13 @@ def test_a_pair_that_is_put_aside_holds_up_no_other() -> None:
 def test_only_among_good_documents() -> None:
     grades = {"a": 0, "b": 2, "c": 1, "d": 3}
     events = [
-        Logged(i, f"g{i}", "", "ann", "t", d, None, "grade", g, None, None, None, False, None)
+        LoggedEvent(i, f"g{i}", "", "ann", "t", d, None, "grade", g, None, None, None, False, None)
         for i, (d, g) in enumerate(grades.items(), 1)
     ]
-    settings = Settings(mode="preferences", least=2, repeats=0)
-    desk = Desk(["t"], Preferring({"t": [*grades, "e"]}, "ann", settings), events)
+    settings = DisplaySettings(mode="preferences", least=2, repeats=0)
+    desk = AssessorSession(
+        ["t"], PreferenceWorkflow({"t": [*grades, "e"]}, "ann", settings), events
+    )
     (task,) = desk.upcoming(9)
     assert {task.document, task.other} == {"b", "d"}
     assert desk.progress()[:3] == (0, 1, 0)

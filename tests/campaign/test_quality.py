@@ -10,7 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.campaign import quality
-from calipers.campaign.system_scores import changes, scores
+from calipers.campaign.system_scores import ranking_changes, score_systems
 from calipers.inference.power import anova_power
 
 RANKINGS = {
@@ -23,7 +23,7 @@ JUDGED = {"1": {f"d{d}": RELEVANT.get(f"d{d}", 0) for d in range(1, 13)}}
 
 
 def values(judgments: Any) -> list[float]:
-    return scores(judgments, RANKINGS, ["AP"])["AP"].means.tolist()
+    return score_systems(judgments, RANKINGS, ["AP"])["AP"].means.tolist()
 
 
 def test_a_system_that_did_not_take_part() -> None:
@@ -74,14 +74,14 @@ def systems(topics: int, strengths: dict[str, float], seed: int = 0) -> tuple[An
 def test_significant_pairs_that_are_lost_gained_and_turned() -> None:
     """Correlation says nothing of them; the judgments of one system's own finds turn a pair."""
     judged, rankings = systems(20, {"a": 2.0, "b": 1.2, "c": 0.2})
-    before = scores(judged, rankings, ["AP"])
+    before = score_systems(judged, rankings, ["AP"])
     assert before["AP"].better == {("a", "b"), ("a", "c"), ("b", "c")}
     own = {t: {d for d in of if d not in rankings["c"][t][:5]} for t, of in judged.items()}
-    after = scores(quality.without(judged, own), rankings, ["AP"])
-    [change] = changes(before, after)
+    after = score_systems(quality.without(judged, own), rankings, ["AP"])
+    [change] = ranking_changes(before, after)
     assert change.reversed == (("a", "c"), ("b", "c"))
     assert set(change.kept + change.lost) == {("a", "b")}
-    [back] = changes(after, before)
+    [back] = ranking_changes(after, before)
     assert back.reversed == (("c", "a"), ("c", "b"))
     assert set(back.gained) == set(change.lost)
     # As calipers.compare has it, by other deals.
@@ -119,7 +119,7 @@ def test_sparse_judgments() -> None:
     [first] = quality.sparse(judged, rankings, [1], measures=["RR"], found_by_run="d")
     assert first.tau < 0
     thin = quality._thinned(judged, 1, 1, np.random.default_rng(0), rankings["d"])
-    assert scores(thin, rankings, ["RR"])["RR"].ranks.tolist()[-1] == 1
+    assert score_systems(thin, rankings, ["RR"])["RR"].ranks.tolist()[-1] == 1
     assert all(sum(g >= 1 for g in of.values()) == 1 for of in thin.values())
     with pytest.raises(cal.InputError, match="there is no run 'z'"):
         quality.sparse(judged, rankings, found_by_run="z")
@@ -131,7 +131,7 @@ def test_how_many_topics_separate() -> None:
     assert (found.topics, found.pairs, found.separated) == (30, 3, 2)
     assert [size for size, _, _ in found.by_topics] == [5, 10, 20, 25]
     assert found.by_topics[-1][1] == pytest.approx(2 / 3)
-    table = scores(judged, rankings, ["AP"])["AP"].values
+    table = score_systems(judged, rankings, ["AP"])["AP"].values
     apart = np.array(
         [table[:, 0] - table[:, 1], table[:, 0] - table[:, 2], table[:, 1] - table[:, 2]]
     )
@@ -164,7 +164,7 @@ def test_topics_that_say_nothing() -> None:
     assert near["good"] == "hard" or near["good"] in ("alike", "easy")
     # τ with the order of all other topics.
     judged, rankings = systems(6, {"a": 2.0, "b": 1.0, "c": 0.3})
-    table = scores(judged, rankings, ["AP"])["AP"].values
+    table = score_systems(judged, rankings, ["AP"])["AP"].values
     for place, one in enumerate(quality.topics_told(judged, rankings)):
         rest = np.delete(table, place, axis=0).mean(axis=0)
         assert one.agrees == cal.rank_correlation(rest, table[place]).value
@@ -196,4 +196,4 @@ def test_topics_that_several_systems_need(number: int, expected: int) -> None:
 
 def test_measures_that_make_no_order() -> None:
     with pytest.raises(cal.InputError, match="NumRel is no mean over topics"):
-        scores(JUDGED, RANKINGS, ["NumRel"])
+        score_systems(JUDGED, RANKINGS, ["NumRel"])

@@ -168,7 +168,7 @@ def test_from_topics_to_final_scores(tmp_path: Path) -> None:
 
         # Where they differ somebody decides; what nobody decided is taken at the lower grade.
         disputed = {pair for pair, of in said.items() if len(set(of.values())) > 1}
-        listed = assessor_agreement.disputed(
+        listed = assessor_agreement.disagreements(
             operations.grades_of(campaign), operations.decided_of(campaign)
         )
         assert {(one.topic, one.document) for one in listed} == disputed

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.campaign import operations, report
 from calipers.campaign.pooling import depth_pool
-from calipers.campaign.quality import Checked, LeftOut
+from calipers.campaign.quality import LeaveOneGroupOut, QualityReport
 from calipers.campaign.records import Assessor, Event, Topic
-from calipers.campaign.status import Status
-from calipers.campaign.system_scores import Change
+from calipers.campaign.status import CampaignStatus
+from calipers.campaign.system_scores import RankingChange
 from calipers.cli import cli
 from calipers.report.figures import figure
 from calipers.report.figures.lines import line_chart
@@ -41,13 +41,13 @@ def headings(page: str) -> list[str]:
 
 
 def test_the_headline_names_whoever_has_a_run_that_moves() -> None:
-    def left(group: str, ranks: dict[str, tuple[float, float]]) -> LeftOut:
-        change = Change("AP", {}, ranks, 1.0, 1.0, (), (), (), ())
-        return LeftOut(group, tuple(ranks), 1, 1, (change,))
+    def left(group: str, ranks: dict[str, tuple[float, float]]) -> LeaveOneGroupOut:
+        change = RankingChange("AP", {}, ranks, 1.0, 1.0, (), (), (), ())
+        return LeaveOneGroupOut(group, tuple(ranks), 1, 1, (change,))
 
-    def said(*of: LeftOut) -> str:
-        check = Checked(1, 1, 1, of, (), (), (), ())
-        return report._headlines(Status("c", "top-3", *[1] * 9, (), ()), check)[1]
+    def said(*of: LeaveOneGroupOut) -> str:
+        check = QualityReport(1, 1, 1, of, (), (), (), ())
+        return report._headlines(CampaignStatus("c", "top-3", *[1] * 9, (), ()), check)[1]
 
     same, moved = left("ants", {"a": (1, 1)}), left("bees", {"b": (2, 2), "c": (3, 4)})
     assert said(same) == "Every run keeps its rank by AP without what only its participant found."

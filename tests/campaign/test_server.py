@@ -16,9 +16,9 @@ pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'
 
 import calipers as cal
 from calipers.campaign.records import Document
-from calipers.campaign.server import application, listening, origins_of, page
-from calipers.campaign.sessions import Desks, new_token
-from calipers.campaign.workflow import Settings
+from calipers.campaign.server import application, list_origins, open_socket, page
+from calipers.campaign.sessions import SessionManager, new_token
+from calipers.campaign.workflow import DisplaySettings
 from calipers.data.errors import InputError
 
 HERE = "http://127.0.0.1:8321"
@@ -37,8 +37,8 @@ class Site:
             )
         campaign.add_documents([Document("d0", b"GIF89a", media="image/gif")])
         self.campaign, self.token = campaign, new_token(campaign, "ada")
-        desks = Desks(campaign, ["ada", "bob"], Settings(repeats=0))
-        self.app = application(desks, origins_of("127.0.0.1", 8321))
+        desks = SessionManager(campaign, ["ada", "bob"], DisplaySettings(repeats=0))
+        self.app = application(desks, list_origins("127.0.0.1", 8321))
         self.cookie = f"calipers-{desks.id}={self.token}"
 
     def ask(
@@ -258,12 +258,12 @@ def test_a_disk_that_is_full_is_told_again_later(
     ],
 )
 def test_addresses(host: str, url: str | None, found: list[str]) -> None:
-    assert list(dict.fromkeys(origins_of(host, 9, url))) == list(dict.fromkeys(found))
+    assert list(dict.fromkeys(list_origins(host, 9, url))) == list(dict.fromkeys(found))
 
 
 def test_a_port_that_is_taken() -> None:
-    with listening("127.0.0.1", 0) as taken, pytest.raises(InputError, match="--port 0"):
-        listening("127.0.0.1", taken.getsockname()[1])
+    with open_socket("127.0.0.1", 0) as taken, pytest.raises(InputError, match="--port 0"):
+        open_socket("127.0.0.1", taken.getsockname()[1])
 
 
 def test_while_another_process_has_the_file_a_page_tries_again(site: Site) -> None:

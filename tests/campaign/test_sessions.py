@@ -10,19 +10,19 @@ from uuid import uuid4
 import pytest
 
 import calipers as cal
-from calipers.campaign.records import Assessor, Conflict, Document, Event, Topic
+from calipers.campaign.records import Assessor, Document, EditConflict, Event, Topic
 from calipers.campaign.sessions import (
     BusyError,
-    Desks,
-    keep_settings,
+    SessionManager,
+    assessor_slug,
+    get_settings,
     new_token,
-    settings_of,
-    slug_of,
+    set_settings,
 )
-from calipers.campaign.workflow import Settings, structure_of
+from calipers.campaign.workflow import DisplaySettings, structure_of
 from calipers.data.errors import InputError
 
-NONE = Settings(repeats=0)
+NONE = DisplaySettings(repeats=0)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def told(task: str, kind: str = "grade", grade: Any = 1, **more: Any) -> dict[st
 
 def test_a_page_learns_nothing_that_would_sway(pooled: cal.Campaign) -> None:
     pooled.record(Event("other", "bob", "1", "1d0", grade=3, note="bob was here"))
-    desks = Desks(pooled, ["ada"], Settings(repeats=0.5))
+    desks = SessionManager(pooled, ["ada"], DisplaySettings(repeats=0.5))
     session = desks.session("ada")
     tasks = desks.tasks("ada", session["queue"])
     seen = json.dumps([session, tasks, desks.listed("ada")])
@@ -60,7 +60,7 @@ def test_a_page_learns_nothing_that_would_sway(pooled: cal.Campaign) -> None:
 
 
 def test_what_is_judged_is_recorded_with_what_was_seen(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     first, second = desks.session("ada")["queue"][:2]
     answer = desks.record("ada", told(first, grade=2, seconds=1.5))
     assert answer["queue"][0] == second
@@ -76,7 +76,7 @@ def test_what_is_judged_is_recorded_with_what_was_seen(pooled: cal.Campaign) -> 
 
 
 def test_telling_twice_records_once(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     event = told(desks.session("ada")["queue"][0])
     one, two = desks.record("ada", event), desks.record("ada", event)
     assert one == two
@@ -84,11 +84,11 @@ def test_telling_twice_records_once(pooled: cal.Campaign) -> None:
 
 
 def test_a_stale_window_is_told_what_stands(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     task = desks.session("ada")["queue"][0]
     first = told(task, grade=2)
     desks.record("ada", first)
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(EditConflict) as caught:
         desks.record("ada", told(task, grade=1))
     stands = desks.standing("ada", task, caught.value)
     assert stands is not None
@@ -98,7 +98,7 @@ def test_a_stale_window_is_told_what_stands(pooled: cal.Campaign) -> None:
 
 
 def test_undo_names_what_it_takes_back(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     task = desks.session("ada")["queue"][0]
     first = told(task, grade=2)
     second = told(task, grade=1, replaces=first["id"])
@@ -110,7 +110,7 @@ def test_undo_names_what_it_takes_back(pooled: cal.Campaign) -> None:
     ]
     answer = desks.record("ada", told(task, "undo", None, replaces=second["id"]))
     assert answer["current"]["grade"] == 2
-    with pytest.raises(Conflict):
+    with pytest.raises(EditConflict):
         desks.record("ada", told(task, "undo", None, replaces=second["id"]))
     answer = desks.record("ada", told(task, "undo", None, replaces=first["id"]))
     assert answer["current"] is None
@@ -120,7 +120,7 @@ def test_undo_names_what_it_takes_back(pooled: cal.Campaign) -> None:
 
 
 def test_second_times_are_kept_apart(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], Settings(repeats=0.3))
+    desks = SessionManager(pooled, ["ada"], DisplaySettings(repeats=0.3))
     while queue := desks.ahead("ada")["queue"]:
         desks.record("ada", told(queue[0], grade=len(queue) % 2))
     assert len(pooled.judgments("ada", again=False)) == 14
@@ -130,8 +130,8 @@ def test_second_times_are_kept_apart(pooled: cal.Campaign) -> None:
 
 
 def test_keys_are_good_after_a_restart(pooled: cal.Campaign) -> None:
-    queue = Desks(pooled, ["ada"], NONE).session("ada")["queue"]
-    again = Desks(pooled, ["ada", "bob"], NONE)
+    queue = SessionManager(pooled, ["ada"], NONE).session("ada")["queue"]
+    again = SessionManager(pooled, ["ada", "bob"], NONE)
     assert again.session("ada")["queue"] == queue
     again.record("ada", told(queue[0]))
     with pytest.raises(InputError, match="none of this assessor"):
@@ -139,7 +139,7 @@ def test_keys_are_good_after_a_restart(pooled: cal.Campaign) -> None:
 
 
 def test_what_another_process_wrote_is_seen(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     before = desks.session("ada")["queue"]
     with cal.Campaign.open(pooled.path) as other, other.write() as connection:
         other.record(Event("an import", "ada", "1", "1d0", kind="import", grade=3))
@@ -153,17 +153,17 @@ def test_what_another_process_wrote_is_seen(pooled: cal.Campaign) -> None:
 
 
 def test_only_topics_that_are_assigned(pooled: cal.Campaign) -> None:
-    assert len(Desks(pooled, ["ada"], NONE).session("ada")["topics"]) == 2
+    assert len(SessionManager(pooled, ["ada"], NONE).session("ada")["topics"]) == 2
     with pooled.write() as connection:
         connection.execute("INSERT INTO assignments VALUES ('ada', '2')")
-    desks = Desks(pooled, ["ada", "bob"], NONE)
+    desks = SessionManager(pooled, ["ada", "bob"], NONE)
     assert [topic["topic"] for topic in desks.session("ada")["topics"]] == ["2"]
     assert len(desks.session("ada")["queue"]) == 5
     assert desks.session("bob")["queue"] == []
 
 
 def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], Settings(mode="preferences", repeats=0))
+    desks = SessionManager(pooled, ["ada"], DisplaySettings(mode="preferences", repeats=0))
     queue = desks.session("ada")["queue"]
     (task,) = desks.tasks("ada", queue[:1])
     left, right = (document["document"] for document in task["documents"])
@@ -204,18 +204,18 @@ def test_preferences_are_between_what_stands_left_and_right(pooled: cal.Campaign
     ],
 )
 def test_what_cannot_be_recorded(pooled: cal.Campaign, change: dict[str, Any], said: str) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     task = desks.session("ada")["queue"][0]
     with pytest.raises(InputError, match=said) as caught:
         desks.record("ada", told(task) | change)
-    assert not isinstance(caught.value, Conflict)
+    assert not isinstance(caught.value, EditConflict)
     assert pooled.events() == []
 
 
 def test_a_file_that_cannot_be_written_now_is_no_fault_of_the_page(
     pooled: cal.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     task = desks.session("ada")["queue"][0]
     pooled.read("PRAGMA busy_timeout = 1")
     other = sqlite3.connect(pooled.path)
@@ -239,7 +239,7 @@ def test_what_a_topic_on_structure_asks_for() -> None:
 
 
 def test_documents_are_sent_with_what_they_are(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     tasks = {
         task["documents"][0]["document"]: task
         for task in desks.tasks("ada", desks.session("ada")["queue"])
@@ -264,7 +264,7 @@ def test_long_documents_come_one_by_one(campaign: cal.Campaign) -> None:
                 "INSERT INTO pooled(topic, document, pool, position) VALUES ('1', ?, 1, ?)",
                 (f"d{i}", i),
             )
-    desks = Desks(campaign, ["ada"], NONE)
+    desks = SessionManager(campaign, ["ada"], NONE)
     keys = desks.session("ada")["queue"]
     assert [task["task"] for task in desks.tasks("ada", keys)] == keys[:1]
 
@@ -287,7 +287,7 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
         )
     judged = []
     while True:  # as after a restart each time
-        desks = Desks(campaign, ["ada"], NONE)
+        desks = SessionManager(campaign, ["ada"], NONE)
         queue = desks.ahead("ada")["queue"]
         assert len(queue) == 12 - len(judged)
         if not queue:
@@ -296,7 +296,9 @@ def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign
         desks.record("ada", told(queue[0], grade=int(judged[-1] in relevant)))
     assert " ".join(judged) == "d1 d2 d7 d8 d10 d11 d12 d3 d9 d4 d5 d6"
     assert "in the order that judgments make" in desks.summary()
-    assert "random" in Desks(campaign, ["ada"], Settings(mode="preferences")).summary()
+    assert (
+        "random" in SessionManager(campaign, ["ada"], DisplaySettings(mode="preferences")).summary()
+    )
 
 
 # -------------------------------------------------------------------------------------------- links
@@ -308,7 +310,7 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
     kept = pooled.assessors()["ada"].token_hash
     assert kept is not None
     assert token not in kept
-    desks = Desks(pooled, ["ada", "bob"], NONE)
+    desks = SessionManager(pooled, ["ada", "bob"], NONE)
     assert desks.link_is_good("ada", token)
     for slug, wrong in (
         ("bob", token),
@@ -321,13 +323,13 @@ def test_a_token_is_kept_as_its_digest_only(pooled: cal.Campaign) -> None:
 
 
 def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     first, second = new_token(pooled, "ada"), new_token(pooled, "ada")
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     assert desks.link_is_good("ada", first)
     assert desks.link_is_good("ada", second)
     third = new_token(pooled, "ada", alone=True)
-    desks = Desks(pooled, ["ada"], NONE)
+    desks = SessionManager(pooled, ["ada"], NONE)
     assert [desks.link_is_good("ada", token) for token in (first, second, third)] == [
         False,
         False,
@@ -340,19 +342,19 @@ def test_links_go_on_working_until_they_are_ended(pooled: cal.Campaign) -> None:
     [("ada", True), ("Ada-1_b", True), ("Ada Lovelace", False), ("../x", False), ("é", False)],
 )
 def test_names_in_addresses(name: str, plain: bool) -> None:
-    assert (slug_of(name) == name) == plain
-    assert slug_of(name).isascii()
-    assert "/" not in slug_of(name)
+    assert (assessor_slug(name) == name) == plain
+    assert assessor_slug(name).isascii()
+    assert "/" not in assessor_slug(name)
 
 
 def test_how_documents_are_shown_is_kept(pooled: cal.Campaign) -> None:
-    assert settings_of(pooled) == Settings()
-    keep_settings(pooled, Settings(mode="preferences", least=2, seed=7))
-    assert settings_of(pooled) == Settings(mode="preferences", least=2, seed=7)
+    assert get_settings(pooled) == DisplaySettings()
+    set_settings(pooled, DisplaySettings(mode="preferences", least=2, seed=7))
+    assert get_settings(pooled) == DisplaySettings(mode="preferences", least=2, seed=7)
 
 
 @pytest.mark.parametrize(("name", "said"), [("nobody", "not of this campaign"), ("gpt", "program")])
 def test_who_does_not_judge_here(pooled: cal.Campaign, name: str, said: str) -> None:
     pooled.add_assessor(Assessor("gpt", kind="program"))
     with pytest.raises(InputError, match=said):
-        Desks(pooled, [name], NONE)
+        SessionManager(pooled, [name], NONE)

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import calipers as cal
-from calipers.campaign.goals import goal_of
+from calipers.campaign.goals import parse_goal
 from calipers.campaign.records import (
     Assessor,
-    Conflict,
     Document,
+    EditConflict,
     Event,
-    Recorded,
+    RecordResult,
     StoredRun,
     Topic,
 )
@@ -166,24 +166,24 @@ def test_threads_share_a_campaign(campaign: cal.Campaign) -> None:
 
 def test_the_same_event_twice_is_recorded_once(campaign: cal.Campaign) -> None:
     first = campaign.record(grade("a", 2))
-    assert first == Recorded(1, new=True)
-    assert campaign.record(grade("a", 2, seconds=3.0)) == Recorded(1, new=False)
+    assert first == RecordResult(1, new=True)
+    assert campaign.record(grade("a", 2, seconds=3.0)) == RecordResult(1, new=False)
     with pytest.raises(cal.InputError, match="the id 'a' belongs to another event"):
         campaign.record(grade("a", 3))
     assert grades(campaign) == [("ada", "d", 2)]
     # Also once it no longer stands: an answer that was lost on the way is asked for again.
     campaign.record(grade("b", 0, replaces=1))
-    assert campaign.record(grade("a", 2)) == Recorded(1, new=False)
+    assert campaign.record(grade("a", 2)) == RecordResult(1, new=False)
     assert grades(campaign) == [("ada", "d", 0)]
 
 
 def test_what_replaces_something_stale_is_refused(campaign: cal.Campaign) -> None:
     campaign.record(grade("a", 2))
-    with pytest.raises(Conflict, match="grade 2 stands now") as caught:
+    with pytest.raises(EditConflict, match="grade 2 stands now") as caught:
         campaign.record(grade("b", 1))
     assert (caught.value.event, caught.value.grade) == (1, 2)
     campaign.record(grade("b", 1, replaces=1))
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(EditConflict) as caught:
         campaign.record(grade("c", 3, replaces=1))
     assert (caught.value.event, caught.value.grade) == (2, 1)
     # Others, other documents and planted repeats are no concern of it.
@@ -196,12 +196,12 @@ def test_what_replaces_something_stale_is_refused(campaign: cal.Campaign) -> Non
 def test_undo_goes_back_step_by_step(campaign: cal.Campaign) -> None:
     campaign.record(grade("a", 2))
     campaign.record(grade("b", 1, replaces=1))
-    with pytest.raises(Conflict, match="event 1 no longer stands") as caught:
+    with pytest.raises(EditConflict, match="event 1 no longer stands") as caught:
         campaign.record(grade("u0", None, kind="undo", replaces=1))
     assert (caught.value.event, caught.value.grade) == (2, 1)
     campaign.record(grade("u1", None, kind="undo", replaces=2))
     assert grades(campaign) == [("ada", "d", 2)]
-    with pytest.raises(Conflict):
+    with pytest.raises(EditConflict):
         campaign.record(grade("u2", None, kind="undo", replaces=2))
     campaign.record(grade("u3", None, kind="undo", replaces=1))
     assert grades(campaign) == []
@@ -225,7 +225,7 @@ def test_undo_goes_back_step_by_step(campaign: cal.Campaign) -> None:
 
 def test_preferences_are_of_pairs_either_way_round(campaign: cal.Campaign) -> None:
     campaign.record(grade("a", 1, "x", other="y", kind="preference"))
-    with pytest.raises(Conflict):
+    with pytest.raises(EditConflict):
         campaign.record(grade("b", 1, "y", other="x", kind="preference"))
     campaign.record(grade("b", 1, "y", other="x", kind="preference", replaces=1))
     (found,) = campaign.preferences()
@@ -246,7 +246,7 @@ def test_adjudicators_decide(campaign: cal.Campaign) -> None:
     assert [(j.document, j.grade) for j in campaign.adjudications()] == [("d", 2)]
     with pytest.raises(cal.InputError, match="'ada' is no adjudicator"):
         campaign.record(grade("c", 2, kind="adjudication"))
-    with pytest.raises(Conflict):
+    with pytest.raises(EditConflict):
         campaign.record(grade("d", 0, kind="adjudication", assessor="eve"))
 
 
@@ -346,7 +346,7 @@ def test_goals_and_grades(tmp_path: Path) -> None:
         assert campaign.about.grades == {0: "no", 1: "yes"}
     for goal in ("top-0", "best", ""):
         with pytest.raises(cal.InputError, match="expected top-K"):
-            goal_of(goal)
+            parse_goal(goal)
     for wrong in ({0: "no"}, {0: "no", 1: ""}, {0: "no", True: "yes"}, {"0": "no", "1": "yes"}):
         with pytest.raises(cal.InputError, match="grade"):
             cal.Campaign.create(tmp_path / "y.campaign", grades=wrong)  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.campaign.records import Topic
-from calipers.campaign.topic_files import FORMATS, format_of, written
+from calipers.campaign.topic_files import FORMATS, detect_format, format_topics
 from calipers.campaign.topics import add_topics, read_topics
-from calipers.campaign.xml_tree import parsed
+from calipers.campaign.xml_tree import parse_elements
 
 CO = """\
 <INEX-Topic topic-id="45" query-type="CO" ct-no="056">
@@ -141,7 +141,7 @@ def test_inex(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [CO, CAS])
 def test_inex_is_written_as_it_was(text: str, tmp_path: Path) -> None:
-    assert written(read(tmp_path, text), "inex") == (text.encode(), [])
+    assert format_topics(read(tmp_path, text), "inex") == (text.encode(), [])
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_random_topics_come_back(kind: str, tmp_path_factory: pytest.TempPathFac
     @settings(max_examples=12)
     @given(st.lists(TOPIC, min_size=1, max_size=3, unique_by=lambda topic: topic.topic))
     def check(topics: list[Topic]) -> None:
-        text, left_out = written(topics, kind)
+        text, left_out = format_topics(topics, kind)
         assert left_out == []
         path.write_bytes(text)
         found = bare(read_topics(path))
@@ -304,29 +304,29 @@ def test_random_topics_come_back(kind: str, tmp_path_factory: pytest.TempPathFac
 
 def test_what_a_format_has_no_place_for_is_told(tmp_path: Path) -> None:
     topics = read(tmp_path, CO + CAS) + read(tmp_path, WEB.encode("latin1")) + read(tmp_path, OLD)
-    assert written(topics, "trec")[1] == ["ct-no", "kind", "parts", "subtopic", "type"]
-    assert written(topics, "inex")[1] == ["con", "dom", "head", "subtopic", "type"]
+    assert format_topics(topics, "trec")[1] == ["ct-no", "kind", "parts", "subtopic", "type"]
+    assert format_topics(topics, "inex")[1] == ["con", "dom", "head", "subtopic", "type"]
     for kind in ("xml", "csv", "json", "jsonl", "parquet"):
-        text, left_out = written(topics, kind)
+        text, left_out = format_topics(topics, kind)
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{kind}")) == bare(topics)
     authored = [Topic("1", "a", author="A & B"), Topic("2", "b", kind="CAS")]
     for kind in ("inex", "xml", "tsv", "csv", "json", "jsonl", "parquet"):
-        text, left_out = written(authored, kind)
+        text, left_out = format_topics(authored, kind)
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{EXT.get(kind, kind)}")) == authored
-    assert written(authored, "trec")[1] == ["author", "kind"]
+    assert format_topics(authored, "trec")[1] == ["author", "kind"]
     with pytest.raises(cal.InputError, match="holds the character"):
-        written([Topic("1", "a\x01")], "xml")
+        format_topics([Topic("1", "a\x01")], "xml")
     kinds = {
         "a.xml": "inex", "a.txt": "trec", "a.tsv.gz": "tsv", "a.json": "json", "a.NDJSON": "jsonl",
         "topics.51-100": "trec", "topics": "trec", "-": "trec", "a.trec": "trec",
     }  # fmt: skip
-    assert {name: format_of(name, topics[:2]) for name in kinds} == kinds
+    assert {name: detect_format(name, topics[:2]) for name in kinds} == kinds
     for name in ("a.yaml", "a.feather", "a.html", "a.foo"):
         with pytest.raises(cal.InputError, match=f"{name}: topics are not written as .{name[2:]}"):
-            format_of(name, topics)
-    assert format_of("a.xml", topics) == "xml"
+            detect_format(name, topics)
+    assert detect_format("a.xml", topics) == "xml"
 
 
 def test_a_list_of_json_objects(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_a_list_of_json_objects(tmp_path: Path) -> None:
 
 def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     topics = [Topic("-1", "=1+2", "@x", "'=y", "+z")]
-    text, _ = written(topics, "csv")
+    text, _ = format_topics(topics, "csv")
     assert text.decode().splitlines()[1] == "'-1,'=1+2,'@x,''=y,'+z,,,"
     assert bare(read(tmp_path, text, "x.csv")) == topics
 
@@ -379,5 +379,5 @@ def test_elements_know_how_they_stood_there() -> None:
         (b"<a><b x='/'></b><c /></a>", ["<a><b x='/'></b><c /></a>", "<b x='/'></b>", "<c />"]),
         (b"<a><b/> > </a>", ["<a><b/> > </a>", "<b/>"]),
     ):
-        [root] = parsed("x", text)
+        [root] = parse_elements("x", text)
         assert [one.source for one in root.walk()] == sources

@@ -10,34 +10,36 @@ from typing import Any
 
 import pytest
 
-from calipers.campaign.records import Logged, Topic
+from calipers.campaign.records import LoggedEvent, Topic
 from calipers.campaign.workflow import (
-    Desk,
-    Grading,
-    Plan,
-    Settings,
-    Task,
+    AssessorSession,
+    DisplaySettings,
+    GradingWorkflow,
+    JudgingPlan,
+    JudgingTask,
+    event_task,
     gap_of,
-    in_order,
     planted,
-    task_of,
-    terms_of,
+    presentation_order,
+    topic_terms,
 )
 from calipers.data.errors import InputError
 
 POOL = {"t1": [f"d{i}" for i in range(60)], "t2": [f"e{i}" for i in range(25)], "t3": ["f0", "f1"]}
-NONE = Settings(repeats=0)
+NONE = DisplaySettings(repeats=0)
 
 
 class Assessor:
     """Somebody at a desk, and what they did."""
 
-    def __init__(self, plan: Plan, topics: Sequence[str] = tuple(POOL)) -> None:
-        self.desk, self._numbers = Desk(topics, plan), count(1)
+    def __init__(self, plan: JudgingPlan, topics: Sequence[str] = tuple(POOL)) -> None:
+        self.desk, self._numbers = AssessorSession(topics, plan), count(1)
 
-    def does(self, kind: str, task: Task, grade: int | None = None, **more: Any) -> Logged:
+    def does(
+        self, kind: str, task: JudgingTask, grade: int | None = None, **more: Any
+    ) -> LoggedEvent:
         number = next(self._numbers)
-        event = Logged(
+        event = LoggedEvent(
             event=number, id=f"id{number}", time="", assessor="ann", topic=task.topic,
             document=task.document, other=task.other, kind=kind, grade=grade, note=None,
             seconds=more.get("seconds"), shown=self.desk.shown(task), again=task.again,
@@ -46,10 +48,10 @@ class Assessor:
         self.desk.apply(event)
         return event
 
-    def next(self) -> Task:
+    def next(self) -> JudgingTask:
         return self.desk.upcoming(1)[0]
 
-    def all(self, grade: Callable[[Task], int] = lambda _: 1) -> list[Task]:
+    def all(self, grade: Callable[[JudgingTask], int] = lambda _: 1) -> list[JudgingTask]:
         """Everything, as it comes."""
         made = []
         while self.desk.upcoming(1):
@@ -59,29 +61,31 @@ class Assessor:
 
 
 def test_each_assessor_has_an_order_of_their_own() -> None:
-    ann, ben = (in_order(POOL["t1"], "t1", name, NONE) for name in ("ann", "ben"))
+    ann, ben = (presentation_order(POOL["t1"], "t1", name, NONE) for name in ("ann", "ben"))
     assert sorted(ann) == sorted(ben) == sorted(POOL["t1"])
     assert ann != ben != POOL["t1"] != ann
-    assert ann == in_order(POOL["t1"][::-1], "t1", "ann", NONE)
-    assert ann != in_order(POOL["t1"], "t1", "ann", Settings(seed=1))
-    assert in_order(POOL["t1"], "t1", "ann", Settings(order="pool")) == POOL["t1"]
+    assert ann == presentation_order(POOL["t1"][::-1], "t1", "ann", NONE)
+    assert ann != presentation_order(POOL["t1"], "t1", "ann", DisplaySettings(seed=1))
+    assert presentation_order(POOL["t1"], "t1", "ann", DisplaySettings(order="pool")) == POOL["t1"]
 
 
 def test_a_document_that_joins_moves_no_other() -> None:
-    whole = in_order(POOL["t1"], "t1", "ann", NONE)
-    few = in_order(POOL["t1"][::3], "t1", "ann", NONE)
+    whole = presentation_order(POOL["t1"], "t1", "ann", NONE)
+    few = presentation_order(POOL["t1"][::3], "t1", "ann", NONE)
     assert few == [document for document in whole if document in few]
 
 
 def test_random_orders_are_fair() -> None:
     """Of three documents, each comes first for a third of the assessors."""
-    firsts = [in_order(["a", "b", "c"], "t", f"assessor {i}", NONE)[0] for i in range(3000)]
+    firsts = [
+        presentation_order(["a", "b", "c"], "t", f"assessor {i}", NONE)[0] for i in range(3000)
+    ]
     for document in "abc":  # 1000 ± 4 standard deviations of 25.8
         assert 897 < firsts.count(document) < 1103
 
 
 def test_all_is_judged_once_topic_by_topic() -> None:
-    tasks = Assessor(Grading(POOL, "ann", NONE)).all()
+    tasks = Assessor(GradingWorkflow(POOL, "ann", NONE)).all()
     assert [task.topic for task in tasks] == ["t1"] * 60 + ["t2"] * 25 + ["t3"] * 2
     assert {(task.topic, task.document) for task in tasks} == {
         (topic, document) for topic, of in POOL.items() for document in of
@@ -91,22 +95,24 @@ def test_all_is_judged_once_topic_by_topic() -> None:
 
 @pytest.mark.parametrize("gap", [1, 5, 10])
 def test_second_times_come_late_and_look_like_first_ones(gap: int) -> None:
-    settings = Settings(repeats=0.2, gap=gap)
-    tasks = Assessor(Grading(POOL, "ann", settings)).all()
+    settings = DisplaySettings(repeats=0.2, gap=gap)
+    tasks = Assessor(GradingWorkflow(POOL, "ann", settings)).all()
     again = [task for task in tasks if task.again]
     assert len(again) == 18  # a fifth of 87, rounded up
     assert set(again) == planted(
-        {t: in_order(of, t, "ann", settings) for t, of in POOL.items()}, "ann", settings
+        {t: presentation_order(of, t, "ann", settings) for t, of in POOL.items()}, "ann", settings
     )
     for task in again:
         first = tasks.index(task._replace(again=False))
         assert tasks.index(task) - first > gap_of(len(POOL[task.topic]), settings)
     assert len(set(tasks)) == len(tasks) == 87 + 18
-    assert again != [task for task in Assessor(Grading(POOL, "ben", settings)).all() if task.again]
+    assert again != [
+        task for task in Assessor(GradingWorkflow(POOL, "ben", settings)).all() if task.again
+    ]
 
 
 def test_what_is_foretold_is_what_comes() -> None:
-    plan = Grading(POOL, "ann", Settings(repeats=0.3))
+    plan = GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.3))
     assessor = Assessor(plan)
     foretold = assessor.desk.upcoming(1000)
     assert assessor.desk.progress().left == len(foretold)
@@ -119,25 +125,25 @@ def test_what_is_foretold_is_what_comes() -> None:
 
 def test_where_one_is_follows_from_the_events_alone() -> None:
     """As after a crash: the same events give the same desk, whatever was asked in between."""
-    dice, plan = random.Random(3), Grading(POOL, "ann", Settings(repeats=0.3))
-    assessor, events = Assessor(plan), list[Logged]()
+    dice, plan = random.Random(3), GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.3))
+    assessor, events = Assessor(plan), list[LoggedEvent]()
     for _ in range(150):
         acts, task = assessor.desk.acts(1), (assessor.desk.upcoming(1) or [None])[0]
         roll = dice.random()
         if acts and (task is None or roll < 0.2):
             undone = acts[0]
-            events.append(assessor.does("undo", task_of(undone), replaces=undone.event))
+            events.append(assessor.does("undo", event_task(undone), replaces=undone.event))
         elif task is not None:
             kind = "skip" if roll < 0.3 else "grade"
             events.append(assessor.does(kind, task, None if kind == "skip" else 1))
-    other = Desk(POOL, plan, events)
+    other = AssessorSession(POOL, plan, events)
     assert other.upcoming(1000) == assessor.desk.upcoming(1000)
     assert other.skipped() == assessor.desk.skipped()
     assert other.progress() == assessor.desk.progress()
 
 
 def test_skips_wait_on_their_list() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     first = assessor.next()
     assessor.does("skip", first)
     assert assessor.next() != first
@@ -151,7 +157,7 @@ def test_skips_wait_on_their_list() -> None:
 
 
 def test_a_skipped_document_does_not_come_a_second_time_before_its_first() -> None:
-    plan = Grading(POOL, "ann", Settings(repeats=0.5))
+    plan = GradingWorkflow(POOL, "ann", DisplaySettings(repeats=0.5))
     assessor = Assessor(plan)
     second = next(task for task in assessor.desk.upcoming(1000) if task.again)
     first = second._replace(again=False)
@@ -167,7 +173,7 @@ def test_a_skipped_document_does_not_come_a_second_time_before_its_first() -> No
 
 
 def test_undo_brings_back_what_stood_before() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     task = assessor.next()
     one = assessor.does("grade", task, 1)
     two = assessor.does("grade", task, 2, replaces=one.event)
@@ -186,7 +192,7 @@ def test_undo_brings_back_what_stood_before() -> None:
 
 
 def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     task = assessor.next()
     event = assessor.does("import", task, 3)
     assert assessor.next() != task
@@ -197,13 +203,13 @@ def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
 
 
 def test_a_chosen_topic_comes_first_then_those_behind_it() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     topics = [task.topic for task in assessor.desk.upcoming(1000, "t2")]
     assert topics == ["t2"] * 25 + ["t3"] * 2 + ["t1"] * 60
 
 
 def test_the_time_left_is_the_median_time_of_what_is_left() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     times = [4.0, 900.0, 6.0, 5.0]
     for i, seconds in enumerate(times):
         known = assessor.desk.progress().seconds
@@ -213,7 +219,7 @@ def test_the_time_left_is_the_median_time_of_what_is_left() -> None:
 
 
 def test_notes_stand_for_both_times_apart() -> None:
-    assessor = Assessor(Grading(POOL, "ann", NONE))
+    assessor = Assessor(GradingWorkflow(POOL, "ann", NONE))
     task = assessor.next()
     note = assessor.does("note", task)._replace(note="blurred")
     assessor.desk.past.notes[task] = [note]
@@ -231,12 +237,12 @@ def test_a_method_that_learns_says_what_comes_next() -> None:
         known = sorted(POOL[topic], key=lambda d: int(d[1:]) not in near)
         return [d for d in known if d not in grades and d not in aside][: 20 - len(grades)]
 
-    plan = Grading(POOL, "ann", NONE, adaptive)
+    plan = GradingWorkflow(POOL, "ann", NONE, adaptive)
     assessor = Assessor(plan, ["t1"])
     assert assessor.next().document == "d0"
-    assessor.does("grade", Task("t1", "d30"), 1)
+    assessor.does("grade", JudgingTask("t1", "d30"), 1)
     assert [task.document for task in assessor.desk.upcoming(3)] == ["d29", "d31", "d0"]
-    assessor.does("skip", Task("t1", "d29"))
+    assessor.does("skip", JudgingTask("t1", "d29"))
     assert assessor.next().document == "d31"
     assert len(assessor.all()) == 19
 
@@ -247,7 +253,7 @@ def test_a_method_that_learns_says_what_comes_next() -> None:
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
-        Settings(**wrong)
+        DisplaySettings(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -262,4 +268,4 @@ def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_which_words_are_marked(title: str, keywords: str, found: list[str]) -> None:
-    assert terms_of(Topic("1", title=title, keywords=keywords)) == found
+    assert topic_terms(Topic("1", title=title, keywords=keywords)) == found

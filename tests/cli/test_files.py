@@ -14,7 +14,7 @@ import pytest
 from in_process import invoke
 
 from calipers.cli import COMMANDS, cli
-from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile, OutFolder
+from calipers.cli.files import Command, Group, InputFile, NamedFile, OutputFile, OutputFolder
 
 #: Each command with inputs, which are called IN1, IN2, …, and the options that write.
 #: What evaluations write.
@@ -205,13 +205,16 @@ def test_every_command_says_which_of_its_files_are_read_and_which_written() -> N
             continue
         assert isinstance(command, Command), name
         assert name in LINES, f"{name} has no line in this test"
-        written = {p.opts[0] for p in command.params if isinstance(p.type, OutFile)}
+        written = {p.opts[0] for p in command.params if isinstance(p.type, OutputFile)}
         shown = {"target": "OUT", "page": "FILE.html"}  # of arguments, what the help calls them
         assert set(LINES[name][1]) == {shown.get(name, name) for name in written}
         for param in command.params:
             if isinstance(param.type, click.Path):
-                assert isinstance(param.type, InFile | OutFile | OutFolder), (name, param.name)
-        assert any(isinstance(p.type, InFile | NamedFile) for p in command.params), name
+                assert isinstance(param.type, InputFile | OutputFile | OutputFolder), (
+                    name,
+                    param.name,
+                )
+        assert any(isinstance(p.type, InputFile | NamedFile) for p in command.params), name
 
 
 def test_the_pages_of_the_demo_are_files_of_their_own(tmp_path: Path) -> None:

@@ -212,11 +212,11 @@ def test_several_reasons_are_all_told() -> None:
 
 
 def test_columns_that_do_not_fit_a_terminal_come_in_parts() -> None:
-    from calipers.report.text_columns import parts
+    from calipers.report.text_columns import split_columns
 
     widths = [0, *map(len, ("abc", "defg", "h", "long name"))]
-    assert list(parts(widths, 12)) == [[1, 2], [3], [4]]
-    assert list(parts(widths, 1)) == [[1], [2], [3], [4]]
+    assert list(split_columns(widths, 12)) == [[1, 2], [3], [4]]
+    assert list(split_columns(widths, 1)) == [[1], [2], [3], [4]]
 
 
 def test_hostile_names_do_not_reach_the_terminal() -> None:

@@ -12,7 +12,7 @@ from in_process import invoke
 
 import calipers as cal
 from calipers.cli import cli
-from calipers.evaluate.diff import changes
+from calipers.evaluate.diff import diff_evaluations
 
 DEMO = Path(str(resources.files("calipers").joinpath("data", "demo")))
 DIABETES = ["regression", str(DEMO / "diabetes.csv"), "--truth", "progression"]
@@ -120,7 +120,7 @@ def test_without_a_browser_the_page_is_named(
 
 def test_a_change_over_topics_is_the_paired_difference(runs: tuple[str, str]) -> None:
     before, after = (cal.from_json(Path(run)) for run in runs)
-    found, notes = changes(before, after)
+    found, notes = diff_evaluations(before, after)
     both = cal.retrieval(QRELS, {"pixels": PIXELS, "nca": NCA}, measures=["AP", "P@5"])
     compared = both.compare("pixels")
     assert [change.measure for change in found] == ["AP", "P@5"]
@@ -155,7 +155,7 @@ def test_rows_have_no_test_without_their_data() -> None:
     truth = [3.0, 1.0, 4.0, 1.5]
     before = cal.regression(truth, {"m": [2.0, 1.0, 5.0, 1.0]}, interval="none")
     after = cal.regression(truth, {"m": [3.0, 1.0, 5.0, 1.0]}, interval="none", level=0.9)
-    found, notes = changes(cal.keep(before), cal.keep(after))
+    found, notes = diff_evaluations(cal.keep(before), cal.keep(after))
     assert all(change.difference is None for change in found)
     assert found[0].value == after["RMSE"].value - before["RMSE"].value
     assert "No test of rows: evaluate the new system with --baseline FIRST.json." in notes
@@ -171,7 +171,7 @@ def test_evaluations_that_do_not_belong_together_are_told(
         invoke(["diff", runs[0], str(other)]).exception
     )
     fewer = cal.retrieval({"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}, measures="AP")
-    found, notes = changes(cal.from_json(Path(runs[0])), cal.keep(fewer))
+    found, notes = diff_evaluations(cal.from_json(Path(runs[0])), cal.keep(fewer))
     assert found[0].difference is None
     assert any(note.startswith("No test: the first: the judgments differ") for note in notes)
 
@@ -179,7 +179,7 @@ def test_evaluations_that_do_not_belong_together_are_told(
 def test_evaluations_without_a_common_measure_say_so() -> None:
     qrels, run = {"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}
     before, after = (cal.keep(cal.retrieval(qrels, run, measures=name)) for name in ("AP", "RR"))
-    found, notes = changes(before, after)
+    found, notes = diff_evaluations(before, after)
     assert found == []
     assert notes[:2] == ["Measured only in the first: AP.", "Measured only in the second: RR."]
 

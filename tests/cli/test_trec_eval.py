@@ -16,7 +16,7 @@ import trec_eval_by_hand as by_hand
 from forked import command
 
 from calipers.cli.trec_eval import run
-from calipers.cli.trec_eval.c_parsing import MOST, Stop, real, whole
+from calipers.cli.trec_eval.c_parsing import MOST, ProgramExit, parse_float, parse_int
 from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 from calipers.cli.trec_eval.options import Options, read_options
 
@@ -151,7 +151,7 @@ def test_options_stand_anywhere_up_to_a_double_dash() -> None:
     ],
 )
 def test_command_lines_that_end_the_program(arguments: list[str], code: int) -> None:
-    with pytest.raises(Stop) as stop:
+    with pytest.raises(ProgramExit) as stop:
         read_options(arguments)
     assert stop.value.code == code
 
@@ -161,7 +161,7 @@ def test_command_lines_that_end_the_program(arguments: list[str], code: int) -> 
     [("12", 12), (" -3.9", -3), ("+4x", 4), ("x", 0), ("", 0), ("1e3", 1), ("9" * 30, MOST)],
 )
 def test_whole_numbers_as_c_reads_them(text: str, expected: int) -> None:
-    assert whole(text) == expected
+    assert parse_int(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_whole_numbers_as_c_reads_them(text: str, expected: int) -> None:
     ],
 )
 def test_real_numbers_as_c_reads_them(text: str, expected: float) -> None:
-    assert real(text) == expected
-    assert np.isnan(real(" nan"))
+    assert parse_float(text) == expected
+    assert np.isnan(parse_float(" nan"))
 
 
 # The table

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from calipers import _core, progress
-from calipers.cli.progress_line import Watcher
+from calipers.cli.progress_line import ProgressLine
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
@@ -22,9 +22,9 @@ def test_steps_are_counted_in_one_another(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
     assert progress.told() is None
     told = []
-    outer = progress.over("abcd", "measuring")
+    outer = progress.track("abcd", "measuring")
     for _ in outer:
-        for _ in progress.over(iter("xy"), "slicing", 2):
+        for _ in progress.track(iter("xy"), "slicing", 2):
             now += 10
             told.append(progress.told())
     assert progress.told() is None
@@ -42,7 +42,7 @@ def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
     for total, end in ((8_000_000, " of 8,000,000"), (None, "")):
         told = []
-        for _ in progress.over_rows([3_000_000] * 2, "pass 1", total, int):
+        for _ in progress.track_rows([3_000_000] * 2, "pass 1", total, int):
             told.append(progress.told())
             now += 2
         left = " · about 3 s left" if total else ""
@@ -54,8 +54,8 @@ def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_step_and_what_is_left_in_the_middle_are_not_told() -> None:
-    assert list(progress.over("a", "measuring")) == ["a"]
-    steps = progress.over("abc", "measuring")
+    assert list(progress.track("a", "measuring")) == ["a"]
+    steps = progress.track("abc", "measuring")
     next(steps)
     assert progress.told() is not None
     assert isinstance(steps, Iterator)
@@ -92,8 +92,8 @@ def test_the_line_goes_before_anything_else_is_written(monkeypatch: pytest.Monke
     monkeypatch.setattr("calipers.cli.progress_line._PATIENCE", 0.01)
     monkeypatch.setattr("calipers.cli.progress_line._EVERY", 0.01)
     ours, theirs = pty.openpty()
-    watched = Watcher(theirs)
-    steps = progress.over(range(3), "measuring")
+    watched = ProgressLine(theirs)
+    steps = progress.track(range(3), "measuring")
     next(steps)
     watched.start()
     deadline = time.monotonic() + 20
@@ -113,11 +113,11 @@ def test_the_line_goes_before_anything_else_is_written(monkeypatch: pytest.Monke
 
 @posix
 def test_nothing_is_shown_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from calipers.cli.progress_line import watcher
+    from calipers.cli.progress_line import start_progress_line
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("os.isatty", lambda descriptor: False)
-    assert watcher() is None
+    assert start_progress_line() is None
     monkeypatch.setattr("os.isatty", lambda descriptor: True)
     monkeypatch.setenv("TERM", "dumb")
-    assert watcher() is None
+    assert start_progress_line() is None

@@ -8,7 +8,7 @@ import pytest
 from calipers import _core
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
-from calipers.statistics import Moments, NumberMoments
+from calipers.statistics import Moments, NumericMoments
 
 SIZES = (1, 2, 3, 5, 255, 257, 1000, 16_384, 40_001)
 
@@ -63,7 +63,7 @@ def test_rows_of_other_types_are_numbers_too() -> None:
     right = np.array([True, False, True, True])
     made = Moments.from_rows(right)  # type: ignore[arg-type]
     assert (made.mean, made.m2) == (0.75, 0.75)
-    whole = NumberMoments.from_rows(np.array([1, 2, 4]), np.array([1, 2, 3], np.float32))  # type: ignore[arg-type]
+    whole = NumericMoments.from_rows(np.array([1, 2, 4]), np.array([1, 2, 3], np.float32))  # type: ignore[arg-type]
     assert float(whole.residual) == pytest.approx(-1 / 3)
 
 

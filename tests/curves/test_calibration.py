@@ -11,7 +11,7 @@ from calipers.curves.calibration import calibrated_fits
 from calipers.inference.bands import simultaneous
 from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
-from calipers.statistics.calibration import Levels
+from calipers.statistics.calibration import ProbabilityLevels
 
 
 def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ def test_the_band_holds_the_curves_of_calibrated_probabilities() -> None:
 
 def test_the_band_of_many_levels_is_that_of_their_means() -> None:
     truth, p = rows(11, 6000, 1.0)
-    levels = Levels.of(ScoreTable.from_rows(truth, p))
+    levels = ProbabilityLevels.of(ScoreTable.from_rows(truth, p))
     grid = np.linspace(0.2, 0.8, 7)
     coarse = calibrated_fits(levels, 1.0, grid, Settings(resamples=300))
     fine = calibrated_fits(

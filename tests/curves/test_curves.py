@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.curves.downsampling import TOLERANCE, thinned
+from calipers.curves.downsampling import TOLERANCE, downsample_curve
 from calipers.curves.score_curves import OF_SCORES, ScoreCurves
 from calipers.curves.thresholds import OF_THRESHOLD
 from calipers.report.charts import figures
@@ -318,7 +318,7 @@ def test_thinning_keeps_to_its_tolerance(
     ev = evaluation(truth, score, interval="auto", resamples=100)
     whole = cal.curve(ev, kind, measure=measure)
     if whole.shape != "bars":
-        promised(whole, thinned(whole))
+        promised(whole, downsample_curve(whole))
 
 
 @given(
@@ -351,7 +351,7 @@ def test_any_curve_is_thinned_within_the_tolerance(
         "a", "any", "x", "y", x * span, y * span, np.arange(n, dtype=float), grid,
         *(band * span), 0.95, "some", shape=shape, scale=scale, bottom=bottom * span,
     )  # fmt: skip
-    promised(whole, thinned(whole))
+    promised(whole, downsample_curve(whole))
 
 
 def test_the_points_of_a_thin_curve_are_points_of_the_whole() -> None:
@@ -588,13 +588,13 @@ def test_bands_follow_the_settings(interval: str) -> None:
 
 def test_other_curves_have_the_bands_of_their_replicates() -> None:
     """Against replicates of whole tables, drawn by the same stream."""
-    from calipers.inference.score_bootstrap import Drawn
+    from calipers.inference.score_bootstrap import ScoreReplicates
     from calipers.inference.settings import Settings
 
     truth, score, _ = rows(11, 250, 2)
     ev = evaluation(truth, score, interval="auto", resamples=200)
     [scored] = ev.curves.of  # type: ignore[attr-defined]
-    drawn = Drawn(scored.table, Settings("auto", 0.95, 200, 0))
+    drawn = ScoreReplicates(scored.table, Settings("auto", 0.95, 200, 0))
     [tables] = drawn.each(lambda table, _: table)
     tp, fp = (np.cumsum(c, axis=1) for c in (tables.positive, tables.negative))
     n = tp[:, -1] + fp[:, -1]

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from calipers.data.byte_sources import LONGEST, Objects, Source, Text
-from calipers.data.class_labels import coded
+from calipers.data.byte_sources import LONGEST, ByteSource, CheckedText, JsonLines
+from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
 from calipers.data.streams import Stream
-from calipers.data.tables import column, joined, read_json, read_table
+from calipers.data.tables import column, combine_chunks, read_json, read_table
 
 MEGABYTE = 1_000_000
 
@@ -118,7 +118,7 @@ def test_what_is_no_text_is_told_before_it_fills_the_memory(
 ) -> None:
     endless: Any = Endless(block)
     with pytest.raises(InputError):
-        Text("a", endless, LONGEST).read(size)
+        CheckedText("a", endless, LONGEST).read(size)
     assert endless.taken <= most + (1 << 20)
 
 
@@ -142,7 +142,7 @@ def test_a_lack_of_memory_stays_one(
         raise MemoryError
 
     path = written(tmp_path, name, b'{"a": 1}\n')
-    monkeypatch.setattr(Text, "read", lack)
+    monkeypatch.setattr(CheckedText, "read", lack)
     with pytest.raises(MemoryError):
         (read_json if name == "a.json" else read_table)(path)
 
@@ -199,7 +199,7 @@ def test_streams_pipes_and_the_standard_input(
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(data,))
     writer.start()
-    source = Source.of(pipe)
+    source = ByteSource.of(pipe)
     writer.join()
     assert read_table(source) == TABLE
     assert source.digest() == (len(data), hashlib.sha256(data).hexdigest())
@@ -297,7 +297,7 @@ def read_corrupted(kind: str) -> int:
             continue
         for values in table.columns:
             with contextlib.suppress(InputError):  # a list is no label
-                coded(joined(values), "column")
+                encode_labels(combine_chunks(values), "column")
     return refused
 
 
@@ -367,7 +367,7 @@ def test_a_line_that_is_null_is_told(text: bytes, line: int, tmp_path: Path) -> 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
 def test_null_is_found_however_it_is_cut(size: int) -> None:
     def read(text: bytes) -> bytes:
-        stream = Objects("x", io.BytesIO(text))
+        stream = JsonLines("x", io.BytesIO(text))
         return b"".join(iter(lambda: stream.read(size), b""))
 
     fine = b'{"a": null}\nnul\n{"b": "\\nnull"}  null\n\n  nil'

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import calipers as cal
-from calipers.data.columns import gather
+from calipers.data.columns import collect_columns
 
 DATA = pd.DataFrame(
     {
@@ -36,14 +36,14 @@ def listed(values: Any) -> Any:
 
 @pytest.mark.parametrize("data", [DATA, pl.from_pandas(DATA), pa.table(DATA), DATA.to_dict("list")])
 def test_columns_by_name(data: Any) -> None:
-    made = gather(
+    made = collect_columns(
         {"truth": "y", "score": ["s", "t"], "probability": "p_*", "weight": None}, data=data
     )
     assert listed(made.columns["truth"]) == [1, 0, 1, 0]
     assert list(made.columns["score"]) == ["s", "t"]
     assert list(made.columns["probability"]) == ["0", "1"]
     assert made.columns["weight"] is None
-    assert listed(gather({"score": {"mine": "s"}}, data=data).columns["score"]) == {
+    assert listed(collect_columns({"score": {"mine": "s"}}, data=data).columns["score"]) == {
         "mine": [0.9, 0.2, 0.6, 0.7]
     }
 
@@ -58,7 +58,7 @@ def test_columns_and_names_may_stand_together() -> None:
 def test_a_table_is_joined_by_its_ids(tmp_path: Path) -> None:
     OTHER.to_csv(tmp_path / "other.csv", index=False)
     for other in (OTHER, pl.from_pandas(OTHER), pa.table(OTHER), tmp_path / "other.csv"):
-        made = gather({"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, by="row")
+        made = collect_columns({"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, by="row")
         assert listed(made.columns["score"]["a"]) == [1.0, 2.0, 3.0, 4.0]
         assert listed(made.columns["score"]["b"]) == DATA.s.tolist()
 
@@ -66,7 +66,7 @@ def test_a_table_is_joined_by_its_ids(tmp_path: Path) -> None:
 def test_ids_of_another_type_are_the_same_ids() -> None:
     numbers = pd.DataFrame({"id": [1, 2, 3], "y": [1, 0, 1]})
     words = pd.DataFrame({"id": ["3", "1", "2"], "score": [3.0, 1.0, 2.0]})
-    made = gather({"score": words}, data=numbers, by="id")
+    made = collect_columns({"score": words}, data=numbers, by="id")
     assert listed(made.columns["score"]) == [1.0, 2.0, 3.0]
 
 
@@ -95,13 +95,13 @@ def test_columns_of_classes_are_joined() -> None:
 )  # fmt: skip
 def test_ids_that_do_not_match(other: Any, message: str) -> None:
     with pytest.raises(cal.InputError) as raised:
-        gather({"truth": "y", "score": {"a": other}}, data=DATA, by="row")
+        collect_columns({"truth": "y", "score": {"a": other}}, data=DATA, by="row")
     assert str(raised.value) == message
 
 
 def test_rows_without_their_id_are_left_out_on_request() -> None:
     other = pd.concat([OTHER[:3], OTHER[1:2], OTHER[1:2].assign(row="z")])  # no r2, r1 twice, a z
-    made = gather(
+    made = collect_columns(
         {"truth": "y", "score": {"a": other, "b": "s"}}, data=DATA, by="row", missing="drop"
     )
     assert listed(made.columns["truth"]) == [1, 0]
@@ -147,13 +147,13 @@ def test_rows_with_a_missing_value_are_left_out_on_request(holder: str) -> None:
 def test_missing_probabilities_of_a_class() -> None:
     table = {"0": [0.1, None, 0.4], "1": [0.9, 0.2, 0.6]}
     for given in (table, pd.DataFrame(table), np.array(list(table.values()), float).T):
-        made = gather({"truth": [1, 0, 1], "probability": {"a": given}}, missing="drop")
+        made = collect_columns({"truth": [1, 0, 1], "probability": {"a": given}}, missing="drop")
         assert listed(made.columns["truth"]) == [1, 1]
         assert "1 in probability 'a'" in made.notes[0]
 
 
 def test_nothing_missing_is_not_reported() -> None:
-    assert gather({"truth": [1, 0], "score": None}, missing="drop").notes == ()
+    assert collect_columns({"truth": [1, 0], "score": None}, missing="drop").notes == ()
 
 
 @pytest.mark.parametrize(
@@ -174,5 +174,5 @@ def test_nothing_missing_is_not_reported() -> None:
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     options = {key: arguments.pop(key) for key in ("data", "by", "missing") if key in arguments}
     with pytest.raises(cal.InputError) as raised:
-        gather({"truth": None, **arguments}, **options)
+        collect_columns({"truth": None, **arguments}, **options)
     assert str(raised.value) == message

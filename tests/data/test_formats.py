@@ -24,7 +24,7 @@ from pyarrow import feather, parquet
 
 import calipers as cal
 from calipers.data import formats, trec
-from calipers.data.formats import kind_of
+from calipers.data.formats import detect_kind
 
 QRELS = {
     "007": {"a": 1, "2009-01-01": 0, "1e5": 2},
@@ -525,7 +525,7 @@ def test_stdin_is_one_source(tmp_path: Path) -> None:
 )
 def test_what_a_file_holds(name: str, data: bytes, kind: str | None, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    assert kind_of(str(tmp_path / name)) == kind
+    assert detect_kind(str(tmp_path / name)) == kind
 
 
 IRDS = """

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calipers.data.errors import InputError
-from calipers.data.grouped_judgments import Groups, judge_groups, read_groups
+from calipers.data.grouped_judgments import GroupedJudgments, judge_groups, read_groups
 
 DICT = {
     "t2": {"s1": {"b": 2, "a": 0}, "s0": {"c": 1}},
@@ -27,7 +27,7 @@ COLUMNS: dict[str, list[Any]] = {
 TEXT = "t2 s1 b 2\nt10 s1 a 1.5\nt2\ts0\tc\t1\nt2 s1 a 0\n"
 
 
-def same(a: Groups, b: Groups) -> bool:
+def same(a: GroupedJudgments, b: GroupedJudgments) -> bool:
     return a.topics == b.topics and all(
         np.array_equal(a.arrays[name], b.arrays[name]) for name in a.arrays
     )

@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from calipers.data.binary_labels import positive_probability, predictions, two_classes
-from calipers.data.class_labels import Classes, classes, coded
-from calipers.data.class_probabilities import class_table, is_per_class
+from calipers.data.binary_labels import encode_binary, encode_predictions, positive_probability
+from calipers.data.class_labels import ClassLabels, encode_classes, encode_labels
+from calipers.data.class_probabilities import has_class_columns, probability_matrix
 from calipers.data.errors import InputError
 
 WORDS = ["man", "child", "woman", "man", "child"]
@@ -45,7 +45,7 @@ HOLDERS: dict[str, Callable[[list[str]], Any]] = {
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_text_of_every_library(holder: str) -> None:
-    found = classes(HOLDERS[holder](WORDS))
+    found = encode_classes(HOLDERS[holder](WORDS))
     assert found.names == ("child", "man", "woman")
     assert found.codes.tolist() == CODES
     assert found.codes_of(HOLDERS[holder](WORDS[::-1]), "predicted").tolist() == CODES[::-1]
@@ -58,7 +58,7 @@ def test_text_of_every_library(holder: str) -> None:
 def test_a_missing_label_is_counted_and_its_rows_are_named(holder: str) -> None:
     values = HOLDERS[holder]([*WORDS, None, "man", None])  # type: ignore[list-item]
     with pytest.raises(InputError, match=r"^truth: 2 of 8 values are missing, .* in rows 5, 7$"):
-        coded(values, "truth")
+        encode_labels(values, "truth")
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_a_missing_label_is_counted_and_its_rows_are_named(holder: str) -> None:
     ids=["pandas", "polars", "Arrow"],
 )
 def test_an_ordered_categorical_keeps_its_order(column: Any) -> None:
-    found = classes(column)
+    found = encode_classes(column)
     assert found.names == ("low", "mid", "high")
     assert found.codes.tolist() == [0, 2, 1]
     # A class that only the predictions know stands at its end.
-    assert classes(column, also={"predicted": ["a"]}).names == ("low", "mid", "high", "a")
+    assert encode_classes(column, also={"predicted": ["a"]}).names == ("low", "mid", "high", "a")
 
 
 @pytest.mark.parametrize(
@@ -98,25 +98,30 @@ def test_an_ordered_categorical_keeps_its_order(column: Any) -> None:
     ],
 )
 def test_labels_of_every_type(values: Any, names: tuple[str, ...]) -> None:
-    found = classes(values)
+    found = encode_classes(values)
     assert found.names == names
     text = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values]
     assert [names[code] for code in found.codes] == text
 
 
 def test_what_is_equal_is_one_class() -> None:
-    found = classes([0, 1, 2, 1])
+    found = encode_classes([0, 1, 2, 1])
     for same in ([0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], pd.Series(["0", "1", "2", "1"])):
         assert found.codes_of(same, "predicted").tolist() == [0, 1, 2, 1]
     assert found.codes_of([False, True, False, True], "predicted").tolist() == [0, 1, 0, 1]
-    assert classes([True, False]).codes_of([1, 0], "predicted").tolist() == [1, 0]
+    assert encode_classes([True, False]).codes_of([1, 0], "predicted").tolist() == [1, 0]
 
 
 def test_classes_without_a_row() -> None:
-    assert classes(WORDS, ["woman", "man", "child", "dog"]).codes.tolist() == [1, 2, 0, 1, 2]
-    assert classes(WORDS, also={"predicted": ["cat"]}).names == ("cat", "child", "man", "woman")
-    assert classes(WORDS, named=["dog"]).names == ("child", "dog", "man", "woman")
-    assert classes([0, 5], also={"predicted": [3]}, named=["10", "5"]).names == (
+    assert encode_classes(WORDS, ["woman", "man", "child", "dog"]).codes.tolist() == [1, 2, 0, 1, 2]
+    assert encode_classes(WORDS, also={"predicted": ["cat"]}).names == (
+        "cat",
+        "child",
+        "man",
+        "woman",
+    )
+    assert encode_classes(WORDS, named=["dog"]).names == ("child", "dog", "man", "woman")
+    assert encode_classes([0, 5], also={"predicted": [3]}, named=["10", "5"]).names == (
         "0",
         "10",
         "3",
@@ -127,15 +132,15 @@ def test_classes_without_a_row() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes)"),
-        (lambda: classes(WORDS, ["a", "b", "a"]), "labels: 'a' stands there more than once"),
-        (lambda: classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
-        (lambda: classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
-        (lambda: classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
-        (lambda: classes({"a"}), "truth: {'a'} is no column of values"),
-        (lambda: classes([]), "truth: is empty"),
-        (lambda: classes(pa.array([], pa.string())), "truth: is empty"),
-        (lambda: classes(np.zeros((2, 2))), "truth: has shape (2, 2), expected one value per row"),
+        (lambda: encode_classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes)"),
+        (lambda: encode_classes(WORDS, ["a", "b", "a"]), "labels: 'a' stands there more than once"),
+        (lambda: encode_classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
+        (lambda: encode_classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
+        (lambda: encode_classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
+        (lambda: encode_classes({"a"}), "truth: {'a'} is no column of values"),
+        (lambda: encode_classes([]), "truth: is empty"),
+        (lambda: encode_classes(pa.array([], pa.string())), "truth: is empty"),
+        (lambda: encode_classes(np.zeros((2, 2))), "truth: has shape (2, 2), expected one value per row"),
     ],
 )  # fmt: skip
 def test_bad_labels(call: Callable[[], Any], message: str) -> None:
@@ -145,11 +150,11 @@ def test_bad_labels(call: Callable[[], Any], message: str) -> None:
 
 
 def test_one_class_against_the_rest() -> None:
-    labels = two_classes(WORDS, "man")
+    labels = encode_binary(WORDS, "man")
     assert labels.names == ("not man", "man")
     assert labels.others == ("child", "woman")
     assert labels.positive.tolist() == [code == 1 for code in CODES]
-    called = predictions(["man", "woman", "dog", "child", "man"], labels, "predicted")
+    called = encode_predictions(["man", "woman", "dog", "child", "man"], labels, "predicted")
     assert called.tolist() == [True, False, False, False, True]
 
 
@@ -168,10 +173,12 @@ BOOLEANS = {
 
 @pytest.mark.parametrize("holder", BOOLEANS)
 def test_booleans_of_every_library(holder: str) -> None:
-    labels = two_classes(BOOLEANS[holder]([True, False, True]))
+    labels = encode_binary(BOOLEANS[holder]([True, False, True]))
     assert labels.names == ("False", "True")
     assert labels.positive.tolist() == [True, False, True]
-    called = predictions(BOOLEANS[holder]([False, False, True]), two_classes([0, 1, 1]), "called")
+    called = encode_predictions(
+        BOOLEANS[holder]([False, False, True]), encode_binary([0, 1, 1]), "called"
+    )
     assert called.tolist() == [False, False, True]
 
 
@@ -179,7 +186,7 @@ def test_a_column_for_each_of_two_classes() -> None:
     """An array in the order of the classes, whichever is positive; names where there are some."""
     table = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]])
     for positive, column in (("ill", 0), ("well", 1)):
-        labels = two_classes(["ill", "well", "well"], positive)
+        labels = encode_binary(["ill", "well", "well"], positive)
         named = {"well": table[:, 1], "ill": table[:, 0]}
         for given in (table, table.tolist(), named, pd.DataFrame(named)):
             made = positive_probability(given, labels, "p")
@@ -200,13 +207,13 @@ def test_random_columns_against_numpy() -> None:
         ]
         column = given[case % 4]
         names, codes = np.unique(column, return_inverse=True)
-        found = classes(column)
+        found = encode_classes(column)
         assert found.codes.tolist() == codes.tolist()
         assert len(found.names) == len(names)
 
 
 NAMES = ("a", "b", "c")
-TWO_ROWS = Classes(NAMES, np.array([2, 0]))
+TWO_ROWS = ClassLabels(NAMES, np.array([2, 0]))
 TABLE = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
 SHUFFLED = {"c": TABLE[:, 2], "a": TABLE[:, 0], "b": TABLE[:, 1]}
 
@@ -217,7 +224,7 @@ SHUFFLED = {"c": TABLE[:, 2], "a": TABLE[:, 0], "b": TABLE[:, 1]}
     ids=["array", "lists", "dict", "pandas", "polars", "Arrow"],
 )  # fmt: skip
 def test_probabilities_of_every_kind(given: Any) -> None:
-    np.testing.assert_array_equal(class_table(given, TWO_ROWS)[0], TABLE)
+    np.testing.assert_array_equal(probability_matrix(given, TWO_ROWS)[0], TABLE)
 
 
 @pytest.mark.parametrize(
@@ -239,23 +246,23 @@ def test_probabilities_of_every_kind(given: Any) -> None:
 )  # fmt: skip
 def test_bad_probabilities(given: Any, message: str) -> None:
     with pytest.raises(InputError) as raised:
-        class_table(given, TWO_ROWS)
+        probability_matrix(given, TWO_ROWS)
     assert str(raised.value) == message
 
 
 def test_a_sum_may_be_off_by_a_millionth() -> None:
-    class_table(TABLE + np.array([0, 0, 0.9e-6]) * [[1], [0]], TWO_ROWS)
+    probability_matrix(TABLE + np.array([0, 0, 0.9e-6]) * [[1], [0]], TWO_ROWS)
     with pytest.raises(InputError, match=r"sum to 1\.000001 in row 0"):
-        class_table(TABLE + np.array([0, 0, 1.2e-6]) * [[1], [0]], TWO_ROWS)
+        probability_matrix(TABLE + np.array([0, 0, 1.2e-6]) * [[1], [0]], TWO_ROWS)
 
 
 def test_a_dict_of_classes_is_told_from_a_dict_of_systems() -> None:
-    assert is_per_class(SHUFFLED, NAMES)
-    assert is_per_class({"a": [1.0], "b": [0.0]}, NAMES)  # and 'c' is missing
-    assert not is_per_class({"first": TABLE, "second": TABLE}, NAMES)
-    assert not is_per_class({"first": SHUFFLED}, NAMES)
-    assert not is_per_class({"first": TABLE.tolist()}, NAMES)
-    assert not is_per_class({"first": pd.DataFrame(SHUFFLED)}, NAMES)
-    assert not is_per_class({"first": [0.5], "second": [0.4]}, ("ill", "well"))
-    assert is_per_class({"ill": [0.5], "well": [0.5]}, ("well", "ill"))
-    assert not is_per_class(TABLE, NAMES)
+    assert has_class_columns(SHUFFLED, NAMES)
+    assert has_class_columns({"a": [1.0], "b": [0.0]}, NAMES)  # and 'c' is missing
+    assert not has_class_columns({"first": TABLE, "second": TABLE}, NAMES)
+    assert not has_class_columns({"first": SHUFFLED}, NAMES)
+    assert not has_class_columns({"first": TABLE.tolist()}, NAMES)
+    assert not has_class_columns({"first": pd.DataFrame(SHUFFLED)}, NAMES)
+    assert not has_class_columns({"first": [0.5], "second": [0.4]}, ("ill", "well"))
+    assert has_class_columns({"ill": [0.5], "well": [0.5]}, ("well", "ill"))
+    assert not has_class_columns(TABLE, NAMES)

@@ -26,7 +26,7 @@ from pyarrow import csv, dataset, feather, ipc, parquet
 
 from calipers.data import batch_sources
 from calipers.data.errors import InputError
-from calipers.data.streams import Batch, Stream, budget, free_memory, is_large
+from calipers.data.streams import Batch, Stream, free_memory, is_large, memory_budget
 from calipers.data.tables import read_table
 
 N = 1000
@@ -535,11 +535,11 @@ def test_budget() -> None:
         "2 GB": 2 * 10**9, "512MiB": 1 << 29, "1.5g": 1_500_000_000, 7: 7, "7": 7, "7b": 7,
         "1 TiB": 1 << 40, ".5k": 500, "3gb": 3 * 10**9,
     }.items():  # fmt: skip
-        assert budget(given) == expected  # type: ignore[arg-type]
+        assert memory_budget(given) == expected  # type: ignore[arg-type]
     for wrong in ("", "x", "-1", "0", 0, -5, True, "1 PB", "1e9", "nan", "2 GBB", "i", "1i", 1.5):
         with pytest.raises(InputError, match=r"memory is .*, expected a number of bytes such as"):
-            budget(wrong)  # type: ignore[arg-type]
-    assert 2 * (budget(None) + 1) > 1
+            memory_budget(wrong)  # type: ignore[arg-type]
+    assert 2 * (memory_budget(None) + 1) > 1
 
 
 def test_memory_of_a_container_is_what_its_limit_leaves(tmp_path: Path) -> None:

@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calipers.engines.accumulators import FEW, Distinct, Sum
-from calipers.engines.local import Local
-from calipers.engines.passes import Passes
+from calipers.engines.accumulators import FEW, DistinctValues, PairwiseSum
+from calipers.engines.local import LocalEngine
+from calipers.engines.passes import TwoPassEvaluation
 from calipers.inference.available_methods import by_error
-from calipers.inference.point_estimate import Reading, weighted
-from calipers.inference.variance_estimators import Error
+from calipers.inference.point_estimate import PointEstimate, weighted_sum
+from calipers.inference.variance_estimators import StandardError
 from calipers.statistics import (
     ClassLosses,
     ClassTables,
     Moments,
-    NumberMoments,
+    NumericMoments,
     Several,
     Statistic,
 )
-from calipers.statistics.logits import SummedLogits
+from calipers.statistics.logits import LogitSummary
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
 from kinds_of_readings import (
@@ -42,7 +42,7 @@ from kinds_of_readings import (
 
 builds = pytest.mark.parametrize("build", [two_classes, classes, label_sets, numbers])
 #: Sums of numbers that are not whole.
-INEXACT = (ClassLosses, Moments, NumberMoments, SummedLogits)
+INEXACT = (ClassLosses, Moments, NumericMoments, LogitSummary)
 
 SYSTEMS = ("one", "two")
 
@@ -66,12 +66,14 @@ def stream(systems: dict[str, Any], rows: int, size: int) -> Any:
     return batches
 
 
-def both(build: Build, design: str, size: int = 7) -> tuple[Passes, Passes, dict[str, Any]]:
+def both(
+    build: Build, design: str, size: int = 7
+) -> tuple[TwoPassEvaluation, TwoPassEvaluation, dict[str, Any]]:
     d = data(design, 60, 5)
     systems = whole(build, d)
     measures = measures_of(build)
-    many = Passes(Local(stream(systems, 60, size)), systems, measures)
-    return Passes(Local(lambda: (systems,)), systems, measures), many, systems
+    many = TwoPassEvaluation(LocalEngine(stream(systems, 60, size)), systems, measures)
+    return TwoPassEvaluation(LocalEngine(lambda: (systems,)), systems, measures), many, systems
 
 
 def equal(a: Any, b: Any, tolerance: float) -> None:
@@ -123,7 +125,7 @@ def test_of_one_batch_nothing_is_copied(build: Build) -> None:
             assert statistic is own.settled() or not isinstance(own, type(statistic))
 
 
-def known(local: Passes) -> set[tuple[str, str]]:
+def known(local: TwoPassEvaluation) -> set[tuple[str, str]]:
     return {(name, str(measure)) for name, measure in local.influences}
 
 
@@ -148,13 +150,13 @@ def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) ->
         assert column == pytest.approx(own, abs=tolerance * np.abs(own).max()), str(measure)
 
 
-def error(reading: Reading) -> float:
+def error(reading: PointEstimate) -> float:
     found = reading.found_error
-    assert isinstance(found, Error)
+    assert isinstance(found, StandardError)
     return found.se
 
 
-def streamed(local: Passes, systems: dict[str, Any]) -> dict[Any, Reading]:
+def streamed(local: TwoPassEvaluation, systems: dict[str, Any]) -> dict[Any, PointEstimate]:
     """Readings as in memory, of which influence is that of the stream."""
     from dataclasses import replace
 
@@ -178,11 +180,13 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
         kept += 1
         ours = [found[name, measure] for name in SYSTEMS]
         theirs = [systems[name].reading(measure) for name in SYSTEMS]
-        theirs = [Reading(**{**vars_of(r), "error": None, "law": None}) for r in theirs]
+        theirs = [PointEstimate(**{**vars_of(r), "error": None, "law": None}) for r in theirs]
         for one, other in zip(ours, theirs, strict=True):
             assert error(one) == pytest.approx(error(other), rel=1e-8), str(measure)
         for slopes in ([1.0, -1.0], [1.0, 1.0], [0.5, -2.0]):
-            mine, its = (weighted(list(zip(slopes, pair, strict=True))) for pair in (ours, theirs))
+            mine, its = (
+                weighted_sum(list(zip(slopes, pair, strict=True))) for pair in (ours, theirs)
+            )
             assert error(mine) == pytest.approx(error(its), rel=1e-8), str(measure)
         of_stream, of_memory = (
             pair[0].influence() - pair[1].influence() for pair in (ours, theirs)
@@ -192,7 +196,7 @@ def test_errors_of_numbers_and_differences_are_those_of_memory(build: Build, des
     assert kept >= 3
 
 
-def vars_of(reading: Reading) -> dict[str, Any]:
+def vars_of(reading: PointEstimate) -> dict[str, Any]:
     from dataclasses import fields
 
     return {f.name: getattr(reading, f.name) for f in fields(reading)}
@@ -202,7 +206,7 @@ def test_differences_of_what_is_nearly_equal_keep_their_digits() -> None:
     """Three systems that are 1e-6 apart: from the first as it is kept, and between the others,
     where the kept columns cancel once more, 1e-12 apart. A plain Gram matrix loses 1e-4 and all."""
     from calipers.measures import parse
-    from calipers.systems.regression import Predictions
+    from calipers.systems.regression import RegressionOutput
 
     generator = np.random.default_rng(1)
     truth, said = generator.normal(size=(2, 400))
@@ -211,11 +215,11 @@ def test_differences_of_what_is_nearly_equal_keep_their_digits() -> None:
     from calipers.inference.settings import Settings
 
     systems = {
-        name: Predictions(name, truth, column, None, Settings())
+        name: RegressionOutput(name, truth, column, None, Settings())
         for name, column in zip("abc", columns, strict=True)
     }
     measure = parse("MSE")
-    many = Passes(Local(stream(systems, 400, 90)), systems, [measure])
+    many = TwoPassEvaluation(LocalEngine(stream(systems, 400, 90)), systems, [measure])
     found = {name: of for (name, _), of in many.influences.items()}
     losses = {name: (s.predicted - truth) ** 2 for name, s in systems.items()}
     for first, second, tolerance in (("a", "b", 1e-8), ("b", "a", 1e-8), ("b", "c", 1e-2)):
@@ -240,12 +244,12 @@ def test_a_sum_adds_what_is_of_one_size() -> None:
         def __add__(self, other: Part) -> Part:
             return Part(self.number + other.number, max(self.met, other.met) + 1)
 
-    of: Sum[Part] = Sum()
+    of: PairwiseSum[Part] = PairwiseSum()
     for number in range(1000):
         of.add(Part(number))
     assert of.total.number == 999 * 500
     assert of.total.met <= 12
-    text: Sum[str] = Sum()
+    text: PairwiseSum[str] = PairwiseSum()
     for letter in "calipers":
         text.add(letter)
     assert text.total == "calipers"
@@ -264,7 +268,7 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
             assert ours.value == pytest.approx(theirs.value, rel=1e-12, nan_ok=True)
             assert (ours.n, ours.undefined) == (theirs.n, theirs.undefined)
             found, expected = ours.found_error, theirs.found_error
-            if isinstance(found, Error) and isinstance(expected, Error):
+            if isinstance(found, StandardError) and isinstance(expected, StandardError):
                 assert found.se == pytest.approx(expected.se, rel=1e-7)
                 made, own = (by_error(reading, 0.95) for reading in (ours, theirs))
                 assert made is not None
@@ -287,7 +291,7 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
     ],
 )
 def test_distinct_values_come_in_their_order(values: pa.Array) -> None:
-    found = Distinct.of(values).values
+    found = DistinctValues.of(values).values
     assert found.to_pylist() == list(dict.fromkeys(values.to_pylist()))
     if not pa.types.is_dictionary(values.type):
         assert found.type == values.type

@@ -14,14 +14,14 @@ import pytest
 
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch
-from calipers.engines.base import Partial, received, sent
-from calipers.engines.pass_tasks import Norm
-from calipers.engines.remote import Found, Merge, Task
+from calipers.engines.base import Mergeable, deserialize, serialize
+from calipers.engines.pass_tasks import SquaredNorm
+from calipers.engines.remote import MergeTask, PartitionResult, PartitionTask
 from calipers.statistics.serialization import CorruptError
 
 
 @dataclass(frozen=True)
-class Seen(Partial):
+class Seen(Mergeable):
     """The values of each batch, and the number of its first row."""
 
     batches: tuple[tuple[int, str], ...]
@@ -38,7 +38,7 @@ def seen(given: str, size: int, by: str | None, rows: int = 3) -> list[tuple[int
     """What batches a partition of these topics makes, which come so many at a time."""
     parts = [list(given[k : k + size]) for k in range(0, len(given), size)]
     arrow = [pa.record_batch([pa.array(part, pa.string())], ["c0"]) for part in parts]
-    task = Task(look, lambda part: part, rows, "rows", ("topic",), by)
+    task = PartitionTask(look, lambda part: part, rows, "rows", ("topic",), by)
     found: list[tuple[int, str]] = []
     kept: Callable[[Batch], Seen] = task.work  # type: ignore[assignment]
     for batch in task._batches("rows", arrow):
@@ -62,37 +62,40 @@ def test_topics_are_not_cut(size: int) -> None:
 
 
 def test_what_is_sent_arrives_in_a_process_that_has_seen_nothing() -> None:
-    data = sent(Norm(float(np.float64(2.5))))
+    data = serialize(SquaredNorm(float(np.float64(2.5))))
     told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).squares)"
     done = subprocess.run([sys.executable, "-c", told], input=data, capture_output=True, check=True)
     assert float(done.stdout) == 2.5
-    assert received(data).squares == 2.5
+    assert deserialize(data).squares == 2.5
     with pytest.raises(CorruptError):
-        received(b"os\n" + data.partition(b"\n")[2])
+        deserialize(b"os\n" + data.partition(b"\n")[2])
 
 
 def test_what_it_holds_arrives_as_well() -> None:
     """Partials in others, of modules that the other process does not know either."""
-    from calipers.evaluation.stream_columns import Some
+    from calipers.evaluation.stream_columns import OptionalResult
 
     told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).part.squares)"
     done = subprocess.run(
-        [sys.executable, "-c", told], input=sent(Some(Norm(3.0))), capture_output=True, check=True
+        [sys.executable, "-c", told],
+        input=serialize(OptionalResult(SquaredNorm(3.0))),
+        capture_output=True,
+        check=True,
     )
     assert float(done.stdout) == 3.0
 
 
-def wrong(batch: Batch) -> Norm:
+def wrong(batch: Batch) -> SquaredNorm:
     raise InputError(f"{batch.where}: row {batch.first} is wrong")
 
 
 def test_the_first_that_is_wrong_is_told() -> None:
     batch = pa.record_batch([[1, 2]], ["x"])
-    task = Task(wrong, lambda part: part, 10, "rows", ("x",))
+    task = PartitionTask(wrong, lambda part: part, 10, "rows", ("x",))
     found = [task.partition(place, [batch]) for place in (3, 5)]
-    assert found[0] == Found(wrong="rows, partition 3: row 0 is wrong")
-    merge = Merge(lambda part: part, "rows")
-    good = Found(sent(Norm(1.0)))
+    assert found[0] == PartitionResult(wrong="rows, partition 3: row 0 is wrong")
+    merge = MergeTask(lambda part: part, "rows")
+    good = PartitionResult(serialize(SquaredNorm(1.0)))
     with pytest.raises(InputError, match="partition 3"):
         merge.total([good, *(part for part in found if part is not None), good])
     assert merge.total([good, good]).squares == 2.0

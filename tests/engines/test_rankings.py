@@ -19,8 +19,8 @@ import calipers as cal
 from calipers.data import streams
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch, Stream
-from calipers.engines.base import Partial
-from calipers.engines.local import Streams
+from calipers.engines.base import Mergeable
+from calipers.engines.local import StreamEngine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
@@ -367,7 +367,7 @@ def test_batches_end_where_groups_do(
     """However many rows are read at once: one group has 200."""
     monkeypatch.setattr(streams, "ROWS", size)
     rows = clicks.sort_by("q.id")
-    found = Streams(Stream.of(rows)).whole("q.id")
+    found = StreamEngine(Stream.of(rows)).whole("q.id")
     batches: list[Batch] = []
 
     def seen(batch: Batch) -> Sizes:
@@ -384,7 +384,7 @@ def test_batches_end_where_groups_do(
 
 
 @dataclass(frozen=True)
-class Sizes(Partial):
+class Sizes(Mergeable):
     """Of batches."""
 
     rows: int

@@ -17,7 +17,7 @@ import pytest
 import calipers as cal
 from calipers.data import streams
 from calipers.evaluation import stream_columns
-from calipers.measures import TASKS, catalogue
+from calipers.measures import TASKS, list_measures
 
 ROWS = 400
 CLASSES = ("cat", "dog", "emu")
@@ -194,7 +194,7 @@ def rows() -> pa.Table:
 
 def measures_of(task: str) -> list[str]:
     verb = CALLS[task][0]
-    named = [str(m) for family in TASKS[verb] for m in catalogue(family)]
+    named = [str(m) for family in TASKS[verb] for m in list_measures(family)]
     return list(dict.fromkeys([*named, *MORE.get(task, ())]))
 
 

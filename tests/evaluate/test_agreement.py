@@ -16,9 +16,9 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.estimation.rater_agreement import Rated
+from calipers.estimation.rater_agreement import RatingSample
 from calipers.inference.settings import Settings
-from calipers.measures.rater_agreement import moved_by_items
+from calipers.measures.rater_agreement import item_influence
 from calipers.report.charts import figures
 from calipers.statistics.ratings import Ratings
 
@@ -211,7 +211,7 @@ def test_how_items_move_it(method: str, scale: str) -> None:
 
     many, n = 2000, len(counts)
     whole = Ratings.from_counts(np.tile(counts, (many, 1)), "0123", np.arange(4.0))
-    moved = moved_by_items(measure, whole)
+    moved = item_influence(measure, whole)
     assert moved is not None
     for item in range(n):
         step = np.full(n, many)
@@ -391,12 +391,12 @@ def test_what_items_move_a_difference_by() -> None:
                       [0, -1, 2, -1], [2, 1, 2, 2]])  # fmt: skip
     parts = [Ratings.from_codes(codes[:, k : k + 2], "xyz", np.arange(3.0)) for k in (0, 2)]
     measure = cal.measure("Krippendorff-alpha")
-    first, second = (Rated(of, Settings()).reading(measure) for of in parts)
+    first, second = (RatingSample(of, Settings()).reading(measure) for of in parts)
     units = (first - second).units
     assert units is not None
     expected = np.full(7, first.value - second.value)
     for sign, of, twice in zip((1, -1), parts, ([0, 1, 2, 3, 6], [0, 1, 3, 4, 6]), strict=True):
-        own = moved_by_items(measure, of)
+        own = item_influence(measure, of)
         assert own is not None
         expected[twice] += sign * 6 / 5 * own
     np.testing.assert_allclose(units.values, np.delete(expected, 5), rtol=1e-12)

@@ -9,7 +9,7 @@ import calipers as cal
 from calipers import _core
 from calipers.caching import cached_property
 from calipers.measures import definitions
-from calipers.statistics.calibration import Levels
+from calipers.statistics.calibration import ProbabilityLevels
 from calipers.systems.multiclass import top_label
 
 ALL = [d.example() for d in definitions("calibration")]
@@ -216,7 +216,7 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """One isotonic regression a table, whether measures, the interval or curves ask for it; one
     line for both of its coefficients, their values and their intervals."""
     blocks, lines = [], []
-    core, fit = _core.isotonic_blocks, vars(Levels)["line"]
+    core, fit = _core.isotonic_blocks, vars(ProbabilityLevels)["line"]
     line = getattr(fit, "func", None) or fit.compute
 
     def counted(positive: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -224,9 +224,9 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return core(positive, total)
 
     counted_line = cached_property(lambda levels: lines.append(1) or line(levels))
-    counted_line.__set_name__(Levels, "line")
+    counted_line.__set_name__(ProbabilityLevels, "line")
     monkeypatch.setattr(_core, "isotonic_blocks", counted)
-    monkeypatch.setattr(Levels, "line", counted_line)
+    monkeypatch.setattr(ProbabilityLevels, "line", counted_line)
     draw = np.random.default_rng(8)
     p = draw.random(200)
     truth = draw.random(200) < p

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.estimation.losses import of_losses
+from calipers.estimation.losses import estimate_mean_loss
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 
@@ -73,7 +73,7 @@ def test_the_kind_of_residuals_decides_and_not_the_one_that_was_seen() -> None:
     for name, truth in (("heavy", np.sqrt(2)), ("normal", 1.0)):
         for _ in range(simulations):
             e = random.standard_t(4, rows) if name == "heavy" else random.normal(size=rows)
-            losses = of_losses(RMSE, e * e, None, None, SETTINGS)
+            losses = estimate_mean_loss(RMSE, e * e, None, None, SETTINGS)
             made = policy.interval(losses)
             held[name] += made.low <= truth <= made.high
             said[name] += "heavy tail" in made.method

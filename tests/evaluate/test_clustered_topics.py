@@ -14,7 +14,7 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.evaluate.diff import changes
+from calipers.evaluate.diff import diff_evaluations
 from calipers.statistics import FloatArray
 
 retrieval: Callable[..., cal.Evaluation] = cal.retrieval
@@ -567,10 +567,12 @@ def test_a_baseline_of_another_day_is_compared_on_topics_that_are_known_of() -> 
     assert theirs.comparison is not None
     [d], [e] = ours.comparison, theirs.comparison
     assert (d.value, d.low, d.p) == pytest.approx((e.value, e.low, e.p), rel=1e-12)
-    _, notes = changes(then, cal.keep(ours))
+    _, notes = diff_evaluations(then, cal.keep(ours))
     assert "No test: units are weighted, and weights are not kept." in notes
     clustered = retrieval(qrels, both, measures=["AP"], cluster=known["cluster"])
-    assert "No test: clusters of units are not kept." in changes(then, cal.keep(clustered))[1]
+    assert (
+        "No test: clusters of units are not kept." in diff_evaluations(then, cal.keep(clustered))[1]
+    )
 
 
 # --- What is wrong --------------------------------------------------------------------------------

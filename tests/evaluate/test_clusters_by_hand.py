@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.estimation.partitions import Contents, Spread
+from calipers.estimation.partitions import Contents, PosteriorDraws
 from calipers.inference.settings import Settings
 from calipers.statistics import FloatArray
 from calipers.systems.clustering import Clustering
@@ -284,12 +284,12 @@ def test_biases_by_leaving_points_out() -> None:
 
 def test_limits_reach_farther_down_by_one_and_a_half_of_the_bias() -> None:
     draws = np.linspace(0.0, 1.0, 1001)
-    low, high = Spread(draws, 0.04, (0.02, 0.05)).limits(0.9)
+    low, high = PosteriorDraws(draws, 0.04, (0.02, 0.05)).limits(0.9)
     assert (low, high) == pytest.approx((0.05 - 0.06, 0.95))
-    assert Spread(draws, 0.04, (0.02, 0.07)).limits(0.9)[0] == pytest.approx(0.05 - 0.07)
-    low, high = Spread(draws, -0.04, (-0.02, -0.05)).limits(0.9)
+    assert PosteriorDraws(draws, 0.04, (0.02, 0.07)).limits(0.9)[0] == pytest.approx(0.05 - 0.07)
+    low, high = PosteriorDraws(draws, -0.04, (-0.02, -0.05)).limits(0.9)
     assert (low, high) == pytest.approx((0.05 + 0.03, 0.95 + 0.04))
-    assert Spread(draws, -0.04, ()).limits(0.9) == pytest.approx((0.05, 0.95 + 0.04))
+    assert PosteriorDraws(draws, -0.04, ()).limits(0.9) == pytest.approx((0.05, 0.95 + 0.04))
 
 
 def test_fewer_than_four_points_a_cell_are_said() -> None:
@@ -418,7 +418,7 @@ def test_differences_reach_as_far_as_draws_and_biases_do(
     ]
     ours, theirs = (of.law.partition for of in readings)
     for of, bias in zip((ours, theirs), biases, strict=True):
-        of._spread[measure] = Spread(np.zeros(3), bias, (0.0, 0.0))
+        of._spread[measure] = PosteriorDraws(np.zeros(3), bias, (0.0, 0.0))
     value = readings[0].value - readings[1].value
     # 2.5% and 97.5% of these are −0.2 and 0.3 from the value.
     ours._beside[theirs, measure] = value - 0.2 + 0.5 * (np.linspace(0, 1, 39) - 0.025) / 0.95

@@ -15,7 +15,7 @@ from sklearn import metrics
 import calipers as cal
 from calipers.estimation import permutation
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses
+from calipers.estimation.losses import RowLosses
 from calipers.estimation.multilabel import LabelCounts, RowValues
 from calipers.estimation.scores import ScoredRows
 from calipers.inference.settings import Settings
@@ -43,7 +43,9 @@ def test_shares_are_fishers_exact_test() -> None:
     deck = permutation.deck(counts)
     assert deck is not None
     found = deck.dealt(
-        cal.measure("accuracy"), permutation.Part(part, 0.4), permutation.lots(40, 5, SETTINGS)
+        cal.measure("accuracy"),
+        permutation.SubsetRows(part, 0.4),
+        permutation.lots(40, 5, SETTINGS),
     )
     assert found is not None
     assert found.found == pytest.approx(2 / 5 - 32 / 35)
@@ -78,10 +80,12 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, wei
     root = measure == "RMSE"
     pairs = [t_of(x, w, list(of), root=root) for of in combinations(range(12), 4)]
     t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, w, [0, 1, 2, 3], root=root)
-    deck = permutation.deck(Losses(x, w if weighs else None, None, SETTINGS))
+    deck = permutation.deck(RowLosses(x, w if weighs else None, None, SETTINGS))
     assert deck is not None
     found = deck.dealt(
-        cal.measure(measure), permutation.Part(np.arange(4), 0.0), permutation.lots(12, 4, SETTINGS)
+        cal.measure(measure),
+        permutation.SubsetRows(np.arange(4), 0.0),
+        permutation.lots(12, 4, SETTINGS),
     )
     assert found is not None
     interval, test = found.compared(0.9)
@@ -100,7 +104,7 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
     """2·(b + 1)/(B + 1) of either side, with what rounding holds apart; -9, -8, ..., 9 were
     drawn."""
     drawn = np.arange(-9.0, 10) * scale
-    interval, test = permutation.Dealt(found * scale * (1 + 1e-13), drawn).compared(0.9)
+    interval, test = permutation.PermutationResult(found * scale * (1 + 1e-13), drawn).compared(0.9)
     assert test.p == pytest.approx(p)
     low, high = np.quantile(drawn, [0.05, 0.95])
     assert interval.low == pytest.approx(found * scale - high)
@@ -110,7 +114,7 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
 def test_rows_without_a_value_weigh_nothing() -> None:
     values, w = np.array([1.0, np.nan, 3.0, np.nan]), np.array([2.0, 5.0, 1.0, 7.0])
     deck = permutation.deck(RowValues(values, w, None, SETTINGS))
-    assert isinstance(deck, permutation._Losses)
+    assert isinstance(deck, permutation._LossPool)
     assert deck.sums[:2, 0].tolist() == [3, 5]
     assert permutation.deck(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
 

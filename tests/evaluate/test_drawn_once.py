@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.evaluation.slice_definitions import Cut
-from calipers.evaluation.slices import Others, Parts, Rest
-from calipers.inference.clusters import Clusters
-from calipers.inference.multinomial_cells import Cells
+from calipers.evaluation.slice_definitions import SliceDefinition
+from calipers.evaluation.slices import Complement, ComplementReplicates, Subsets
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, parse
 from calipers.statistics import ConfusionMatrix, FloatArray
-from calipers.systems.multiclass import ClassSystem
+from calipers.systems.multiclass import MulticlassOutput
 
 RANDOM = np.random.default_rng(5)
 K, ROWS = 120, 8000
@@ -39,7 +39,7 @@ SETTINGS = Settings(resamples=40)
 def draws(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often replicates are drawn, by the class that draws them."""
     made: Counter[str] = Counter()
-    for owner in (Cells, Others):
+    for owner in (MultinomialCells, ComplementReplicates):
 
         def counted(self: Any, *given: Any, _drawn: Any = owner.drawn) -> Any:
             made[type(self).__name__] += 1
@@ -87,27 +87,29 @@ def test_a_pair_of_systems_is_not_drawn_again(draws: Counter[str], given: Any) -
 # --------------------------------------------------------------------------- what they come to
 
 
-def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -> ClassSystem:
+def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -> MulticlassOutput:
     options = {"weight": weight, "cluster": cluster, "measures": MEASURES, "interval": "none"}
     made = cal.classification(TRUTH, predicted, **options)
-    alone: ClassSystem = next(iter(made.sources.by_name.values()))  # type: ignore[union-attr]
+    alone: MulticlassOutput = next(iter(made.sources.by_name.values()))  # type: ignore[union-attr]
     return alone.under(SETTINGS)
 
 
-def by_itself(rest: Rest, measure: Measure) -> FloatArray:
+def by_itself(rest: Complement, measure: Measure) -> FloatArray:
     drawn = rest.rows.reading(measure).own_replicates
     assert drawn is not None
     return drawn
 
 
-def parts(of: ClassSystem) -> Parts:
-    return Parts(of, Cut("s", ("a", "b", "c"), SLICE), [parse(m, "counts") for m in MEASURES])
+def parts(of: MulticlassOutput) -> Subsets:
+    return Subsets(
+        of, SliceDefinition("s", ("a", "b", "c"), SLICE), [parse(m, "counts") for m in MEASURES]
+    )
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_the_rest_is_the_matrix_of_the_rows_outside(weight: Any) -> None:
-    cells = Cells.from_codes([TRUTH, WRONG[0]], (K, K), weight)
-    others = Others(cells, LABELS, SLICE, 3, SETTINGS)
+    cells = MultinomialCells.from_codes([TRUTH, WRONG[0]], (K, K), weight)
+    others = ComplementReplicates(cells, LABELS, SLICE, 3, SETTINGS)
     times = next(others.drawn())[:2]
     for which, rest in enumerate(others.matrices(times)):
         rows = np.flatnonzero(SLICE - which)
@@ -173,8 +175,8 @@ def test_a_pair_is_the_difference_of_its_cells(weight: Any, clusters: Any) -> No
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_margins_of_replicates_are_those_of_their_cells(axes: Any, weight: Any) -> None:
     code = np.unique(CLUSTER, return_inverse=True)[1].astype(np.uint32)
-    clusters = Clusters(code, int(code.max()) + 1, weight)
-    cells = Cells.from_codes([TRUTH, *WRONG], (K, K, K), weight, clusters)
+    clusters = ClusterIndex(code, int(code.max()) + 1, weight)
+    cells = MultinomialCells.from_codes([TRUTH, *WRONG], (K, K, K), weight, clusters)
     drawn = next(cells.drawn(SETTINGS))[:3]
     made, cell_by_cell = (way(drawn, LABELS, axes) for way in (cells.redrawn, cells.matrix))
     for name in ("truth", "prediction", "hits", "total", "correct", "counts"):

@@ -14,13 +14,13 @@ import pytest
 
 import calipers as cal
 from calipers.estimation.counts import ClassCounts
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.gradients import cell_gradient
-from calipers.inference.multinomial_cells import Cells
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.results import Confusion, OccupiedConfusion
-from calipers.statistics import ConfusionMatrix, OccupiedMatrix, confusion
+from calipers.results import ConfusionMatrixResult, SparseConfusion
+from calipers.statistics import ConfusionMatrix, SparseConfusionMatrix, confusion
 
 K = 6
 LABELS = tuple("abcdef")
@@ -33,9 +33,9 @@ OF_ANY = (*OF_ALL, "macro-F1", "weighted-F1", "micro-F1", "micro-recall", "F1[b]
           "recall[f]", "weighted-recall", "macro-specificity")  # fmt: skip
 
 
-def both(weight: Any) -> tuple[ConfusionMatrix, OccupiedMatrix]:
+def both(weight: Any) -> tuple[ConfusionMatrix, SparseConfusionMatrix]:
     given: Any = (TRUTH, PREDICTED, LABELS, weight)
-    return ConfusionMatrix.from_codes(*given), OccupiedMatrix.from_codes(*given)
+    return ConfusionMatrix.from_codes(*given), SparseConfusionMatrix.from_codes(*given)
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
@@ -65,21 +65,23 @@ def test_occupied_cells_say_what_the_matrix_says(weight: Any) -> None:
 
 def test_cells_without_rows_are_empty_whatever_rounding_leaves() -> None:
     """Weights whose sums are not exact leave no hair where no row is."""
-    cells = OccupiedMatrix.from_codes([0, 0, 0, 1], [0, 0, 0, 2], tuple("abc"), np.full(4, 0.1))
+    cells = SparseConfusionMatrix.from_codes(
+        [0, 0, 0, 1], [0, 0, 0, 2], tuple("abc"), np.full(4, 0.1)
+    )
     assert cells.one_vs_rest().fn.tolist() == [0.0, 0.1, 0.0]
     assert cells.one_vs_rest().fp.tolist() == [0.0, 0.0, 0.1]
 
 
 def test_occupied_cells_add_resample_and_travel() -> None:
-    first = OccupiedMatrix.from_codes(TRUTH[:30], PREDICTED[:30], LABELS)
-    rest = OccupiedMatrix.from_codes(TRUTH[30:], PREDICTED[30:], LABELS)
+    first = SparseConfusionMatrix.from_codes(TRUTH[:30], PREDICTED[:30], LABELS)
+    rest = SparseConfusionMatrix.from_codes(TRUTH[30:], PREDICTED[30:], LABELS)
     whole, cells = both(None)
     added = first + rest
     np.testing.assert_array_equal(added.counts, whole.counts)
     assert added.rows == 80
     with pytest.raises(ValueError, match="do not match"):
-        first + OccupiedMatrix.from_codes([0], [0], ("a",))
-    again = OccupiedMatrix.from_bytes(added.to_bytes())
+        first + SparseConfusionMatrix.from_codes([0], [0], ("a",))
+    again = SparseConfusionMatrix.from_bytes(added.to_bytes())
     np.testing.assert_array_equal(again.counts, whole.counts)
     assert (again.labels, again.rows) == (LABELS, 80)
     drawn = cells.resample(50, 1)
@@ -117,11 +119,11 @@ def no_squares(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise AssertionError("a whole matrix of many classes was made")
 
-    monkeypatch.setattr(OccupiedMatrix, "_array", refuse)
-    monkeypatch.setattr(OccupiedConfusion, "_array", refuse)
-    onto = Cells.onto  # of one class against the rest it is a small table
+    monkeypatch.setattr(SparseConfusionMatrix, "_array", refuse)
+    monkeypatch.setattr(SparseConfusion, "_array", refuse)
+    onto = MultinomialCells.onto  # of one class against the rest it is a small table
     monkeypatch.setattr(
-        Cells, "onto", lambda self, *of: (onto if self.dense else refuse)(self, *of)
+        MultinomialCells, "onto", lambda self, *of: (onto if self.dense else refuse)(self, *of)
     )
 
 
@@ -183,8 +185,8 @@ def test_rows_are_drawn_as_cells_are() -> None:
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_clusters_are_drawn_as_sums_of_clusters_are(weight: Any) -> None:
-    clusters = Clusters.from_names(np.arange(80) % 17, weight)
-    cells = Cells.from_codes([TRUTH, PREDICTED], (K, K), weight, clusters)
+    clusters = ClusterIndex.from_names(np.arange(80) % 17, weight)
+    cells = MultinomialCells.from_codes([TRUTH, PREDICTED], (K, K), weight, clusters)
     settings = Settings(resamples=60, seed=4)
     found = np.concatenate(list(cells.drawn(settings)))
     sums = clusters.matrices(cells.row(), (len(cells.place),))
@@ -194,8 +196,8 @@ def test_clusters_are_drawn_as_sums_of_clusters_are(weight: Any) -> None:
 def test_the_result_of_many_classes() -> None:
     truth, predicted = table(120, 500)
     made = cal.classification(truth, predicted, measures=["accuracy"], labels=range(120)).confusion
-    assert isinstance(made, OccupiedConfusion)
-    whole = Confusion(made.system, made.labels, made.counts, made.low, made.high, made.level,
+    assert isinstance(made, SparseConfusion)
+    whole = ConfusionMatrixResult(made.system, made.labels, made.counts, made.low, made.high, made.level,
                       made.per_class)  # fmt: skip
     expected = np.zeros((120, 120))
     np.add.at(expected, (truth, predicted), 1)
@@ -215,7 +217,7 @@ def test_the_result_of_many_classes() -> None:
     for again in (
         pickle.loads(pickle.dumps(made)),
         copy.deepcopy(made),
-        OccupiedConfusion.from_dict(json.loads(json.dumps(made.to_dict()))),
+        SparseConfusion.from_dict(json.loads(json.dumps(made.to_dict()))),
     ):
         assert again.to_dict() == made.to_dict()
     lines = str(made).splitlines()

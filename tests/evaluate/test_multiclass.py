@@ -23,7 +23,7 @@ import calipers as cal
 from calipers.data.errors import InputError
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.gradients import gradient
-from calipers.inference.multinomial_cells import Cells
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.inference.settings import Settings
 from calipers.measures import UnknownMeasureError, definitions, parse
 from calipers.measures.averages import AVERAGES
@@ -258,7 +258,7 @@ def test_the_delta_method_is_takahashis(name: str) -> None:
             influence[i, :] -= f[i] / size[i] / k
             influence[:, i] -= f[i] / size[i] / k
         expected = (p * np.square(influence)).sum()
-    cells = Cells.from_codes([truth, predicted], (3, 3))
+    cells = MultinomialCells.from_codes([truth, predicted], (3, 3))
     se = cells.error(gradient(parse(name, "counts"), matrix))
     assert se**2 * len(truth) == pytest.approx(expected, rel=1e-6)
 
@@ -269,7 +269,7 @@ def test_the_delta_method_of_f1_has_its_closed_form() -> None:
     matrix = ConfusionMatrix.from_codes(truth, predicted, NAMES[:3])
     measure = parse("F1[bee]", "counts")
     f, own = float(measure.apply(matrix)), matrix.of_class("bee")
-    se = Cells.from_codes([truth, predicted], (3, 3)).error(gradient(measure, matrix))
+    se = MultinomialCells.from_codes([truth, predicted], (3, 3)).error(gradient(measure, matrix))
     size = float(2 * own.tp + own.fp + own.fn)
     assert se**2 == pytest.approx(f * (1 - f) * (2 - f) / size, rel=1e-6)
 
@@ -329,7 +329,7 @@ def test_only_cells_with_rows_are_drawn() -> None:
     """Hundreds of classes: as many cells as rows, not as classes squared."""
     rng = np.random.default_rng(0)
     truth, predicted = rng.integers(0, 500, 300), rng.integers(0, 500, 300)
-    cells = Cells.from_codes([truth, predicted, truth], (500, 500, 500))
+    cells = MultinomialCells.from_codes([truth, predicted, truth], (500, 500, 500))
     assert len(cells.counts) <= 300
     np.testing.assert_array_equal(
         cells.onto((0, 1), cells.counts),

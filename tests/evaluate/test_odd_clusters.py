@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.estimation.cluster_geometry import Dispersion
+from calipers.estimation.cluster_geometry import ClusterDispersion
 from calipers.inference.settings import Settings
 
 RANDOM = np.random.default_rng(7)
@@ -27,7 +27,7 @@ def test_influence_on_davies_bouldin_is_its_slope_by_weight() -> None:
     """By leaving a point out of many, where clusters share a worst neighbour."""
     points = np.concatenate([RANDOM.normal(size=(300, 2)) + at for at in ([0, 0], [4, 0], [0, 9])])
     cluster, measure = np.repeat([0, 1, 2], 300), cal.measure("Davies-Bouldin")
-    found = Dispersion(points, cluster, 3, Settings()).influence(measure)
+    found = ClusterDispersion(points, cluster, 3, Settings()).influence(measure)
     assert found is not None
     value = measure(points, cluster)
     for row in (0, 17, 450, 899):

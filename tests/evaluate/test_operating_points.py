@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.inference.score_bootstrap import Drawn
+from calipers.inference.score_bootstrap import ScoreReplicates
 from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.systems.thresholds import Rule, replicated_choices
+from calipers.systems.thresholds import ThresholdRule, replicated_choices
 
 EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
 TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
@@ -78,7 +78,9 @@ def rates(tp: float, fp: float, fn: float, tn: float) -> dict[str, float]:
 def test_a_rule_finds_the_best_of_all_thresholds(rule: str) -> None:
     for seed in range(40):
         truth, score, weight = sample(seed)
-        found = float(Rule.parse(rule).threshold(ScoreTable.from_rows(truth, score, weight)))
+        found = float(
+            ThresholdRule.parse(rule).threshold(ScoreTable.from_rows(truth, score, weight))
+        )
         values = {
             t: rates(**cells(truth, score, weight, t))[rule]
             for t in [math.inf, *sorted(set(score), reverse=True)]
@@ -98,8 +100,8 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
     weight = random.exponential(size=n) if seed % 3 == 0 else None
     rows = None if weight is None else (truth, score, weight, np.arange(n, dtype=np.uint32))
     table = ScoreTable.from_rows(truth, score, weight)
-    drawn = Drawn(table, Settings(resamples=20, seed=seed), rows)
-    for rule in map(Rule.parse, SOUGHT):
+    drawn = ScoreReplicates(table, Settings(resamples=20, seed=seed), rows)
+    for rule in map(ThresholdRule.parse, SOUGHT):
         found, there = replicated_choices(rule, drawn)
         places, cells, own = [], [], []
         for again, left_out in drawn.each(lambda *both: both, out_of_bag=True):

@@ -14,7 +14,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 import calipers as cal
 from calipers.inference import power, sample_size
 from calipers.inference.proportions import wilson
-from calipers.inference.sample_size_models import half
+from calipers.inference.sample_size_models import interval_half_width
 
 
 def agrees(hits: float, promised: float, tries: int) -> bool:
@@ -124,7 +124,11 @@ def test_comparisons_and_clusters() -> None:
 
 def test_half_width_of_shares() -> None:
     made = cal.plan("accuracy", value=0.9, half_width=0.03)
-    assert half(wilson(0.9, made.n, 0.95)) <= 0.03 < half(wilson(0.9, made.n - 1, 0.95))
+    assert (
+        interval_half_width(wilson(0.9, made.n, 0.95))
+        <= 0.03
+        < interval_half_width(wilson(0.9, made.n - 1, 0.95))
+    )
     positives = cal.plan("recall", value=0.9, half_width=0.03)
     assert (positives.n, positives.unit) == (made.n, "positive rows")
     of_all = cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1)
@@ -292,7 +296,9 @@ def test_what_a_test_set_could_have_seen() -> None:
 def test_a_share_of_topics_is_wilsons() -> None:
     share = TOPICS["run0", "Success@1"].value
     made = cal.plan("Success@1", TOPICS, half_width=0.05, system="run0")
-    assert made.n == sample_size.needed(lambda n: half(wilson(share, n, 0.95)) <= 0.05)
+    assert made.n == sample_size.needed(
+        lambda n: interval_half_width(wilson(share, n, 0.95)) <= 0.05
+    )
 
 
 def test_a_geometric_mean_is_scaled() -> None:

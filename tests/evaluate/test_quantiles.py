@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.findings.quantiles import Predicted
+from calipers.findings.quantiles import QuantilePredictions
 from calipers.findings.rules import RULES, Subject
 from calipers.measures import Measure
 from calipers.statistics import QuantileRows
@@ -232,7 +232,7 @@ def test_honest_intervals_are_let_alone(rows: int) -> None:
 
 def test_weights_of_two_are_rows_twice() -> None:
     subject = lambda of, w: Subject(  # noqa: E731
-        "a", 0.95, (Predicted(TRUTH, of, w, None),)
+        "a", 0.95, (QuantilePredictions(TRUTH, of, w, None),)
     )
     crossed = QuantileRows((0.25, 0.75), np.column_stack([MIDDLE, MIDDLE - 1]))
     rules = [one for one in OWN if one.kind != "coverage-off"]

@@ -9,19 +9,31 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.evaluate.requirements import OfDifference, OfValue, rule
+from calipers.evaluate.requirements import (
+    DifferenceRequirement,
+    ValueRequirement,
+    parse_requirement,
+)
 from calipers.results import Difference
 
 
 def test_what_is_read() -> None:
-    assert rule("AUC >= 0.97") == OfValue("AUC >= 0.97", "AUC", None, ">=", 0.97)
-    assert rule("precision@recall=0.9>.5").measure == "precision@recall=0.9"  # type: ignore[union-attr]
-    assert rule(" low(nDCG@10)≥ 3e-1") == OfValue("low(nDCG@10)≥ 3e-1", "nDCG@10", "low", "≥", 0.3)
-    assert rule("high( RMSE ) <-2").measure.strip() == "RMSE"
-    assert rule("pinball(alpha=0.9) < 2").measure == "pinball(alpha=0.9)"
+    assert parse_requirement("AUC >= 0.97") == ValueRequirement(
+        "AUC >= 0.97", "AUC", None, ">=", 0.97
+    )
+    assert parse_requirement("precision@recall=0.9>.5").measure == "precision@recall=0.9"  # type: ignore[union-attr]
+    assert parse_requirement(" low(nDCG@10)≥ 3e-1") == ValueRequirement(
+        "low(nDCG@10)≥ 3e-1", "nDCG@10", "low", "≥", 0.3
+    )
+    assert parse_requirement("high( RMSE ) <-2").measure.strip() == "RMSE"
+    assert parse_requirement("pinball(alpha=0.9) < 2").measure == "pinball(alpha=0.9)"
     text = "AP not  worse than the last one by 0.01"
-    assert rule(text) == OfDifference(text, "AP", better=False, other="the last one", margin=0.01)
-    assert rule("AP better than b") == OfDifference("AP better than b", "AP", True, "b", None)
+    assert parse_requirement(text) == DifferenceRequirement(
+        text, "AP", better=False, other="the last one", margin=0.01
+    )
+    assert parse_requirement("AP better than b") == DifferenceRequirement(
+        "AP better than b", "AP", True, "b", None
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +46,7 @@ def test_what_is_not(text: str) -> None:
     with pytest.raises(
         cal.InputError, match=r"is no requirement; expected a measure|the margin is"
     ):
-        rule(text)
+        parse_requirement(text)
 
 
 def difference(value: float, low: float, high: float, **more: float | bool) -> Difference:
@@ -44,8 +56,8 @@ def difference(value: float, low: float, high: float, **more: float | bool) -> D
 
 
 def met(text: str, d: Difference) -> bool:
-    found = rule(f"m {text}")
-    assert isinstance(found, OfDifference)
+    found = parse_requirement(f"m {text}")
+    assert isinstance(found, DifferenceRequirement)
     return found.met(d)
 
 

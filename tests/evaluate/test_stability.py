@@ -9,7 +9,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.findings.clusters import cut_in_two
+from calipers.findings.clusters import bisection_gain
 
 RANDOM = np.random.default_rng(6)
 KIND = np.arange(90) % 3
@@ -92,9 +92,9 @@ def test_cutting_in_two_by_brute_force() -> None:
     cuts = [
         1 - (ordered[:i].var() * i + ordered[i:].var() * (30 - i)) / total for i in range(6, 25)
     ]
-    assert cut_in_two(numbers) == pytest.approx(max(cuts))
-    assert cut_in_two(np.linspace(0, 1, 1001)) == pytest.approx(0.75, abs=1e-3)
-    assert cut_in_two(np.ones(50)) == 0
+    assert bisection_gain(numbers) == pytest.approx(max(cuts))
+    assert bisection_gain(np.linspace(0, 1, 1001)) == pytest.approx(0.75, abs=1e-3)
+    assert bisection_gain(np.ones(50)) == 0
 
 
 def test_two_groups_in_one_cluster_are_told() -> None:

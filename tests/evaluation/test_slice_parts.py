@@ -12,17 +12,17 @@ import pytest
 
 import calipers as cal
 from calipers import _core
-from calipers.evaluation.estimates import estimate
-from calipers.evaluation.slice_definitions import cuts, slice_columns
-from calipers.evaluation.slices import Parts, Rest
+from calipers.evaluation.estimates import estimate_measure
+from calipers.evaluation.slice_definitions import define_slices, slice_columns
+from calipers.evaluation.slices import Complement, Subsets
 from calipers.inference.intervals import z_of
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 from calipers.measures import Measure
 from calipers.results import Evaluation
-from calipers.systems.binary import System
-from calipers.systems.multiclass import ClassSystem
-from calipers.systems.multilabel import LabelSystem
-from calipers.systems.regression import Predictions
+from calipers.systems.binary import BinaryOutput
+from calipers.systems.multiclass import MulticlassOutput
+from calipers.systems.multilabel import MultilabelOutput
+from calipers.systems.regression import RegressionOutput
 
 ROWS = 900
 #: One slice holds nearly all rows, and one a few.
@@ -96,13 +96,13 @@ MORE = {
 }
 
 
-def rests(task: str, d: dict[str, npt.NDArray[Any]], **given: Any) -> tuple[Parts, list[Measure]]:
+def rests(task: str, d: dict[str, npt.NDArray[Any]], **given: Any) -> tuple[Subsets, list[Measure]]:
     """The parts of the system of a task and its measures."""
     ev = TASKS[task](d, measures=MORE.get(task), interval="analytic", **given)
     source: Any = ev.sources
     (system,) = source.by_name.values()
-    (cut,), _ = cuts(slice_columns({"slice": d["slice"]}), None, ROWS)
-    return Parts(system, cut), list(source.measures)
+    (cut,), _ = define_slices(slice_columns({"slice": d["slice"]}), None, ROWS)
+    return Subsets(system, cut), list(source.measures)
 
 
 @pytest.mark.parametrize("kind", ["none", "even", "hostile", "heavy slice", "light slice"])
@@ -117,13 +117,13 @@ def test_the_rest_is_as_if_measured_by_its_rows(task: str, kind: str) -> None:
         assert rest is not None
         alone = parts.system.taken(parts.cut.codes != k)
         for measure in measures:
-            ours, theirs = rest.reading(measure), estimate(alone, measure)
+            ours, theirs = rest.reading(measure), estimate_measure(alone, measure)
             assert ours.value == pytest.approx(theirs.value, rel=1e-11, abs=1e-12, nan_ok=True)
             of = ours.n if ours.of is None else ours.of
             assert (of, dict(ours.undefined)) == (theirs.of, dict(theirs.undefined))
             if measure.definition.interval == "recalibration" and theirs.undefined == {}:
                 error = ours.found_error
-                assert isinstance(error, Error)
+                assert isinstance(error, StandardError)
                 width = 2 * z_of(0.95) * error.se
                 assert width == pytest.approx(theirs.high - theirs.low, rel=1e-9)
 
@@ -170,7 +170,11 @@ def test_one_slice_of_the_others_being_separated_does_not_hide_that_all_are() ->
 
 @pytest.mark.parametrize(
     ("task", "system"),
-    [("two classes", System), ("three classes", ClassSystem), ("numbers", Predictions)],
+    [
+        ("two classes", BinaryOutput),
+        ("three classes", MulticlassOutput),
+        ("numbers", RegressionOutput),
+    ],
 )
 def test_only_the_rows_of_the_slices_are_taken_out(
     task: str, system: type, monkeypatch: pytest.MonkeyPatch
@@ -214,13 +218,13 @@ def test_scores_are_sorted_once_for_all_slices(monkeypatch: pytest.MonkeyPatch) 
     TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "AP"])
     assert sum(rows) == 3 * ROWS
     read = []
-    reading = System.reading
+    reading = BinaryOutput.reading
 
-    def once(self: System, measure: Measure) -> Any:
+    def once(self: BinaryOutput, measure: Measure) -> Any:
         read.append(len(self.labels.positive))
         return reading(self, measure)
 
-    monkeypatch.setattr(System, "reading", once)
+    monkeypatch.setattr(BinaryOutput, "reading", once)
     TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "F1"])
     assert sum(rows for rows in read if rows < ROWS) == 2 * ROWS
 
@@ -229,5 +233,5 @@ def test_the_rest_of_the_only_slice_is_nothing() -> None:
     d = columns()
     parts, _ = rests("two classes", {**d, "slice": np.full(ROWS, "a")})
     assert parts.rest(0) is None
-    assert isinstance(rests("labels", d)[0].rest(0), Rest)
-    assert isinstance(rests("labels", d)[0].system, LabelSystem)
+    assert isinstance(rests("labels", d)[0].rest(0), Complement)
+    assert isinstance(rests("labels", d)[0].system, MultilabelOutput)

@@ -16,15 +16,15 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluation.slice_definitions import cuts
+from calipers.evaluation.slice_definitions import define_slices
 from calipers.inference import intervals, paired_tests, proportions, two_samples
 from calipers.inference import method_limits as limits
 from calipers.inference.intervals import Interval
-from calipers.inference.score_bootstrap import Drawn
+from calipers.inference.score_bootstrap import ScoreReplicates
 from calipers.report.tables import slice_groups
 from calipers.results import Slices
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.statistics.sparse_confusion import OccupiedMatrix
+from calipers.statistics.sparse_confusion import SparseConfusionMatrix
 
 ROWS = 400
 MEASURES = ("AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "recall", "F1", "MCC")
@@ -197,7 +197,7 @@ def test_weighted_shares_are_not_counted() -> None:
 def test_an_interval_and_a_test_agree_on_0(low: float, high: float, p: float) -> None:
     value = (low + high) / 2
     made, test = two_samples.agreed(
-        Interval(low, high, "x"), paired_tests.Test(p, "y"), value, 0.95
+        Interval(low, high, "x"), paired_tests.TestResult(p, "y"), value, 0.95
     )
     assert (test.p <= 0.05) == (not made.low <= 0 <= made.high)
     assert made.low <= low
@@ -392,7 +392,7 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("rows are drawn")
 
-    monkeypatch.setattr(Drawn, "of", refused)
+    monkeypatch.setattr(ScoreReplicates, "of", refused)
     for row in sliced(many(), measures=None):
         assert row.estimate.has_interval
         assert row.to_rest.has_interval
@@ -521,13 +521,13 @@ def test_numbers_are_cut_where_asked() -> None:
 
 
 def test_bins_that_hold_nothing_are_no_slices() -> None:
-    made, _ = cuts({"x": {"x": np.arange(20)}}, {"x": [-5, 10, 50]}, 20)
+    made, _ = define_slices({"x": {"x": np.arange(20)}}, {"x": [-5, 10, 50]}, 20)
     assert made[0].names == ("-5 to below 10", "10 to below 50")
     assert np.bincount(made[0].codes).tolist() == [10, 10]
 
 
 def test_few_distinct_numbers_are_slices() -> None:
-    made, notes = cuts({"stage": {"stage": [3, 1, 2, 1]}}, None, 4)
+    made, notes = define_slices({"stage": {"stage": [3, 1, 2, 1]}}, None, 4)
     assert (made[0].names, made[0].codes.tolist(), notes) == (("1", "2", "3"), [2, 0, 1, 0], [])
 
 
@@ -548,18 +548,18 @@ def test_rows_without_a_value_are_a_slice(kind: Any, missing: str) -> None:
 
 def test_numbers_may_be_missing_too() -> None:
     age = np.where(np.arange(60) < 20, np.nan, np.arange(60.0))
-    [cut], notes = cuts({"age": {"age": age}}, None, 60)
+    [cut], notes = define_slices({"age": {"age": age}}, None, 60)
     assert cut.names[-1] == "missing"
     assert np.bincount(cut.codes).tolist() == [10, 10, 10, 10, 20]
     assert "quartiles: 29.75, 39.5, 49.25" in notes[0]
-    [whole], _ = cuts({"age": {"age": [None, None]}}, None, 2)
+    [whole], _ = define_slices({"age": {"age": [None, None]}}, None, 2)
     assert whole.names == ("missing",)
 
 
 def test_a_number_that_most_rows_have_is_a_slice() -> None:
     """Four of five did not smoke; the others are cut among themselves."""
     packs = np.where(np.arange(100) % 5 < 4, 0.0, 1 + np.arange(100.0))
-    [cut], [note] = cuts({"packs": {"packs": packs}}, None, 100)
+    [cut], [note] = define_slices({"packs": {"packs": packs}}, None, 100)
     edges = np.quantile(packs[packs > 0], [0.25, 0.5, 0.75])
     assert cut.names == (
         "0", f"below {edges[0]:g}, not 0", f"{edges[0]:g} to below {edges[1]:g}",
@@ -869,7 +869,7 @@ def test_no_more_than_all_weight_is_right() -> None:
         held, place = counts.diagonal(), np.arange(0, 25, 6)
         for made in (
             ConfusionMatrix(counts, counts, tuple("abcde")),
-            OccupiedMatrix(held, held, place, tuple("abcde")),
+            SparseConfusionMatrix(held, held, place, tuple("abcde")),
         ):
             assert 1 - 1e-15 < cal.measure("accuracy").apply(made) <= 1, seed
             assert 0 <= cal.measure("error-rate").apply(made) < 1e-15, seed

@@ -242,11 +242,11 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
         (whole[:3000] + b"?" + whole[3001:], "is damaged"),
         (b"", "is damaged"),
         (b"y,p\n1,0.5\n", "is damaged"),
-        (serialization.packed({"kind": "another"}), "holds other statistics"),
-        (serialization.packed({"kind": "a state of an evaluation", "version": 9}), "version 9"),
-        (serialization.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
+        (serialization.to_bytes({"kind": "another"}), "holds other statistics"),
+        (serialization.to_bytes({"kind": "a state of an evaluation", "version": 9}), "version 9"),
+        (serialization.to_bytes({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
         (
-            serialization.packed(
+            serialization.to_bytes(
                 {
                     "kind": "a state of an evaluation",
                     "version": 1,
@@ -282,14 +282,14 @@ def test_states_without_third_moments_are_read_and_say_delta(
     table: pa.Table, tmp_path: Path
 ) -> None:
     """As version 1 wrote them; what is added to one has none either."""
-    from calipers.engines.pass_tasks import Passed, Weighed
+    from calipers.engines.pass_tasks import FirstPassResult, WeightMoments
     from calipers.statistics import Moments, SkewMoments
 
     names = ["MAE", "RMSE"]
     new = evaluated("numbers", table.slice(0, 400), measures=names)
     cal.save_state(new, tmp_path / "new.state")
     with (tmp_path / "new.state").open("rb") as stream:
-        tree = serialization.read(stream, also=(Passed, Weighed))
+        tree = serialization.read(stream, also=(FirstPassResult, WeightMoments))
     old = {
         number: Moments(**{k: v for k, v in vars(of).items() if k in Moments.__annotations__})
         if isinstance(of, SkewMoments)
@@ -297,7 +297,7 @@ def test_states_without_third_moments_are_read_and_say_delta(
         for number, of in tree["passed"].statistics.items()
     }
     tree |= {"version": 1, "passed": replace(tree["passed"], statistics=old)}
-    (tmp_path / "old.state").write_bytes(serialization.packed(tree))
+    (tmp_path / "old.state").write_bytes(serialization.to_bytes(tree))
     cal.save_state(evaluated("numbers", table.slice(400), measures=names), tmp_path / "b.state")
     whole = evaluated("numbers", table, measures=names)
     for first, method in (("old.state", "delta"), ("new.state", "t, skewness-corrected")):

@@ -273,7 +273,7 @@ def test_digests_and_ids_are_made_when_they_are_kept(monkeypatch: pytest.MonkeyP
     data = pa.table({"id": ids, "group": GROUPS, "grade": GRADES, "old": OLD, "truth": LINE})
     with monkeypatch.context() as patched:
         patched.setattr("calipers.data.trec.sha256", later)
-        patched.setattr("calipers.evaluation.stored_predictions.texts", later)
+        patched.setattr("calipers.evaluation.stored_predictions.row_names", later)
         patched.setattr("calipers.data.ranking_rows.RankingRows.digest", later)
         made = [
             cal.retrieval(QRELS, RUNS[0], measures=["AP"]),

@@ -17,8 +17,8 @@ import calipers as cal
 from calipers import findings
 from calipers.findings import KINDS, RULES, Subject, class_balance, classes, predictions
 from calipers.findings import no_skill as chance
-from calipers.findings.confusion_cells import ManyCells, TwoCells, in_cell, of_class
-from calipers.findings.regression import Numbers
+from calipers.findings.confusion_cells import BinaryCells, MulticlassCells, in_cell, of_class
+from calipers.findings.regression import NumericPredictions
 from calipers.findings.rules import p_of_level
 from calipers.inference import proportions
 from calipers.results import SEVERITIES, Evaluation, Finding
@@ -61,8 +61,8 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
         made = proportions.wilson(share, float(matrix.total), 0.95)
         return cal.Estimate(measure, share, made.low, made.high)
 
-    cells = (TwoCells if len(labels) == 2 else ManyCells)(matrix)
-    has = (cells, class_balance.Classes(cells))
+    cells = (BinaryCells if len(labels) == 2 else MulticlassCells)(matrix)
+    has = (cells, class_balance.ClassSizes(cells))
     subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
     return [f for rule in RULES.values() if rule.says in functions for f in rule.of(subject)]
 
@@ -455,7 +455,7 @@ def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
 
     def make(rng: np.random.Generator) -> list[Finding]:
         counts = [rng.multinomial(60, row) for row in rows]
-        return of_matrix(counts, labels, classes.weak_class, classes.confused_class)
+        return of_matrix(counts, labels, classes.low_recall_class, classes.confused_class)
 
     found = rates(make, 1000)
     assert found["weak-class"] <= border(0.05, 1000)
@@ -467,7 +467,9 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
     def make(rng: np.random.Generator) -> list[Finding]:
         tn, fp, fn, tp = rng.multinomial(2000, [0.86, 0.04, 0.015, 0.085])
         counts = [[tn, fp], [fn, tp]]
-        return of_matrix(counts, ("0", "1"), class_balance.imbalance, predictions.leaning)
+        return of_matrix(
+            counts, ("0", "1"), class_balance.imbalance, predictions.overpredicted_class
+        )
 
     found = rates(make, 2000)
     assert found["imbalance"] <= border(0.025, 2000)
@@ -564,14 +566,16 @@ def lonely(least: int) -> None:
     """A rule from outside."""
 
     @findings.rule("lonely-items", "warning", Partition, cost="sums", counts=True, items="one item")
-    def one_item(s: Subject, partition: Partition) -> Iterator[findings.Said]:
+    def one_item(s: Subject, partition: Partition) -> Iterator[findings.FindingDraft]:
         """A cluster holds
         {items}."""
         alone = partition.sizes.count(1)
         if alone >= least:
-            share = findings.Valued(alone / sum(partition.sizes), 0.1, 0.4)
+            share = findings.IntervalNumber(alone / sum(partition.sizes), 0.1, 0.4)
             text = f"{s.who} leaves {share} of the items alone."
-            yield findings.Said(text, {"share": share, "clusters": alone}, s.named("F1", "purity"))
+            yield findings.FindingDraft(
+                text, {"share": share, "clusters": alone}, s.named("F1", "purity")
+            )
 
 
 def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
@@ -582,7 +586,7 @@ def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
         Subject(name, 0.9, (of, None), shown, inference=False)
         for name, of in zip("abc", parts, strict=True)
     ]
-    [found] = findings.of([*subjects, Subject(None, 0.9, ("nothing",))])
+    [found] = findings.find_all([*subjects, Subject(None, 0.9, ("nothing",))])
     assert found == Finding(
         "lonely-items",
         "a leaves 0.25 [0.10, 0.40] of the items alone.",
@@ -595,7 +599,7 @@ def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
         0.9,
     )
     # About the data, nobody is named.
-    [of_data] = findings.of([Subject(None, 0.9, (parts[0],))])
+    [of_data] = findings.find_all([Subject(None, 0.9, (parts[0],))])
     assert of_data.systems == ()
 
 
@@ -612,7 +616,9 @@ def claims(kind: str) -> None:
     def says(s: Subject, of: Hypotheses) -> Iterator[findings.Claim]:
         """A p-value is small."""
         for p in of.p.get(kind, []):
-            told = (findings.Said(text, {}, about=kind) for text in (f"{kind}: {p}", "nothing"))
+            told = (
+                findings.FindingDraft(text, {}, about=kind) for text in (f"{kind}: {p}", "nothing")
+            )
             yield findings.Claim(p, *(lambda one=one: one for one in told))
 
     says.__qualname__ = kind
@@ -636,7 +642,7 @@ def page(*systems: dict[str, list[float]]) -> dict[tuple[str, str], float]:
         Subject(name, 0.95, (Hypotheses(p),))
         for name, p in zip("abcdefghij", systems, strict=False)
     ]
-    found = findings.of(subjects)
+    found = findings.find_all(subjects)
     return {
         (f.sentence, f.systems[0]): f.numbers["adjusted p"]
         for f in found
@@ -670,7 +676,7 @@ def test_all_claims_of_a_page_share_one_error_budget() -> None:
 @pytest.mark.usefixtures("three_rules")
 def test_of_what_is_not_claimed_a_rule_may_say_that_it_is_not() -> None:
     subject = Subject("a", 0.95, (Hypotheses({"first-kind": [0.3]}),))
-    [found] = findings.of([subject])
+    [found] = findings.find_all([subject])
     assert found.sentence == "nothing"
     assert "adjusted p" not in found.numbers
 
@@ -681,10 +687,15 @@ def test_ten_systems_that_err_evenly_are_not_said_to_err_unevenly() -> None:
     spoken = alone = 0
     for _ in range(pages):
         predicted, residual = rng.normal(size=(2, 10, 60))
-        rows = [Numbers(x - e, x, None, None) for x, e in zip(predicted, residual, strict=True)]
+        rows = [
+            NumericPredictions(x - e, x, None, None)
+            for x, e in zip(predicted, residual, strict=True)
+        ]
         subjects = [Subject(f"s{j}", 0.95, (of,)) for j, of in enumerate(rows)]
-        spoken += bool([f for f in findings.of(subjects) if "adjusted p" in f.numbers])
-        alone += any("adjusted p" in f.numbers for one in subjects for f in findings.of([one]))
+        spoken += bool([f for f in findings.find_all(subjects) if "adjusted p" in f.numbers])
+        alone += any(
+            "adjusted p" in f.numbers for one in subjects for f in findings.find_all([one])
+        )
     assert spoken <= stats.binom.ppf(0.99, pages, 0.05)
     assert alone > stats.binom.ppf(0.9999, pages, 0.05)
 
@@ -708,7 +719,9 @@ def test_a_ratio_has_the_interval_of_its_logarithm(weighted: bool) -> None:
     counts = np.array([[70.0, 30.0], [5.0, 95.0]])
     factor = 3.0 if weighted else 1.0  # three times the weight is the same evidence
     matrix = ConfusionMatrix(factor * counts, factor**2 * counts, ("0", "1"))
-    found = TwoCells(matrix).ratio([in_cell(1, 1), of_class(0)], [in_cell(0, 1), of_class(1)])(0.95)
+    found = BinaryCells(matrix).ratio([in_cell(1, 1), of_class(0)], [in_cell(0, 1), of_class(1)])(
+        0.95
+    )
     value, error = 0.95 / 0.3, np.sqrt(1 / 95 - 1 / 100 + 1 / 30 - 1 / 100)
     width = np.exp(stats.norm.ppf(0.975) * error)
     expected = value, value / width, value * width
@@ -755,26 +768,26 @@ def test_a_rule_that_is_defined_again_is_asked_once() -> None:
     subject = Subject("a", 0.95, (Partition([1, 7]),))
     lonely(least=1)
     lonely(least=1)
-    assert len(findings.of([subject])) == 1
+    assert len(findings.find_all([subject])) == 1
     lonely(least=2)
-    assert findings.of([subject]) == ()
+    assert findings.find_all([subject]) == ()
 
 
 def test_without_inference_only_rules_that_count_are_asked() -> None:
     @findings.rule("odd", "caution", Partition, cost="sums")
-    def odd(_: Subject, __: Partition) -> Iterator[findings.Said]:
+    def odd(_: Subject, __: Partition) -> Iterator[findings.FindingDraft]:
         """Always."""
-        yield findings.Said("Odd.", {})
+        yield findings.FindingDraft("Odd.", {})
 
     subject = Subject("a", 0.95, (Partition([2]),))
-    assert [f.kind for f in findings.of([subject])] == ["odd"]
-    assert findings.of([replace(subject, inference=False)]) == ()
+    assert [f.kind for f in findings.find_all([subject])] == ["odd"]
+    assert findings.find_all([replace(subject, inference=False)]) == ()
 
 
 def test_a_kind_has_one_meaning_and_a_severity() -> None:
-    def whenever(_: Subject) -> Iterator[findings.Said]:
+    def whenever(_: Subject) -> Iterator[findings.FindingDraft]:
         """Whenever I like."""
-        yield findings.Said("Now.", {})
+        yield findings.FindingDraft("Now.", {})
 
     with pytest.raises(ValueError, match="of the kind 'ties' already"):
         findings.rule("ties", "caution", cost="rows")(whenever)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers.findings import RULES, Subject
-from calipers.findings.duplicates import MOST_SORTED, Outputs
+from calipers.findings.duplicates import MOST_SORTED, RowOutputs
 from calipers.results import Evaluation
 
 NAMES = np.array(["a", "b", "c"])
@@ -129,7 +129,7 @@ def test_scores_that_tie_by_chance_are_no_repetition(leaves: int) -> None:
     rng, spoken = np.random.default_rng(4), 0
     for _ in range(200):
         chance = rng.integers(leaves, size=300) / leaves
-        of = Outputs(rng.random(300) < chance, {"x": [chance]}, {}, False)
+        of = RowOutputs(rng.random(300) < chance, {"x": [chance]}, {}, False)
         spoken += bool(list(DUPLICATED.of(Subject(None, 0.95, (of,)))))
     assert spoken <= stats.binom.ppf(0.999, 200, 0.05)
 
@@ -138,7 +138,7 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     rng, rows = np.random.default_rng(5), 3 * MOST_SORTED
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 20))
-    of = Outputs(truth[places], {"x": [score[places]]}, {}, False)
+    of = RowOutputs(truth[places], {"x": [score[places]]}, {}, False)
     [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
     assert found.numbers["share"] == pytest.approx(1 / 21, rel=0.1)
     assert found.numbers["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
@@ -177,7 +177,7 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 10))
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
-    of = Outputs(truth[places], said, {}, False)
+    of = RowOutputs(truth[places], said, {}, False)
     [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
     assert found.numbers["share"] == pytest.approx(1 / 11, rel=0.1)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.data.id_matching import alike
+from calipers.data.id_matching import find_id_variant
 from calipers.results import Finding
 
 QRELS = {str(t): {f"D{t:02}{i:02}": int(i % 3 == 0) for i in range(12)} for t in range(20)}
@@ -54,8 +54,8 @@ def test_ids_that_are_written_otherwise(write: Any, differ_by: str) -> None:
 def test_ids_that_have_nothing_in_common() -> None:
     of = found(renamed(lambda d: f"{d[::-1]}-x"))["nothing-judged"]
     assert "differ by" not in of.sentence
-    assert alike(["112"], ["12"]) is None
-    assert alike(["d1", "D2"], ["D1", "D2"]) is None  # ids are written alike
+    assert find_id_variant(["112"], ["12"]) is None
+    assert find_id_variant(["d1", "D2"], ["D1", "D2"]) is None  # ids are written alike
 
 
 def test_ids_of_files(tmp_path: Any) -> None:

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.findings.linear_trend import line
-from calipers.findings.regression import Numbers
+from calipers.findings.linear_trend import fit_line
+from calipers.findings.regression import NumericPredictions
 from calipers.findings.rules import RULES, Subject
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.results import Finding
 
 KINDS = ("heavy-tails", "skewed-residuals", "trend-of-residuals", "uneven-errors", "rows-carry")
@@ -24,7 +24,7 @@ RNG = np.random.Generator
 def said(predicted: Any, residual: Any, *weight_and_clusters: Any) -> dict[str, Finding]:
     """What these rules find."""
     weight, clusters = weight_and_clusters or (None, None)
-    of = Numbers(predicted - residual, predicted, weight, clusters)
+    of = NumericPredictions(predicted - residual, predicted, weight, clusters)
     subject = Subject("a", 0.95, (of,))
     return {found.kind: found for one in OWN for found in one.of(subject)}
 
@@ -59,8 +59,8 @@ def test_a_line_is_that_of_matrices(rng: RNG, weighted: bool, clustered: bool) -
     x, codes = rng.exponential(size=40), rng.integers(0, 9, 40)
     y = x * rng.normal(size=40)
     w = rng.integers(1, 4, 40).astype(float) if weighted else None
-    clusters = Clusters(codes.astype(np.uint32), 9, w) if clustered else None
-    found = line(x, y, w, clusters)
+    clusters = ClusterIndex(codes.astype(np.uint32), 9, w) if clustered else None
+    found = fit_line(x, y, w, clusters)
     assert found is not None
     own = np.ones(40) if w is None else w
     expected = by_hand(x, y, own, codes if clustered else None)
@@ -70,7 +70,7 @@ def test_a_line_is_that_of_matrices(rng: RNG, weighted: bool, clustered: bool) -
 
 def test_a_line_needs_three_rows_and_two_numbers() -> None:
     for x in ([1.0, 2.0], [2.0, 2.0, 2.0]):
-        assert line(np.array(x), np.arange(float(len(x))), None, None) is None
+        assert fit_line(np.array(x), np.arange(float(len(x))), None, None) is None
 
 
 # ---------------------------------------------------------------------------------- what they say
@@ -218,7 +218,7 @@ def test_clusters_have_no_trend_of_their_own(rng: RNG) -> None:
 
     def made() -> Any:
         p, e = rng.normal(size=(2, 40))
-        return p[codes], e[codes], None, Clusters(codes, 40)
+        return p[codes], e[codes], None, ClusterIndex(codes, 40)
 
     rates = _rates(300, 40, made)
     assert max(rates.values()) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)

@@ -19,7 +19,7 @@ from calipers.cli import cli
 from calipers.data.errors import InputError
 from calipers.estimation.counts import ClassCounts
 from calipers.inference import intervals, proportions
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.gradients import gradient
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import parse
@@ -278,7 +278,7 @@ def test_the_acceleration_of_counts_leaves_out_each_row(name: str) -> None:
 
 def test_the_acceleration_of_clusters_leaves_out_each_cluster() -> None:
     called, measure = SCORE >= 0.5, parse("F1", "counts")
-    clusters = Clusters.from_names(CLUSTER, WEIGHT)
+    clusters = ClusterIndex.from_names(CLUSTER, WEIGHT)
     counts = ClassCounts.from_codes(TRUTH, called, ("0", "1"), Settings(), WEIGHT, clusters)
     ours = intervals.acceleration(*counts._jackknife(measure))
     without = []

@@ -10,7 +10,7 @@ import calipers as cal
 from calipers import _core
 from calipers.curves import score_data
 from calipers.inference.bands import (
-    Counted,
+    ThresholdReplicates,
     kolmogorov_distance,
     pointwise,
     precision_limits,
@@ -34,7 +34,7 @@ def test_the_distance_is_kolmogorovs_or_more(n: int) -> None:
 def test_a_replicate_by_hand() -> None:
     """5 positives and 5 negatives; two scores lie between the last places."""
     positive, negative = np.array([[0.0, 2, 3, 5]]), np.array([[0.0, 1, 1, 5]])
-    drawn = Counted(np.array([0, 1, 2, 4]), positive, negative)
+    drawn = ThresholdReplicates(np.array([0, 1, 2, 4]), positive, negative)
     at = np.array([1, 2])
     tpr, fpr = drawn.rates(at)
     assert (tpr.tolist(), fpr.tolist()) == ([[0.4, 0.6]], [[0.2, 0.2]])
@@ -168,8 +168,8 @@ def test_better_data_make_narrower_bands() -> None:
 # --- Replicates of blocks of rows -----------------------------------------------------------------
 
 
-def drawn(table: ScoreTable, places: np.ndarray, resamples: int) -> Counted:
-    return Counted.drawn_by_block(table, places, Settings("auto", 0.95, resamples, 0))
+def drawn(table: ScoreTable, places: np.ndarray, resamples: int) -> ThresholdReplicates:
+    return ThresholdReplicates.drawn_by_block(table, places, Settings("auto", 0.95, resamples, 0))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

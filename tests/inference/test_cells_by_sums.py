@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.estimation.counts import ClassCounts, _Counted
+from calipers.estimation.counts import ClassCounts, _CountsDistribution
 from calipers.inference import available_methods, bayesian_bootstrap, multinomial_cells
-from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
-from calipers.inference.point_estimate import Reading, UnitGroups
+from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, MultinomialCells
+from calipers.inference.point_estimate import PointEstimate, UnitGroups
 from calipers.inference.settings import Settings
 
 ROWS = MAX_DRAWN_ROWS + 2_000
@@ -25,7 +25,7 @@ def _rows(seed: int = 4) -> tuple[np.ndarray, ...]:
 
 def _drawn(rows: int, settings: Settings) -> np.ndarray:
     truth, predicted, _, weight = (x[:rows] for x in _rows())
-    of = Cells.from_codes([truth, predicted], (2, 2), weight)
+    of = MultinomialCells.from_codes([truth, predicted], (2, 2), weight)
     return np.concatenate(list(of.drawn(settings)))
 
 
@@ -44,8 +44,10 @@ def test_replicates_have_the_mean_and_the_variance_of_weights_drawn_row_by_row()
 
 def test_rows_are_not_looked_at_where_they_are_many(monkeypatch: pytest.MonkeyPatch):
     touched: list[int] = []
-    row = Cells.row
-    monkeypatch.setattr(Cells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1])
+    row = MultinomialCells.row
+    monkeypatch.setattr(
+        MultinomialCells, "row", lambda of: (touched.append(len(of.flat)), row(of))[1]
+    )
     _drawn(ROWS, Settings(resamples=50))
     assert not touched
     _drawn(MAX_DRAWN_ROWS, Settings(resamples=50))
@@ -109,7 +111,7 @@ def test_differences_by_cells_are_those_by_rows(classes: int, monkeypatch: pytes
         return list(made.compare(adjust="none", margin=0.01))
 
     by_cell = differences()
-    monkeypatch.setattr(_Counted, "minus", _by_rows)
+    monkeypatch.setattr(_CountsDistribution, "minus", _by_rows)
     for one, other in zip(by_cell, differences(), strict=True):
         assert (one.measure, one.method) == (other.measure, other.method)
         assert one.differing == other.differing
@@ -147,10 +149,12 @@ def test_cells_stand_for_their_rows_in_the_bayesian_bootstrap():
     assert of_cells.spread == pytest.approx(of_rows.spread, rel=1e-5)
 
 
-_minus = _Counted.minus
+_minus = _CountsDistribution.minus
 
 
-def _by_rows(law: _Counted, first: Reading, second: Reading) -> Reading:
+def _by_rows(
+    law: _CountsDistribution, first: PointEstimate, second: PointEstimate
+) -> PointEstimate:
     return replace(_minus(law, first, second), unit_groups=None)
 
 

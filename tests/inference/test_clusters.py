@@ -15,8 +15,8 @@ from scipy import stats
 import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, proportions
-from calipers.inference.clusters import Clusters, cr2
-from calipers.inference.influence import ByScore, influence
+from calipers.inference.clusters import ClusterIndex, cr2
+from calipers.inference.influence import ScoreInfluence, influence
 from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
@@ -74,7 +74,7 @@ def pustejovsky_tipton(x: FloatArray, cluster: Any, design: FloatArray) -> tuple
 def test_the_error_of_a_mean_is_cr2(sizes: list[int]) -> None:
     random, cluster = np.random.default_rng(1), np.repeat(np.arange(len(sizes)), sizes)
     x = random.normal(size=len(cluster)) + random.normal(size=len(sizes))[cluster]
-    found = Clusters.from_names(cluster).mean_error(x)
+    found = ClusterIndex.from_names(cluster).mean_error(x)
     expected = pustejovsky_tipton(x, cluster, np.ones((len(x), 1)))
     assert (found.se, found.degrees) == pytest.approx(expected, rel=1e-9)
 
@@ -82,7 +82,7 @@ def test_the_error_of_a_mean_is_cr2(sizes: list[int]) -> None:
 def test_equal_clusters_have_the_error_of_their_means() -> None:
     random = np.random.default_rng(1)
     values = random.normal(size=(12, 5)) + random.normal(size=(12, 1))
-    clusters = Clusters.from_names(np.repeat(np.arange(12), 5))
+    clusters = ClusterIndex.from_names(np.repeat(np.arange(12), 5))
     found = clusters.mean_error(values.ravel())
     assert found.se == pytest.approx(stats.sem(values.mean(axis=1)), rel=1e-12)
     assert found.degrees == pytest.approx(11, rel=1e-12)
@@ -113,7 +113,7 @@ def test_the_error_of_a_mean_of_unequal_weighted_clusters() -> None:
         own = code == k
         residual = sum(w * (x - mean) for w, x in zip(weight[own], value[own], strict=True))
         variance += (residual / total) ** 2 / (1 - weight[own].sum() / total)
-    found = Clusters.from_names(code, weight).mean_error(value)
+    found = ClusterIndex.from_names(code, weight).mean_error(value)
     assert found.se == pytest.approx(math.sqrt(variance), rel=1e-12)
 
 
@@ -202,7 +202,7 @@ def balanced(clusters: int, seed: int) -> Rows:
     return {"user": user, "truth": truth, "probability": 1 / (1 + np.exp(-score))}
 
 
-def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: Clusters) -> float:
+def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: ClusterIndex) -> float:
     """By how much rows move the AUC, put together by clusters."""
     found = influence(parse("AUC"), ScoreTable.from_rows(truth, score, clusters.weight))
     assert found is not None
@@ -216,10 +216,10 @@ def test_the_error_of_an_auc_is_obuchowskis(seed: int) -> None:
     rows = balanced(14, seed)
     score = np.round(rows["probability"], 1)  # ties
     placed = placements(rows["truth"], score)
-    of_score = ByScore(*ScoreTable.from_rows(rows["truth"], score).placements())
+    of_score = ScoreInfluence(*ScoreTable.from_rows(rows["truth"], score).placements())
     assert of_score.of_rows(rows["truth"], score) == pytest.approx(placed, abs=1e-12)
     expected = obuchowski(rows["truth"], placed, rows["user"])
-    found = auc_error(rows["truth"], score, Clusters.from_names(rows["user"]))
+    found = auc_error(rows["truth"], score, ClusterIndex.from_names(rows["user"]))
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -227,11 +227,11 @@ def test_every_row_its_own_cluster_is_delong() -> None:
     rows = clustered(80, 1, 6)
     truth, score = rows["truth"], rows["probability"]
     weight = np.random.default_rng(0).uniform(0.5, 2, 80)
-    own = Clusters.from_names(np.arange(80))
+    own = ClusterIndex.from_names(np.arange(80))
     found = auc_error(truth, score, own)
     assert found == pytest.approx(intervals.delong(ScoreTable.from_rows(truth, score)), rel=1e-12)
     # With weights the two differ by what they divide by: 1 − share of the weight, or Kish's size.
-    weighted = Clusters.from_names(np.arange(80), weight)
+    weighted = ClusterIndex.from_names(np.arange(80), weight)
     found = auc_error(truth, score, weighted)
     expected = intervals.delong(ScoreTable.from_rows(truth, score, weight))
     assert found == pytest.approx(expected, rel=0.02)
@@ -408,13 +408,13 @@ def test_clusters_are_checked() -> None:
 
 
 def test_clusters_of_no_weight_do_not_count() -> None:
-    found = Clusters.from_names(np.array([0, 0, 1, 2]), np.array([1.0, 1.0, 1.0, 0.0]))
+    found = ClusterIndex.from_names(np.array([0, 0, 1, 2]), np.array([1.0, 1.0, 1.0, 0.0]))
     assert found.number == 2
     assert found.taken(np.array([True, True, False, True])).number == 1
 
 
 def test_sums_are_redrawn_by_the_core() -> None:
-    clusters = Clusters.from_names(np.array(["b", "a", "b", "c"]))
+    clusters = ClusterIndex.from_names(np.array(["b", "a", "b", "c"]))
     sums = clusters.sums(np.array([[1.0, -1.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.5]]))
     assert sums.tolist() == [[2.0, 0.0], [4.0, -1.0], [4.0, 0.5]]
     drawn = clusters.redrawn(sums, Settings(resamples=100, seed=3))
@@ -426,7 +426,7 @@ def test_matrices_add_up_to_the_whole() -> None:
     rows = clustered(10, 6, 15)
     called = rows["probability"] > 0.5
     cell = rows["truth"] * 2 + called
-    split = Clusters.from_names(rows["user"]).matrices(cell, (2, 2))
+    split = ClusterIndex.from_names(rows["user"]).matrices(cell, (2, 2))
     whole = ConfusionMatrix.from_codes(rows["truth"], called)
     assert (split.sum(axis=0) == whole.counts).all()
 

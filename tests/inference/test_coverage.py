@@ -247,7 +247,7 @@ def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> Non
                 continue
             for test in ("auto", *world.tests):
                 for shown in whole.compare(test=test, adjust="none", interval="none").differences:
-                    asked = hypotheses.test(below[shown.measure], hypotheses.Question(test))
+                    asked = hypotheses.test(below[shown.measure], hypotheses.Hypothesis(test))
                     assert shown.p == pytest.approx(asked.p, rel=1e-12, nan_ok=True)
 
 

@@ -31,7 +31,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.topics import Topics, of_topics
+from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.inference.bayesian_bootstrap import bayesian
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
@@ -505,8 +505,8 @@ def test_what_a_reading_of_topics_knows(measure: str, topics: int) -> None:
     """Its influence and its skewness."""
     values, w = HITS[:topics] / RETRIEVED[:topics], RETRIEVED[:topics].astype(float)
     weight = w if measure == "micro-SetP" else None
-    [reading] = of_topics(
-        [Topics(cal.measure(measure, family="retrieval"), values, weight, Settings())]
+    [reading] = estimate_over_topics(
+        [TopicRows(cal.measure(measure, family="retrieval"), values, weight, Settings())]
     )
     x, value = values, values.mean()
     if measure == "gm-AP":

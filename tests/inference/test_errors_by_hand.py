@@ -29,7 +29,7 @@ from sklearn.metrics import top_k_accuracy_score
 import calipers as cal
 from calipers.estimation.counts import ClassCounts
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import Influence, OfMeans, Space
+from calipers.inference.variance_estimators import Influence, MeanVariance, VarianceEstimator
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
@@ -213,7 +213,7 @@ def test_a_mean_less_what_is_none(rows: Rows, design: str) -> None:
     weight = rows.weight if design == "weighted" else None
     n, other = by_hand.kish(w), w * (rows.truth - rows.a) / rows.n
     part = np.sqrt(n / (n - 1)) * w * (x - np.average(x, weights=w)) / w.sum()
-    first, second = Influence(x, OfMeans(weight)), Influence(other, Space(weight))
+    first, second = Influence(x, MeanVariance(weight)), Influence(other, VarianceEstimator(weight))
     for made, expected in ((first - second, part - other), (first + second, part + other)):
         assert made.error.se == pytest.approx(np.sqrt((expected**2).sum()), rel=1e-9)
 

@@ -21,12 +21,12 @@ from calipers.inference.procedures import (
     SignedRanks,
     Wald,
 )
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 from calipers.statistics import FloatArray
 
 
 def by_error(value: float, se: float, name: str = "t", degrees: float | None = None) -> Procedure:
-    return Wald(value=value, method=name, name=name, t=Error(se, name, degrees))
+    return Wald(value=value, method=name, name=name, t=StandardError(se, name, degrees))
 
 
 def by_units(
@@ -155,7 +155,9 @@ def test_where_there_is_no_answer() -> None:
     assert none_discordant.p() == 1
     assert math.isnan(hypotheses.equivalence_test(none_discordant.test, 0.2).p)
     # Where an error is not known, any difference that there can be is possible.
-    unknown = Wald(value=0.1, method="t", name="t", t=Error(math.nan, "t"), bounds=(-1.0, 1.0))
+    unknown = Wald(
+        value=0.1, method="t", name="t", t=StandardError(math.nan, "t"), bounds=(-1.0, 1.0)
+    )
     assert unknown.p(-0.5, "greater") == 1
     assert (unknown.interval(0.95).low, unknown.interval(0.95).high) == (-1.0, 1.0)
     assert unknown.p(-1.1, "greater") == 0
@@ -192,7 +194,7 @@ def test_paired_shares_at_the_margin() -> None:
         values = np.array([1.0, -1.0, 0.0])
         ends = max(-1.0, d - 1), min(1.0, d + 1)
         made = Wald(
-            value=d, method="", name="", t=Error(se, "t", 199.0),
+            value=d, method="", name="", t=StandardError(se, "t", 199.0),
             bayes=AboutMean.of(values, ends, counts=row), bounds=(-1.0, 1.0),
         )  # fmt: skip
         shown.append(hypotheses.non_inferiority_test(made.test, 0.05).p <= 0.05)

@@ -14,11 +14,11 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, paired_tests
-from calipers.inference.clusters import Clusters
-from calipers.inference.gradients import by_cell, class_gradient
-from calipers.inference.influence import MOST_GROUPS, ByScore, grouped, influence, jackknife
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.gradients import cell_influence, class_gradient
+from calipers.inference.influence import MOST_GROUPS, ScoreInfluence, grouped, influence, jackknife
 from calipers.inference.score_bootstrap import ranked_rows
-from calipers.inference.variance_estimators import ByClass, Space
+from calipers.inference.variance_estimators import TwoClassVariance, VarianceEstimator
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable
 
@@ -42,7 +42,7 @@ def example(seed: int, *, weighted: bool = False) -> tuple[Any, FloatArray, Floa
     return truth, score, generator.uniform(0.2, 3, n) if weighted else None
 
 
-def of(name: str, table: ScoreTable) -> ByScore:
+def of(name: str, table: ScoreTable) -> ScoreInfluence:
     found = influence(parse(name, "scores"), table)
     assert found is not None
     return found
@@ -54,13 +54,15 @@ def rows_of(name: str, truth: Any, score: FloatArray, weight: FloatArray | None)
 
 
 def row_error(
-    moved: FloatArray, weight: FloatArray | None = None, clusters: Clusters | None = None
+    moved: FloatArray, weight: FloatArray | None = None, clusters: ClusterIndex | None = None
 ) -> float:
-    return Space(weight, clusters).error(moved if weight is None else moved * weight)
+    return VarianceEstimator(weight, clusters).error(moved if weight is None else moved * weight)
 
 
 def class_error(moved: FloatArray, truth: Any, weight: FloatArray | None = None) -> float:
-    return ByClass(weight, positive=truth).error(moved if weight is None else moved * weight)
+    return TwoClassVariance(weight, positive=truth).error(
+        moved if weight is None else moved * weight
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -172,7 +174,7 @@ def test_the_error_of_a_difference_of_aucs_is_delongs() -> None:
         moved = rows_of("AUC", truth, score, weight) - rows_of("AUC", truth, other, weight)
         placed = []
         for s in (score, other):
-            of_score = ByScore(*ScoreTable.from_rows(truth, s, weight).placements())
+            of_score = ScoreInfluence(*ScoreTable.from_rows(truth, s, weight).placements())
             placed.append(of_score.of_rows(truth, s))
         apart = placed[0] - placed[1]
         errors = [
@@ -186,10 +188,10 @@ def test_clusters_of_one_row_each() -> None:
     truth, score, weight = example(7, weighted=True)
     moved = rows_of("AP", truth, score, weight)
     n = len(truth)
-    alone = Clusters(np.arange(n, dtype=np.uint32), n, weight)
+    alone = ClusterIndex(np.arange(n, dtype=np.uint32), n, weight)
     of_rows = np.square(moved * weight) / (1 - weight / weight.sum())
     assert row_error(moved, weight, alone) == pytest.approx(math.sqrt(of_rows.sum()))
-    one = Clusters(np.zeros(n, np.uint32), 1, weight)
+    one = ClusterIndex(np.zeros(n, np.uint32), 1, weight)
     assert math.isnan(row_error(moved, weight, one))
 
 
@@ -198,7 +200,7 @@ def test_rows_that_come_several_times_over() -> None:
     truth, score, _ = example(8)
     n = len(truth)
     four = [np.repeat(column, 4) for column in (truth, score)]
-    clusters = Clusters(np.repeat(np.arange(n, dtype=np.uint32), 4), n)
+    clusters = ClusterIndex(np.repeat(np.arange(n, dtype=np.uint32), 4), n)
     for name in KNOWN:
         once = row_error(rows_of(name, truth, score, None)) * math.sqrt(n / (n - 1))
         copied = row_error(rows_of(name, *four, None), clusters=clusters)
@@ -254,7 +256,7 @@ def test_clustered_rows_vary_as_their_clusters_do() -> None:
         score = 1.5 * truth + luck + generator.normal(0, 0.5, 300)
         moved = rows_of("AP", truth, score, None)
         values.append(average_precision_score(truth, score))
-        clustered.append(row_error(moved, clusters=Clusters(code, 60)))
+        clustered.append(row_error(moved, clusters=ClusterIndex(code, 60)))
         naive.append(row_error(moved))
     spread = np.std(values)
     assert np.mean(clustered) == pytest.approx(spread, rel=0.12)
@@ -283,7 +285,7 @@ def test_averages_over_some_classes_rise_as_scikit_learns(
 
     steps = 1e-5 * np.eye(80)
     slopes = np.array([(value(1 + h) - value(1 - h)) / 2e-5 for h in steps])
-    ours = by_cell(class_gradient(measure, matrix), truth, said)
+    ours = cell_influence(class_gradient(measure, matrix), truth, said)
     assert float(measure.apply(matrix)) == pytest.approx(value(np.ones(80)))
     assert ours == pytest.approx(slopes, abs=1e-9)
 

@@ -14,7 +14,7 @@ import calipers as cal
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals, proportions
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
@@ -171,7 +171,7 @@ def difference_error(
         ScoredRows(truth, score, weight, None, Settings()).reading(parse("AUC")) for score in scores
     )
     found = (first - second).found_error
-    assert isinstance(found, Error)
+    assert isinstance(found, StandardError)
     return found.se
 
 
@@ -451,7 +451,7 @@ def test_bca_is_scipys(statistic: Any, level: float) -> None:
         ours = intervals.bca(
             float(statistic(values)),
             theirs.bootstrap_distribution,
-            intervals.acceleration(intervals.left_out(without)),
+            intervals.acceleration(intervals.bootstrap_bias_correction(without)),
             level,
         )
         limits = theirs.confidence_interval
@@ -529,7 +529,7 @@ def test_bootstrap_t_with_units_that_are_all_alike() -> None:
 def test_what_a_measure_cannot_reach_is_cut_off() -> None:
     made = intervals.Interval(-0.2, 1.3, "x").within(0.0, 1.0)
     assert (made.low, made.high) == (0.0, 1.0)
-    none = intervals.missing("x", "no_spread").within(0.0, 1.0)
+    none = intervals.no_interval("x", "no_spread").within(0.0, 1.0)
     assert math.isnan(none.low)
     assert math.isnan(none.high)
 

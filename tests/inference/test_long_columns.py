@@ -10,12 +10,12 @@ import pytest
 
 from calipers.data.class_labels import group_codes
 from calipers.estimation.counts import ClassCounts
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import Moments, ScoreTable, calibration, moments
-from calipers.statistics.calibration import Levels
-from calipers.statistics.regression import Sizes, ascending, midranks, quantile
+from calipers.statistics.calibration import ProbabilityLevels
+from calipers.statistics.regression import SortedValues, ascending, midranks, quantile
 
 random = np.random.default_rng(3)
 
@@ -34,7 +34,7 @@ random = np.random.default_rng(3)
 )
 def test_clusters_are_numbered_in_the_order_of_their_names(names: Any) -> None:
     distinct, place = np.unique(names, return_inverse=True)
-    made = Clusters.from_names(group_codes(names, "cluster"))
+    made = ClusterIndex.from_names(group_codes(names, "cluster"))
     assert made.code.dtype == np.uint32
     assert (made.code == place).all()
     assert made.size == len(distinct)
@@ -50,7 +50,7 @@ def test_so_are_those_of_text(kind: str) -> None:
         "object": texts.astype(object),
     }[kind]
     place = np.unique(texts, return_inverse=True)[1]
-    assert (Clusters.from_names(group_codes(given, "cluster")).code == place).all()
+    assert (ClusterIndex.from_names(group_codes(given, "cluster")).code == place).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.9, 1.0])
@@ -59,20 +59,20 @@ def test_a_weighted_quantile_is_that_of_the_distinct_values(share: float) -> Non
         values = random.integers(0, 8, n) / 4
         weight = random.integers(1, 4, n) / 2.0
         whole = np.repeat(values, (2 * weight).astype(int))
-        own = Sizes.of(values)
+        own = SortedValues.of(values)
         assert quantile(values, share, weight) == float(own.quantile(weight, share))
         assert quantile(values, share, weight) == quantile(whole, share)
 
 
 def test_distinct_values_are_those_of_numpy() -> None:
     values = np.array([0.0, 3.0, -0.0, np.inf, -2.5, 3.0])
-    own, (distinct, place) = Sizes.of(values), np.unique(values, return_inverse=True)
+    own, (distinct, place) = SortedValues.of(values), np.unique(values, return_inverse=True)
     assert (own.values == distinct).all()
     assert (own.place == place).all()
     assert (values[ascending(values)] == np.sort(values)).all()
     assert midranks(values) == pytest.approx(own.midranks(np.ones(len(values))), rel=1e-15)
-    assert len(Sizes.of(np.zeros(0)).values) == 0
-    assert np.isnan(Sizes.of(np.array([1.0, np.nan])).values[-1])
+    assert len(SortedValues.of(np.zeros(0)).values) == 0
+    assert np.isnan(SortedValues.of(np.array([1.0, np.nan])).values[-1])
 
 
 def test_moments_of_blocks_are_those_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,11 +91,11 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
     latent = random.normal(size=3000)
     positive = random.random(3000) < 1 / (1 + np.exp(-0.6 * latent - 0.3))
     p, weight = 1 / (1 + np.exp(-latent)), random.random(3000)
-    plain = Levels.of(ScoreTable.from_rows(positive, p, weight)).line
+    plain = ProbabilityLevels.of(ScoreTable.from_rows(positive, p, weight)).line
     monkeypatch.setattr(calibration, "_MANY", 100)
     monkeypatch.setattr(calibration, "_GROUPS", 20)
     monkeypatch.setattr(calibration, "BLOCK", 64)
-    found = Levels.of(ScoreTable.from_rows(positive, p, weight)).line
+    found = ProbabilityLevels.of(ScoreTable.from_rows(positive, p, weight)).line
     assert found == pytest.approx(plain, rel=1e-9)
     # The gradient of the likelihood is 0 there.
     fitted = 1 / (1 + np.exp(-found[0] - found[1] * latent))
@@ -108,7 +108,7 @@ def test_a_line_looked_for_from_groups_is_the_most_likely(monkeypatch: pytest.Mo
 def test_cells_by_cluster_have_the_error_of_the_rows(name: str, weight: Any) -> None:
     truth, code = random.integers(0, 2, 400), random.integers(0, 60, 400)
     said = np.where(random.random(400) < 0.8, truth, 1 - truth)
-    clusters = Clusters.from_names(code, weight)
+    clusters = ClusterIndex.from_names(code, weight)
     own = ClassCounts.from_codes(truth, said, ("no", "yes"), Settings(), weight, clusters)
     measure = parse(name)
     assert own._by_cluster is not None

@@ -141,9 +141,9 @@ def test_large_and_small_influences_are_kept_alike() -> None:
 def test_clusters_are_the_units_of_vectors() -> None:
     random = np.random.default_rng(6)
     truth = random.random(120) < 0.5
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
 
-    clusters = Clusters.from_names(np.repeat(np.arange(12), 10), None)
+    clusters = ClusterIndex.from_names(np.repeat(np.arange(12), 10), None)
     rows = ScoredRows(truth, truth + random.normal(size=120), None, clusters, Settings())
     reading = rows.reading(cal.measure("AP", family="scores"))
     assert reading.influence is not None
@@ -292,16 +292,16 @@ def test_maxima_ask_for_tables_that_fit(systems: int) -> None:
 def test_maxima_counted_by_hand() -> None:
     drawn = np.tile(np.arange(1.0, 41.0), (3, 1))
     degrees = np.array([9.0])
-    some = max_statistic.Maxima(drawn[:, :4], 3)
+    some = max_statistic.MaxStatistic(drawn[:, :4], 3)
     assert some.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.6, 0.4, 0.2]
-    every = max_statistic.Maxima(drawn[:, :4], 3, exact=True)
+    every = max_statistic.MaxStatistic(drawn[:, :4], 3, exact=True)
     assert every.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.5, 0.25, 0.0]
     # One of 20 may be as large, and of 39 drawn one beside that which was seen; of 19 and of 18 none
     # that is there is so rare, so that any t is within.
     for number, exact, expected in (
         (20, True, 19.0), (19, True, 19.0), (39, False, 38.0), (38, False, 38.0), (18, False, np.inf)
     ):  # fmt: skip
-        found = max_statistic.Maxima(drawn[:, :number], 3, exact)
+        found = max_statistic.MaxStatistic(drawn[:, :number], 3, exact)
         assert found.size(0.025) == pytest.approx(expected, rel=1e-6)
         if np.isfinite(expected):
             beyond, within = found.p(np.array([expected + 0.1, expected]), degrees)
@@ -430,7 +430,7 @@ def test_a_difference_is_held_against_all_deals_of_its_side(sign: int, alternati
     }
     assert len({round(p, 6) for p in truth.values()}) == 3
     own = OfNoDifference(
-        value=seen, method="none", name="none", made=lambda _: paired_tests.Test(0.0, "none")
+        value=seen, method="none", name="none", made=lambda _: paired_tests.TestResult(0.0, "none")
     )
     together = max_statistic.Together(
         value=seen,

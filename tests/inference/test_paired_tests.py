@@ -252,7 +252,7 @@ def test_every_result_names_its_sides() -> None:
         ]
         assert {t.alternative for t in tests} == {side}
         assert all(t.sides in str(t) for t in tests)
-    assert paired_tests.Test(0.5, "t", "less").sides == "one-sided (less)"
+    assert paired_tests.TestResult(0.5, "t", "less").sides == "one-sided (less)"
     with pytest.raises(ValueError, match="alternative is 'larger'"):
         paired_tests.sign(d, "larger")
 

@@ -15,15 +15,15 @@ import calipers as cal
 from calipers import _core
 from calipers.estimation.calibration import ProbableRows
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses, of_moments
+from calipers.estimation.losses import RowLosses, estimate_from_moments
 from calipers.estimation.multilabel import LabelCounts
 from calipers.estimation.scores import ScoredRows
-from calipers.estimation.statistic_estimates import of_statistic
+from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.estimation.top_k import RankedClasses
-from calipers.estimation.topics import Topics, of_topics
+from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.inference import paired_tests, policy, two_samples
 from calipers.inference import two_samples as unpaired
-from calipers.inference.clusters import Clusters, two_parts_error
+from calipers.inference.clusters import ClusterIndex, two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_DEALT_OF_CELLS
 from calipers.inference.settings import Settings
@@ -48,11 +48,11 @@ def weight_of(rows: Rows, design: str) -> Any:
     return rows.weight if design in ("weighted", "both") else None
 
 
-def clusters_of(rows: Rows, design: str) -> Clusters | None:
+def clusters_of(rows: Rows, design: str) -> ClusterIndex | None:
     if design not in ("clustered", "both"):
         return None
-    whole = Clusters(LARGER.cluster.astype(np.uint32), int(LARGER.cluster.max()) + 1)
-    return Clusters(rows.cluster.astype(np.uint32), whole.size, weight_of(rows, design))
+    whole = ClusterIndex(LARGER.cluster.astype(np.uint32), int(LARGER.cluster.max()) + 1)
+    return ClusterIndex(rows.cluster.astype(np.uint32), whole.size, weight_of(rows, design))
 
 
 def counts(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:
@@ -77,7 +77,7 @@ def scores(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any
 
 def losses(rows: Rows, measure: str, design: str = "plain") -> Any:
     x = (rows.a - rows.b) ** 2
-    of = Losses(x, weight_of(rows, design), clusters_of(rows, design), settings())
+    of = RowLosses(x, weight_of(rows, design), clusters_of(rows, design), settings())
     return of.reading(cal.measure(measure, family="regression"))
 
 
@@ -157,7 +157,7 @@ def test_means(design: str, whole: bool) -> None:
     if whole:
         moments = Moments.from_rows(x[1], weight_of(PARTS[1], design))
         measure = cal.measure("MSE", family="regression")
-        second = of_moments(measure, moments, settings(), PARTS[1].n)
+        second = estimate_from_moments(measure, moments, settings(), PARTS[1].n)
     made, test = compared(first, second)
     if design == "plain":
         theirs = stats.ttest_ind(*x, equal_var=False)
@@ -192,7 +192,10 @@ def test_roots_of_means() -> None:
 
 def test_topics() -> None:
     values = [np.array([.31, .52, .48, .77, .12, .66, .59]), np.array([.41, .83, .25, .37, .91])]  # fmt: skip
-    readings = [of_topics([Topics(cal.measure("nDCG"), x, None, settings())])[0] for x in values]
+    readings = [
+        estimate_over_topics([TopicRows(cal.measure("nDCG"), x, None, settings())])[0]
+        for x in values
+    ]
     made, test = compared(*readings)
     theirs = stats.ttest_ind(*values, equal_var=False)
     assert limits(made) == near(*theirs.confidence_interval(0.95))
@@ -201,7 +204,7 @@ def test_topics() -> None:
 
 def regression(x: Any, weight: Any = None) -> Any:
     """The reading of a mean of squares."""
-    of = Losses(np.asarray(x, float), weight, None, settings())
+    of = RowLosses(np.asarray(x, float), weight, None, settings())
     return of.reading(cal.measure("MSE", family="regression"))
 
 
@@ -232,13 +235,13 @@ class Chance:
 
     made: Interval = field(default_factory=lambda: Interval(-9.0, 9.0, "dealt"))
 
-    def compared(self, level: float) -> tuple[Interval, paired_tests.Test]:
-        return self.made, paired_tests.Test(self.p, "dealt")
+    def compared(self, level: float) -> tuple[Interval, paired_tests.TestResult]:
+        return self.made, paired_tests.TestResult(self.p, "dealt")
 
 
 def beside(
     first: Any, second: Any, p: float, *made: Interval
-) -> tuple[Interval, paired_tests.Test]:
+) -> tuple[Interval, paired_tests.TestResult]:
     return two_samples.compared(
         first,
         second,
@@ -368,7 +371,7 @@ def test_areas(measure: str, design: str) -> None:
     first, second = (scores(rows, measure, design) for rows in parts)
     check(compared(first, second), values[0] - values[1], float(np.sqrt(variance)))
     table = scored(parts[1], design).table
-    rest = of_statistic(cal.measure(measure), table, settings(), parts[1].n)
+    rest = estimate_from_statistic(cal.measure(measure), table, settings(), parts[1].n)
     check(compared(first, rest), values[0] - values[1], float(np.sqrt(variance)))
     assert policy.interval(first).se ** 2 == pytest.approx(variances[0], rel=1e-6)
 

@@ -13,8 +13,13 @@ from statsmodels.stats.proportion import power_proportions_2indep
 
 from calipers.inference import hypotheses, intervals, paired_tests, power, proportions, sample_size
 from calipers.inference.procedures import Wald
-from calipers.inference.sample_size_models import WILCOXON_UNITS, Area, Shares, Spread
-from calipers.inference.variance_estimators import Error
+from calipers.inference.sample_size_models import (
+    WILCOXON_UNITS,
+    AreaVarianceModel,
+    MeanVarianceModel,
+    ProportionVarianceModel,
+)
+from calipers.inference.variance_estimators import StandardError
 from calipers.statistics import ScoreTable
 
 
@@ -27,7 +32,7 @@ def agrees(hits: float, promised: float, tries: int) -> bool:
 
 
 def power_of_t(difference: float, sd: float, n: int, level: float = 0.95) -> float:
-    return Spread(sd, pair=True).power(n, difference, level)
+    return MeanVarianceModel(sd, pair=True).power(n, difference, level)
 
 
 @pytest.mark.parametrize("n", [5, 20, 80])
@@ -128,7 +133,7 @@ def test_margins_by_simulation(true: float, n: int) -> None:
 def test_the_margin_tests_themselves_have_this_power() -> None:
     random = np.random.default_rng(6)
     values = random.normal(0.05, 1, 4000)
-    error = Error(1.0, "normal")
+    error = StandardError(1.0, "normal")
     normal = [Wald(value=v, t=error, method="normal", name="normal").test for v in values]
     shown = [hypotheses.non_inferiority_test(t, 2.5).p <= 0.05 for t in normal]
     assert agrees(np.mean(shown), power.margin_power(0.05, 2.5, 1.0), 4000)
@@ -191,7 +196,9 @@ def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
     made = [proportions.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
-    assert Shares(0.9, 0.12, pair=True).half_width(700, 0.95) == pytest.approx(mean, rel=0.005)
+    assert ProportionVarianceModel(0.9, 0.12, pair=True).half_width(700, 0.95) == pytest.approx(
+        mean, rel=0.005
+    )
 
 
 @pytest.mark.parametrize(("first", "second", "n"), [(0.9, 0.85, 686), (0.3, 0.5, 80)])
@@ -246,7 +253,7 @@ def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
         left_out.append(made.low > 0.76)
         areas.append(a)
     assert np.std(areas) == pytest.approx(se, rel=4 / math.sqrt(2 * 1500))
-    assert Area(area, lambda *_: se, "").half_width(1, 0.95) == pytest.approx(
+    assert AreaVarianceModel(area, lambda *_: se, "").half_width(1, 0.95) == pytest.approx(
         np.mean(halves), rel=0.01
     )
     assert abs(np.mean(left_out) - power.area_power(area, 0.76, se)) < 0.04
@@ -283,7 +290,7 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
 
 def test_the_half_width_of_pr_auc_is_that_in_print() -> None:
     # Boyd, Eng and Page: 0.75 with 100 positives, (0.656104, 0.825094).
-    half = Area(0.75, sample_size.pr_auc_error, "").half_width(100, 0.95)
+    half = AreaVarianceModel(0.75, sample_size.pr_auc_error, "").half_width(100, 0.95)
     assert half == pytest.approx((0.825094 - 0.656104) / 2, abs=1e-6)
 
 

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 import calipers as cal
 from calipers.inference import sample_size, sample_size_models
-from calipers.inference.intervals import on_logit, z_of
+from calipers.inference.intervals import logit_normal, z_of
 from calipers.inference.proportions import paired_shares, wilson
 
 
@@ -154,13 +154,15 @@ def test_an_area_by_simulation() -> None:
     halves = []
     for low, high in zip(negative, positive, strict=True):
         seen = float(np.searchsorted(low, high).mean() / (n - m))
-        halves.append(half(on_logit(seen, sample_size.auc_error(seen, share, n), 0.95, "logit")))
+        halves.append(
+            half(logit_normal(seen, sample_size.auc_error(seen, share, n), 0.95, "logit"))
+        )
     found = float((np.array(halves) <= width).mean())
     made = cal.plan("AUC", value=area, positives_share=share, half_width=width, n=n)
     assert made.assured is None  # nothing is searched
-    from calipers.evaluate.assumptions import of_numbers
+    from calipers.evaluate.assumptions import design_from_assumptions
 
-    design = of_numbers(
+    design = design_from_assumptions(
         "AUC", {"value": area, "positives_share": share}, paired=True, test="t", systems=2,
         goal="half_width",
     ).design  # fmt: skip
@@ -241,4 +243,4 @@ def test_an_auc_plan_says_what_normal_scores_would_give() -> None:
     made = cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02)
     [note] = [note for note in made.notes if "normal" in note]
     se = sample_size.normal_auc_error(0.8, 0.1, made.n)
-    assert f"±{half(on_logit(0.8, se, 0.95, 'logit')):.3g}." in note
+    assert f"±{half(logit_normal(0.8, se, 0.95, 'logit')):.3g}." in note

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers import _core
 from calipers.inference import score_bootstrap
-from calipers.inference.score_bootstrap import AREAS, Drawn
+from calipers.inference.score_bootstrap import AREAS, ScoreReplicates
 from calipers.inference.settings import Settings
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable
@@ -28,12 +28,12 @@ def rows(seed: int = 0, n: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return truth, np.round(random.normal(truth, 1), 1), random.exponential(size=n)
 
 
-def drawn(*, weighted: bool, measures: tuple[Measure, ...] = MEASURES) -> Drawn:
+def drawn(*, weighted: bool, measures: tuple[Measure, ...] = MEASURES) -> ScoreReplicates:
     truth, score, weight = rows()
     given = weight if weighted else None
     unit = np.arange(len(truth), dtype=np.uint32)
     table = ScoreTable.from_rows(truth, score, given)
-    return Drawn(table, SETTINGS, (truth, score, given, unit), measures)
+    return ScoreReplicates(table, SETTINGS, (truth, score, given, unit), measures)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -74,7 +74,7 @@ def test_parts_of_a_curve_are_enough(seed: int, monkeypatch: pytest.MonkeyPatch)
     unit = [np.arange(n), random.integers(0, max(n // 5, 1), n)][seed // 2 % 2].astype(np.uint32)
     table = ScoreTable.from_rows(truth, score, weight)
     given = None if weight is None and seed % 4 == 0 else (truth, score, weight, unit)
-    replicates = Drawn(table, replace(SETTINGS, seed=seed), given)
+    replicates = ScoreReplicates(table, replace(SETTINGS, seed=seed), given)
     whole = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in BY_THE_CORE])))
     for measure, expected in zip(BY_THE_CORE, np.concatenate(whole, axis=1), strict=True):
         found = replicates.of(measure)
@@ -99,7 +99,7 @@ def test_bins_that_do_not_move_may_be_put_together(seed: int) -> None:
     unit = [np.arange(n), random.integers(0, max(n // 5, 1), n)][seed // 2 % 2].astype(np.uint32)
     table = ScoreTable.from_rows(truth, score, weight)
     given = None if seed % 4 == 0 else (truth, score, weight, unit)
-    replicates = Drawn(table, replace(SETTINGS, seed=seed), given)
+    replicates = ScoreReplicates(table, replace(SETTINGS, seed=seed), given)
     parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in IN_BINS])))
     for measure, expected in zip(IN_BINS, np.concatenate(parts, axis=1), strict=True):
         assert measure.definition.together is not None
@@ -110,7 +110,7 @@ def test_bins_that_do_not_move_may_be_put_together(seed: int) -> None:
 def test_a_block_of_equal_scores_may_be_longer_than_a_run_of_rows() -> None:
     truth = np.arange(2000) % 3 == 0
     score = np.repeat([3.0, 2.0, 1.0, 0.0], [1, 1500, 498, 1])
-    replicates = Drawn(ScoreTable.from_rows(truth, score), SETTINGS)
+    replicates = ScoreReplicates(ScoreTable.from_rows(truth, score), SETTINGS)
     assert replicates.coarse.block.tolist()[:2] == [0, 1]
     assert set(np.diff(replicates.coarse.block)) == {0, 1, 2}
     parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in MEASURES])))
@@ -152,7 +152,7 @@ def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.Mo
     truth, score, _ = rows()
     table = ScoreTable.from_rows(truth, score)
     monkeypatch.setattr(score_bootstrap, "AT_A_TIME", 3 * len(table.scores))
-    parts = list(score_bootstrap.drawn_by_class(table, SETTINGS))
+    parts = list(score_bootstrap.stratified_replicates(table, SETTINGS))
     assert [len(part.positive) for part in parts] == [3] * 13 + [1]
     for part in parts:
         assert set(part.positive.sum(axis=1)) == {truth.sum()}
@@ -222,7 +222,7 @@ def test_the_interval_covers_what_it_says_where_the_truth_is_known() -> None:
         random = np.random.default_rng(seed)
         positive = np.arange(400) < 200
         table = ScoreTable.from_rows(positive, random.normal(positive, 1))
-        replicates = Drawn(table, replace(settings, seed=seed)).of(measure)
+        replicates = ScoreReplicates(table, replace(settings, seed=seed)).of(measure)
         low, high = np.quantile(replicates, [0.025, 0.975])
         inside += low <= truth <= high
     assert 0.90 <= inside / 200 <= 0.99

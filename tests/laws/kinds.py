@@ -20,18 +20,18 @@ from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
     ClassRanks,
     ClusterMoments,
+    ClusterSeparation,
     ConfusionMatrix,
     ContingencyTable,
     GroupedRankings,
     JudgedRankings,
     Moments,
-    NumberMoments,
-    NumberRows,
+    NumericMoments,
+    NumericRows,
     QuantileRows,
     Ratings,
     SampledRankings,
     ScoreTable,
-    Separations,
     Statistic,
 )
 
@@ -118,10 +118,10 @@ def _ratings(_: Definition, rows: Sequence[Row]) -> Ratings:
     return Ratings.from_codes(codes, "abc", np.array([1.0, 2.0, 4.0]))
 
 
-def _separations(_: Definition, rows: Sequence[Row]) -> Separations:
+def _separations(_: Definition, rows: Sequence[Row]) -> ClusterSeparation:
     """A row is a pair of points."""
     first, second = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
-    return Separations.from_pairs(first, second, np.array([row[2] for row in rows], float), 3)
+    return ClusterSeparation.from_pairs(first, second, np.array([row[2] for row in rows], float), 3)
 
 
 #: Where clusters are.
@@ -150,7 +150,7 @@ def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(losses, _weights(rows))
 
 
-def _numbers(definition: Definition, rows: Sequence[Row]) -> NumberMoments | NumberRows:
+def _numbers(definition: Definition, rows: Sequence[Row]) -> NumericMoments | NumericRows:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     of: Any = definition.on
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
@@ -336,14 +336,14 @@ KINDS = {
         *(Kind(family, on, st.tuples(NUMBERS, NUMBERS, WEIGHTS), build, _same,
                also=st.tuples(POSITIVE, POSITIVE, WEIGHTS))
           for family, on, build in (("regression", Moments, _losses),
-                                    ("fit", NumberMoments, _numbers),
-                                    ("order", NumberRows, _numbers))),
+                                    ("fit", NumericMoments, _numbers),
+                                    ("order", NumericRows, _numbers))),
         Kind("quantiles", Moments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
              _quantiles, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
         *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
           for family, on, build in (("costs", Moments, _losses),
-                                    ("cost-quantiles", NumberRows, _numbers))),
+                                    ("cost-quantiles", NumericRows, _numbers))),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -352,7 +352,7 @@ KINDS = {
         Kind("dispersion", ClusterMoments,
              st.tuples(st.integers(0, 2), *[st.integers(-9, 9).map(float)] * 2), _moments,
              lambda rows, _: [(row[0], *CENTRES[row[0]]) for row in rows], weighted=False),
-        Kind("separations", Separations,
+        Kind("separations", ClusterSeparation,
              st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _separations,
              lambda rows, _: [(a, b, 0.0 if a == b else d) for a, b, d in rows], weighted=False),
         Kind("agreement", Ratings,

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.data.binary_labels import Labels
-from calipers.data.class_labels import Classes
-from calipers.inference.clusters import Clusters
+from calipers.data.binary_labels import BinaryLabels
+from calipers.data.class_labels import ClassLabels
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.statistics import ClassRows, FloatArray
-from calipers.systems.binary import System as Binary
-from calipers.systems.multiclass import ClassSystem, Problem
-from calipers.systems.multilabel import LabelSystem
-from calipers.systems.multioutput import Outputs
-from calipers.systems.quantiles import Quantiles
-from calipers.systems.regression import Predictions
+from calipers.statistics import ClassScoreRows, FloatArray
+from calipers.systems.binary import BinaryOutput as Binary
+from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
+from calipers.systems.multilabel import MultilabelOutput
+from calipers.systems.multioutput import MultioutputRegression
+from calipers.systems.quantiles import QuantileOutput
+from calipers.systems.regression import RegressionOutput
 
 FEW = Settings(resamples=200)
 NAMES = ("a", "b", "c")
@@ -63,43 +63,45 @@ class Data:
         )
 
     @property
-    def clusters(self) -> Clusters | None:
+    def clusters(self) -> ClusterIndex | None:
         if self.cluster is None:
             return None
-        return Clusters(self.cluster, int(self.cluster.max()) + 1, self.weight)
+        return ClusterIndex(self.cluster, int(self.cluster.max()) + 1, self.weight)
 
 
 def two_classes(d: Data, system: int) -> Any:
     p = d.said[system, :, 1]
-    labels = Labels(("not b", "b"), d.code == 1)
+    labels = BinaryLabels(("not b", "b"), d.code == 1)
     return Binary("s", labels, d.weight, FEW, p > 0.4, p, p, clusters=d.clusters)
 
 
 def classes(d: Data, system: int) -> Any:
-    problem = Problem(Classes(NAMES, d.code), d.weight, d.clusters, FEW)
+    problem = ClassificationProblem(ClassLabels(NAMES, d.code), d.weight, d.clusters, FEW)
     said = d.said[system]
-    rows = ClassRows.of(d.code, said)
-    return ClassSystem("s", problem, said.argmax(axis=1), rows, is_probability=True)
+    rows = ClassScoreRows.of(d.code, said)
+    return MulticlassOutput("s", problem, said.argmax(axis=1), rows, is_probability=True)
 
 
 def label_sets(d: Data, system: int) -> Any:
     p = d.said[system]
-    return LabelSystem("s", NAMES, d.sets, d.weight, d.clusters, FEW, p > 0.25, p, True)
+    return MultilabelOutput("s", NAMES, d.sets, d.weight, d.clusters, FEW, p > 0.25, p, True)
 
 
 def numbers(d: Data, system: int) -> Any:
-    return Predictions("s", d.number, d.said[system, :, 0], d.weight, FEW, d.clusters)
+    return RegressionOutput("s", d.number, d.said[system, :, 0], d.weight, FEW, d.clusters)
 
 
 def quantiles(d: Data, system: int) -> Any:
     said = d.number[:, None] + d.said[system] - 0.5
-    return Quantiles("s", d.number, (0.25, 0.5, 0.75), np.sort(said), d.weight, FEW, d.clusters)
+    return QuantileOutput(
+        "s", d.number, (0.25, 0.5, 0.75), np.sort(said), d.weight, FEW, d.clusters
+    )
 
 
 def outputs(d: Data, system: int) -> Any:
     truth = d.number[:, None] + d.sets
     said = 0.5 * truth + d.said[system]
-    return Outputs("s", NAMES, truth, said, d.weight, FEW, d.clusters)
+    return MultioutputRegression("s", NAMES, truth, said, d.weight, FEW, d.clusters)
 
 
 Build = Callable[[Data, int], Any]

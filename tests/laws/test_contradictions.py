@@ -18,10 +18,10 @@ import calipers as cal
 from calipers.evaluation.compare import WAYS
 from calipers.inference import available_methods, policy
 from calipers.inference.hypotheses import TESTS
-from calipers.inference.point_estimate import Reading
+from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.procedures import Procedure
 from calipers.inference.settings import METHODS
-from calipers.report.verdict import Outcome, most, outcome
+from calipers.report.verdict import Outcome, outcome, significance_level
 
 LEVELS = (0.7, 0.95)
 NAMES = sorted(
@@ -29,7 +29,7 @@ NAMES = sorted(
 )
 
 
-def procedures(reading: Reading) -> Iterator[Procedure]:
+def procedures(reading: PointEstimate) -> Iterator[Procedure]:
     """All that a difference can have, by default and by name."""
     for how in ("auto", "analytic", "bootstrap"):
         settings = replace(reading.settings, interval=how)
@@ -40,7 +40,7 @@ def procedures(reading: Reading) -> Iterator[Procedure]:
             yield made
 
 
-def each_once(reading: Reading) -> Iterator[Procedure]:
+def each_once(reading: PointEstimate) -> Iterator[Procedure]:
     """Those of :func:`procedures` that are not one more time what another is."""
     found = {(type(made), made.method, made.name): made for made in procedures(reading)}
     yield from found.values()
@@ -63,7 +63,7 @@ def contradictions(made: Procedure, levels: tuple[float, ...] = LEVELS) -> list[
         if found.reason is not None:
             continue
         for at in values(made, level):
-            p, alpha = made.p(at), most(level)
+            p, alpha = made.p(at), significance_level(level)
             if (found.low <= at <= found.high) != (p > alpha):
                 out.append(f"{made.method}: {at} beside {found.low}, {found.high}; p {p}, {alpha}")
             # One-sided, by the side of the interval that leaves out as much on both.
@@ -156,7 +156,7 @@ def three(task: str) -> cal.Evaluation:
 
 def check(d: cal.Difference) -> None:
     """What a difference says of 0 and of its margin."""
-    alpha = most(d.level)
+    alpha = significance_level(d.level)
     if d.has_interval and not math.isnan(d.p_adjusted) and d.alternative == "two-sided":
         assert (d.low <= 0 <= d.high) == (d.p_adjusted > alpha), d
         assert outcome(d).decided == (d.p_adjusted <= alpha), d
@@ -248,7 +248,7 @@ def test_slices_beside_the_rest(task: str) -> None:
         for row in slices_of(task, seed):
             d = row.to_rest
             if d.has_interval and not math.isnan(d.p_adjusted):
-                assert (d.low <= 0 <= d.high) == (d.p_adjusted > most(d.level)), d
+                assert (d.low <= 0 <= d.high) == (d.p_adjusted > significance_level(d.level)), d
                 assert d.low <= d.value <= d.high
                 reached += "to 0 by Holm" in d.method
     assert reached

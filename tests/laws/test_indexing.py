@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from results_of_verbs import MADE, result
 
-from calipers.results.serialization import Written
+from calipers.results.serialization import JsonSerializable
 
 
 def listed(value: Any, depth: int = 3) -> Iterator[Any]:
     """The results within a result that are iterated and have a length, and it itself."""
-    if depth and isinstance(value, Written | tuple):
+    if depth and isinstance(value, JsonSerializable | tuple):
         if not isinstance(value, tuple) and hasattr(value, "__iter__"):
             yield value
         names = () if isinstance(value, tuple) else value.__dataclass_fields__

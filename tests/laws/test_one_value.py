@@ -17,7 +17,7 @@ import pytest
 from in_process import invoke
 
 import calipers as cal
-from calipers.measures import TASKS, Measure, catalogue, definitions, parse
+from calipers.measures import TASKS, Measure, definitions, list_measures, parse
 from calipers.measures.averages import PAIRWISE
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES
@@ -88,11 +88,11 @@ TWO: dict[str, tuple[list[int], list[int], list[float]]] = {
 def of_two_classes() -> Iterator[tuple[str, str, list[Measure]]]:
     """What is read, the option for it, and the measures that do, with averages of counts."""
     families = [f for f in TASKS["classification"] if f not in ("ranks", "soft")]
-    every = [m for family in families for m in catalogue(family)]
+    every = [m for family in families for m in list_measures(family)]
     averages = [
         parse(f"{how}-{m}", "counts")
         for how in ("macro", "micro", "weighted")
-        for m in catalogue("counts")
+        for m in list_measures("counts")
     ]
     for reads, option in {"labels": "predicted", "scores": "score"}.items():
         yield reads, option, [m for m in [*every, *averages] if m.reads == reads]
@@ -222,7 +222,7 @@ def test_several_classes(case: str, positive: str | None, tmp_path: Path) -> Non
     truth, predicted = SEVERAL[case]
     measures = [
         parse(name, "counts")
-        for m in catalogue("counts")
+        for m in list_measures("counts")
         for name in [str(m)] * (m.any_classes or positive is not None)
         + [f"{how}-{m}" for how in ("macro", "micro", "weighted")]
     ]
@@ -269,7 +269,7 @@ class Regressor:
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers(case: str, tmp_path: Path) -> None:
     truth, said = NUMBERS[case]
-    measures = [m for f in TASKS["regression"] if f != "quantiles" for m in catalogue(f)]
+    measures = [m for f in TASKS["regression"] if f != "quantiles" for m in list_measures(f)]
     of: Mapping[str, Any] = {"measures": measures, **NO_INTERVAL}
     path = table(tmp_path / "rows.parquet", y=truth, s=said)
     (few, few_said), count = repeated(truth, said)
@@ -301,9 +301,9 @@ def test_sets_of_labels(case: str) -> None:
     averages = [
         parse(f"{how}-{m}", "counts")
         for how in ("macro", "micro", "weighted")
-        for m in catalogue("counts")
+        for m in list_measures("counts")
     ]
-    measures = [*(m for m in catalogue("multilabel") if m.reads == "sets"), *averages]
+    measures = [*(m for m in list_measures("multilabel") if m.reads == "sets"), *averages]
     agree(
         {
             "verb": by_name(
@@ -326,7 +326,7 @@ CLUSTERS: dict[str, tuple[list[str], list[int]]] = {
 @pytest.mark.parametrize("case", CLUSTERS)
 def test_clusters(case: str, tmp_path: Path) -> None:
     truth, found = CLUSTERS[case]
-    measures = catalogue("partitions")
+    measures = list_measures("partitions")
     of: Mapping[str, Any] = {"measures": measures, "interval": "none"}
     path = table(tmp_path / "rows.parquet", y=truth, s=found)
     agree(
@@ -344,7 +344,7 @@ def test_clusters(case: str, tmp_path: Path) -> None:
     "ratings", [([1, 2, 3, 1], [1, 2, 2, 1]), ([1, 2], [1, 2]), ([1, 1], [1, 1]), ([1], [2])]
 )
 def test_raters(ratings: tuple[list[int], list[int]]) -> None:
-    measures = catalogue("agreement")
+    measures = list_measures("agreement")
     raters = dict(zip(("first", "second"), ratings, strict=True))
     agree(
         {
@@ -374,7 +374,7 @@ RUNS: dict[str, tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]] =
 @pytest.mark.parametrize("case", RUNS)
 def test_rankings(case: str, tmp_path: Path) -> None:
     qrels, run = RUNS[case]
-    measures = catalogue("retrieval")
+    measures = list_measures("retrieval")
     judged, retrieved = tmp_path / "qrels", tmp_path / "run"
     judged.write_text("".join(f"{t} 0 {d} {g}\n" for t, of in qrels.items() for d, g in of.items()))
     retrieved.write_text(

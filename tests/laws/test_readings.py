@@ -27,12 +27,12 @@ from kinds_of_readings import (
 )
 from scipy import stats
 
-from calipers.estimation.topics import Topics, of_topics
-from calipers.evaluation.slice_definitions import Cut
-from calipers.evaluation.slices import Parts
+from calipers.estimation.topics import TopicRows, estimate_over_topics
+from calipers.evaluation.slice_definitions import SliceDefinition
+from calipers.evaluation.slices import Subsets
 from calipers.inference import two_samples
-from calipers.inference.point_estimate import Reading, function, weighted
-from calipers.inference.variance_estimators import Error
+from calipers.inference.point_estimate import PointEstimate, apply_function, weighted_sum
+from calipers.inference.variance_estimators import StandardError
 from calipers.measures import Measure, parse
 from calipers.statistics import FloatArray
 
@@ -65,24 +65,24 @@ def seeds(number: int) -> Callable[[Any], Any]:
     return of_law
 
 
-def reading(build: Build, d: Data, measure: Measure, system: int = 0) -> Reading:
-    found: Reading = build(d, system).reading(measure)
+def reading(build: Build, d: Data, measure: Measure, system: int = 0) -> PointEstimate:
+    found: PointEstimate = build(d, system).reading(measure)
     return found
 
 
-def moved(of: Reading) -> FloatArray:
+def moved(of: PointEstimate) -> FloatArray:
     assert of.influence is not None
     found = of.influence()
     assert found is not None
     return found.moved
 
 
-def se(of: Reading) -> float:
-    assert isinstance(of.found_error, Error)
+def se(of: PointEstimate) -> float:
+    assert isinstance(of.found_error, StandardError)
     return of.found_error.se
 
 
-def by_influence(of: Reading) -> float:
+def by_influence(of: PointEstimate) -> float:
     """The norm, also where the standard error comes in another way."""
     return se(replace(of, error=None))
 
@@ -154,7 +154,7 @@ def test_what_is_taken_away_and_added_is_as_it_was(
     of both influences subtracted row by row."""
     d = data(design, 40, seed)
     a, b = (reading(build, d, measure, system) for system in (0, 1))
-    again = weighted([(1.0, a - b), (1.0, b)])
+    again = weighted_sum([(1.0, a - b), (1.0, b)])
     assert again.value == pytest.approx(a.value, abs=1e-14)
     assert again.influence is not None
     if (a - b).influence is not None:
@@ -171,7 +171,9 @@ def test_what_is_taken_away_and_added_is_as_it_was(
     if d.cluster is None:  # the corrections multiplied in, so that rows of all kinds add up
         assert a.influence().plain.error.se == pytest.approx(by_influence(a), rel=1e-12)
     if (a - b).found_error is not None:
-        assert se(a - b) == pytest.approx(by_influence(function(np.subtract, [a, b], [1, -1])))
+        assert se(a - b) == pytest.approx(
+            by_influence(apply_function(np.subtract, [a, b], [1, -1]))
+        )
         assert se(a - b) == pytest.approx(se(b - a))
         assert se(a - a) == pytest.approx(0, abs=1e-12)
 
@@ -186,7 +188,10 @@ def test_replicates_are_drawn_together(build: Build, measure: Measure, design: s
     assert a.replicates is not None
     replicates = (a - b).replicates
     assert replicates is not None
-    spread, norm = float(np.std(replicates())), by_influence(function(np.subtract, [a, b], [1, -1]))
+    spread, norm = (
+        float(np.std(replicates())),
+        by_influence(apply_function(np.subtract, [a, b], [1, -1])),
+    )
     assert 0.75 < spread / norm < 1.35
     mine = float(np.std(a.replicates()))
     assert 0.75 < mine / by_influence(a) < 1.35
@@ -209,7 +214,9 @@ def test_a_part_and_the_rest_are_drawn_independently(
     Where rows come in clusters no cluster here has rows in both parts."""
     d = data(design, 90, 3)
     part_of = np.arange(90) // 45 if d.cluster is None else (d.cluster >= 11).astype(np.intp)
-    parts = Parts(build(d, 0), Cut("c", ("a", "b"), part_of.astype(np.intp)), (measure,))
+    parts = Subsets(
+        build(d, 0), SliceDefinition("c", ("a", "b"), part_of.astype(np.intp)), (measure,)
+    )
     rest = parts.rest(0)
     assert rest is not None
     part, other = parts.part(0).reading(measure), rest.reading(measure)
@@ -255,7 +262,7 @@ def test_a_macro_average_is_the_average(
     found = average.influence()
     assert found.plain.column == pytest.approx(mean, abs=1e-8)
     if d.cluster is None:  # whose error asks too of what a number is a ratio
-        assert by_influence(average) == pytest.approx(by_influence(weighted([(1 / 3, of) for of in each])), rel=1e-6)  # fmt: skip
+        assert by_influence(average) == pytest.approx(by_influence(weighted_sum([(1 / 3, of) for of in each])), rel=1e-6)  # fmt: skip
 
 
 @designs
@@ -263,7 +270,7 @@ def test_a_macro_average_is_the_average(
 def test_rmse_is_the_root_of_mse(design: str, seed: int) -> None:
     d = data(design, 40, seed)
     square, root = (reading(numbers, d, parse(name)) for name in ("MSE", "RMSE"))
-    made = function(np.sqrt, [square], [0.5 / np.sqrt(square.value)])
+    made = apply_function(np.sqrt, [square], [0.5 / np.sqrt(square.value)])
     assert made.value == root.value
     assert made.value == pytest.approx(
         np.sqrt(np.average((d.said[0, :, 0] - d.number) ** 2, weights=d.weight)), rel=1e-14
@@ -279,7 +286,7 @@ def test_rmse_is_the_root_of_mse(design: str, seed: int) -> None:
 def test_gini_is_twice_the_auc_less_one(design: str, seed: int) -> None:
     d = data(design, 40, seed)
     auc, gini = (reading(two_classes, d, parse(name, "scores")) for name in ("AUC", "Gini"))
-    made = function(lambda a: 2 * a - 1, [auc], [2.0])
+    made = apply_function(lambda a: 2 * a - 1, [auc], [2.0])
     assert made.value == pytest.approx(gini.value, abs=1e-14)
     assert by_influence(made) == pytest.approx(by_influence(gini), rel=1e-12)
     assert se(gini) == pytest.approx(2 * se(auc), rel=1e-12)
@@ -333,8 +340,8 @@ def test_inner_products_are_those_of_the_jackknife(
         )
         for s in (0, 1)
     ]
-    total = weighted([(1.0, of) for of in pair])
-    apart = function(np.subtract, pair, [1.0, -1.0])
+    total = weighted_sum([(1.0, of) for of in pair])
+    apart = apply_function(np.subtract, pair, [1.0, -1.0])
     exact = measure.definition.name in ("MSE", "MAE", "log-loss", "Brier", "Hamming-loss")
     kinks = measure.definition.name in ("PR-AUC", "PR-AUC-DG")
     tolerance = 1e-9 if exact else (12 if kinks else 8) / 30
@@ -473,8 +480,8 @@ def test_a_recalibration_has_walds_error(design: str, seed: int) -> None:
 # ------------------------------------------------------------------------------- topics
 
 
-def topics(values: FloatArray, measure: Measure, weight: FloatArray | None = None) -> Reading:
-    return of_topics([Topics(measure, values, weight, FEW)])[0]
+def topics(values: FloatArray, measure: Measure, weight: FloatArray | None = None) -> PointEstimate:
+    return estimate_over_topics([TopicRows(measure, values, weight, FEW)])[0]
 
 
 @pytest.mark.parametrize("name", ["nDCG@10", "gm-AP", "NumRelRet", "micro-SetP"])
@@ -551,10 +558,10 @@ def test_topics_are_subtracted_on_those_that_both_have(seed: int) -> None:
     assert apart.value / se(apart) == pytest.approx(usual.statistic, rel=1e-9)
     # Where both have all, the algebra of their influence says the same.
     a, b = (topics(values[6:], measure) for values in (x, y))
-    algebra = function(np.subtract, [a, b], [1.0, -1.0])
+    algebra = apply_function(np.subtract, [a, b], [1.0, -1.0])
     assert (a - b).value == pytest.approx(algebra.value, abs=1e-14)
     assert se(a - b) == pytest.approx(se(algebra), rel=1e-12)
-    again = weighted([(1.0, algebra), (1.0, b)])
+    again = weighted_sum([(1.0, algebra), (1.0, b)])
     assert again.value == pytest.approx(a.value, abs=1e-14)
     assert moved(again) == pytest.approx(moved(a), abs=1e-15)
     assert (a - b).replicates() == pytest.approx(a.replicates() - b.replicates(), abs=1e-13)

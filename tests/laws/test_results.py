@@ -29,45 +29,45 @@ from results_of_verbs import FEW, MADE, SCORES, TRUTH, result
 import calipers as cal
 from calipers.results import (
     Comparison,
-    Confusion,
+    ConfusionMatrixResult,
     Curve,
-    Cutoffs,
-    CutoffTable,
+    DecisionRegions,
     Definition,
     Difference,
     Estimate,
     Evaluation,
     Finding,
-    Front,
-    FrontRow,
     LabelTable,
-    OccupiedConfusion,
-    Overall,
+    OmnibusTest,
+    ParetoFront,
+    ParetoRow,
     PerUnit,
     Plan,
     PlanRow,
-    Regions,
-    Slice,
     SliceDifference,
+    SliceEstimate,
     Slices,
+    SparseConfusion,
+    ThresholdTable,
+    ThresholdTables,
     json_schema,
 )
 from calipers.results.learning import (
+    BiasVariance,
+    BiasVarianceRow,
     Candidate,
-    CapacityRow,
-    DecomposedRow,
-    Decomposition,
     LearningCurve,
-    MoreData,
+    LearningCurveExtrapolation,
+    LearningCurveRow,
     Selection,
-    SizeRow,
     TunedThreshold,
     ValidationCurve,
+    ValidationCurveRow,
 )
-from calipers.results.per_unit import UnitRow
+from calipers.results.per_unit import PerUnitRow
 from calipers.results.schema import KINDS
-from calipers.results.serialization import Written, result_name
-from calipers.results.tidy import Tidy
+from calipers.results.serialization import JsonSerializable, result_name
+from calipers.results.tidy import TidyResult
 
 every_verb = pytest.mark.parametrize("verb", MADE)
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
@@ -77,9 +77,9 @@ def written(value: Any) -> str:
     return str(value.to_json(details=True))
 
 
-def parts(value: Any) -> Iterator[Written]:
+def parts(value: Any) -> Iterator[JsonSerializable]:
     """The result and all results in it."""
-    if isinstance(value, Written):
+    if isinstance(value, JsonSerializable):
         yield value
     if is_dataclass(value) and not isinstance(value, type):
         for f in fields(value):
@@ -109,7 +109,7 @@ def same(one: Any, other: Any) -> bool:
         return bool(np.array_equal(one, other, equal_nan=True)) and one.shape == other.shape
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
-    if isinstance(one, Written):
+    if isinstance(one, JsonSerializable):
         return type(one) is type(other) and all(
             same(getattr(one, f.name), getattr(other, f.name))
             for f in fields(one)
@@ -187,11 +187,11 @@ def test_results_come_back_from_joblib() -> None:
 def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(samples()) == set(KINDS.values())
     assert set(KINDS.values()) == {
-        Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
-        OccupiedConfusion,
-        CapacityRow, DecomposedRow, Decomposition, LearningCurve, MoreData, SizeRow, ValidationCurve,
+        Comparison, ConfusionMatrixResult, Curve, ThresholdTables, ThresholdTable, Definition, Difference, Estimate, Evaluation, Finding,
+        SparseConfusion,
+        ValidationCurveRow, BiasVarianceRow, BiasVariance, LearningCurve, LearningCurveExtrapolation, LearningCurveRow, ValidationCurve,
         Candidate, Selection, TunedThreshold,
-        Front, FrontRow, LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
+        ParetoFront, ParetoRow, LabelTable, OmnibusTest, PerUnit, Plan, PlanRow, DecisionRegions, SliceEstimate, SliceDifference, Slices,
     }  # fmt: skip
 
 
@@ -421,18 +421,18 @@ def test_limits_are_checked_beyond_the_schema() -> None:
         Curve.from_dict({**curve, "y": [0.5]})
     confusion = result("classes").confusions[0].to_dict()
     with pytest.raises(cal.InputError, match=r"^low: expected 3 rows of 3 numbers, for 3 labels$"):
-        Confusion.from_dict({**confusion, "low": [[0.5]]})
+        ConfusionMatrixResult.from_dict({**confusion, "low": [[0.5]]})
     many = result("many classes").confusions[0].to_dict()
     with pytest.raises(cal.InputError, match=r"^cells: expected 3 numbers, found 1$"):
-        OccupiedConfusion.from_dict({**many, "cells": [1]})
+        SparseConfusion.from_dict({**many, "cells": [1]})
     with pytest.raises(cal.InputError, match=r"^empty_high: expected 101 numbers, found 1$"):
-        OccupiedConfusion.from_dict({**many, "empty_high": [1]})
+        SparseConfusion.from_dict({**many, "empty_high": [1]})
     with pytest.raises(cal.InputError, match=r"^predicted: expected positions of the 101 labels"):
-        OccupiedConfusion.from_dict({**many, "predicted": [2, 0, 101]})
+        SparseConfusion.from_dict({**many, "predicted": [2, 0, 101]})
     with pytest.raises(cal.InputError, match=r"^truth: expected the cells in the order of the"):
-        OccupiedConfusion.from_dict({**many, "truth": [0, 0, 0], "predicted": [2, 0, 1]})
+        SparseConfusion.from_dict({**many, "truth": [0, 0, 0], "predicted": [2, 0, 1]})
     with pytest.raises(cal.InputError, match=r"^truth: expected whole numbers of less than 19"):
-        OccupiedConfusion.from_dict({**many, "truth": [0, 1, 10**30]})
+        SparseConfusion.from_dict({**many, "truth": [0, 1, 10**30]})
     table = result("labels").label_tables[0].to_dict()
     with pytest.raises(cal.InputError, match=r"^truth: expected 3 numbers, found 1$"):
         LabelTable.from_dict({**table, "truth": [1.0]})
@@ -447,7 +447,7 @@ def test_limits_are_checked_beyond_the_schema() -> None:
     with pytest.raises(
         cal.InputError, match=r"^means: expected one for each of 3 systems, found 1$"
     ):
-        Overall.from_dict({**overall, "means": [1]})
+        OmnibusTest.from_dict({**overall, "means": [1]})
 
 
 def test_files_of_before_are_read() -> None:
@@ -493,7 +493,7 @@ def test_values_per_unit_are_read_from_their_table() -> None:
     ):
         with pytest.raises(cal.InputError, match=says):
             PerUnit.from_rows(broken)
-    assert {f.name for f in fields(UnitRow)} >= {"value", "undefined"}
+    assert {f.name for f in fields(PerUnitRow)} >= {"value", "undefined"}
 
 
 # ------------------------------------------------------------------------------------------ schema
@@ -518,10 +518,10 @@ def test_every_object_of_the_schema_is_closed() -> None:
 # ------------------------------------------------------------------------------------------ tables
 
 
-def tables() -> Iterator[tuple[str, Tidy]]:
+def tables() -> Iterator[tuple[str, TidyResult]]:
     for verb in MADE:
         for part in parts(result(verb)):
-            if isinstance(part, Tidy):
+            if isinstance(part, TidyResult):
                 yield verb, part
 
 
@@ -553,13 +553,13 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             Evaluation: lambda t: replace(t, estimates=()),
             Comparison: lambda t: replace(t, differences=()),
             Slices: lambda t: replace(t, all=()),
-            Front: lambda t: replace(t, all=()),
+            ParetoFront: lambda t: replace(t, all=()),
             Plan: lambda t: replace(t, table=()),
-            Cutoffs: lambda t: replace(t, tables=()),
+            ThresholdTables: lambda t: replace(t, tables=()),
             PerUnit: lambda t: replace(t, values={}, undefined={}, possible={}),
             ValidationCurve: lambda t: replace(t, rows_by_value=()),
             LearningCurve: lambda t: replace(t, rows_by_size=()),
-            Decomposition: lambda t: replace(t, rows_by_value=()),
+            BiasVariance: lambda t: replace(t, rows_by_value=()),
             Selection: lambda t: replace(t, candidates=()),
         }[kind](table)
         for one in (table, empty):

@@ -29,7 +29,7 @@ def draw(random: np.random.Generator) -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def polynomial() -> cal.Decomposition:
+def polynomial() -> cal.BiasVariance:
     return cal.bias_variance(
         make_pipeline(PolynomialFeatures(), LinearRegression()), generate=draw,
         test=(GRID[:, None], wave(GRID)), exact=True, noise=0.01, sampled=False,
@@ -37,7 +37,7 @@ def polynomial() -> cal.Decomposition:
     )  # fmt: skip
 
 
-def test_over_capacity(polynomial: cal.Decomposition) -> None:
+def test_over_capacity(polynomial: cal.BiasVariance) -> None:
     simple, _, rich = polynomial
     assert simple.parts["bias²"].value > 10 * simple.parts["variance"].value * 0.5
     assert rich.parts["bias²"].high < simple.parts["bias²"].low
@@ -51,7 +51,7 @@ def test_over_capacity(polynomial: cal.Decomposition) -> None:
     )  # fmt: skip
 
 
-def test_training_sets_are_those_of_the_function(polynomial: cal.Decomposition) -> None:
+def test_training_sets_are_those_of_the_function(polynomial: cal.BiasVariance) -> None:
     random = np.random.default_rng(0)
     said = np.array(
         [np.polyval(np.polyfit(x[:, 0], y, 3), GRID) for x, y in (draw(random) for _ in range(40))]
@@ -60,7 +60,7 @@ def test_training_sets_are_those_of_the_function(polynomial: cal.Decomposition) 
     assert row.parts["variance"].value == pytest.approx(said.var(axis=0, ddof=1).mean(), rel=1e-6)
 
 
-def test_what_results_do(polynomial: cal.Decomposition) -> None:
+def test_what_results_do(polynomial: cal.BiasVariance) -> None:
     again = cal.from_json(polynomial.to_json())
     assert again.to_json() == polynomial.to_json()
     assert "The error is least at degree 3." in polynomial.sentence
@@ -160,7 +160,7 @@ def test_training_sets_of_one_size() -> None:
 
 
 def test_a_row_that_is_not_there_is_told_with_those_that_are(
-    polynomial: cal.Decomposition,
+    polynomial: cal.BiasVariance,
 ) -> None:
     with pytest.raises(KeyError, match="polynomialfeatures__degree 2 is not here, only 1, 3, 6"):
         polynomial[2]

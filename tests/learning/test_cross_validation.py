@@ -28,9 +28,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import calipers as cal
 from calipers import InputError
 from calipers.inference.intervals import z_of
-from calipers.learning.cross_validation import widened
-from calipers.learning.split_designs import Design
-from calipers.tasks import verb
+from calipers.learning.cross_validation import widened_level
+from calipers.learning.split_designs import SplitDesign
+from calipers.tasks import validate_arguments
 
 X, Y = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -314,13 +314,15 @@ def test_rows_of_folds_have_no_interval_and_no_band():
 
 def test_findings_are_of_intervals_as_much_longer_as_the_corrected_t():
     rows = np.arange(100)
-    design = Design.of([(rows[rows % 10 != k], rows[rows % 10 == k]) for k in range(10)], "")
-    assert z_of(widened(0.95, design)) == pytest.approx(z_of(0.95) * np.sqrt(1 + 10 / 9), rel=1e-6)
+    design = SplitDesign.of([(rows[rows % 10 != k], rows[rows % 10 == k]) for k in range(10)], "")
+    assert z_of(widened_level(0.95, design)) == pytest.approx(
+        z_of(0.95) * np.sqrt(1 + 10 / 9), rel=1e-6
+    )
     noise = np.random.default_rng(6)
     x, y = noise.normal(size=(100, 3)), noise.integers(0, 2, 100)
     found = cal.cross_validate(GaussianNB(), x, y).findings
     [chance] = [f for f in found if f.kind == "like-chance"]
-    assert chance.level == pytest.approx(widened(0.95, design), abs=1e-4)
+    assert chance.level == pytest.approx(widened_level(0.95, design), abs=1e-4)
 
 
 def test_a_value_needs_every_fold():
@@ -431,7 +433,7 @@ def test_estimators_are_evaluated_by_a_verb_from_outside():
     y = x @ [1, 2, 0, -1] + random.normal(size=90)
     asked = {"weight": random.gamma(4, size=90), "measures": ["MAE", "R2"], "seed": 3}
 
-    @verb
+    @validate_arguments
     def outside(truth=None, predicted=None, **options):
         return cal.regression(truth, predicted, **options)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
-from calipers.learning.learning_curves import extrapolated, fit
+from calipers.learning.learning_curves import extrapolate, fit
 
 SIZES = np.array([20.0, 30.0, 45.0, 68.0, 100.0])
 FORMS = {
@@ -62,13 +62,13 @@ def drawn(truth: np.ndarray, splits: int, noise: float = 0.2, seed: int = 0) -> 
 
 def test_the_band_holds_what_comes() -> None:
     truth = 1 + 10 / (SIZES - 11)
-    found = extrapolated(SIZES, drawn(truth, 20), 200.0)
+    found = extrapolate(SIZES, drawn(truth, 20), 200.0)
     assert found.reason is None
     assert found.low < 1 + 10 / 189 < found.high
     assert found.low < found.value < found.high
     assert found.saved_low <= 10 / 89 - 10 / 189 <= found.saved_high
     assert found.saved_low >= 0
-    wider = extrapolated(SIZES, drawn(truth, 20), 200.0, overlap=0.25)
+    wider = extrapolate(SIZES, drawn(truth, 20), 200.0, overlap=0.25)
     assert wider.high - wider.low > 1.5 * (found.high - found.low)
 
 
@@ -84,16 +84,16 @@ def test_the_band_holds_what_comes() -> None:
 )
 def test_it_cannot_be_told(truth: np.ndarray, splits: int, why: str) -> None:
     sizes = SIZES[-len(truth) :]
-    found = extrapolated(sizes, drawn(truth, splits), 200.0)
+    found = extrapolate(sizes, drawn(truth, splits), 200.0)
     assert why in (found.reason or "")
     assert np.isnan([found.value, found.low, found.high, found.saved]).all()
 
 
 def test_errors_that_do_not_vary_tell_nothing() -> None:
-    found = extrapolated(SIZES, np.tile(1 / SIZES, (6, 1)), 200.0)
+    found = extrapolate(SIZES, np.tile(1 / SIZES, (6, 1)), 200.0)
     assert found.reason == "errors do not vary from split to split"
 
 
 def test_no_farther_than_twice() -> None:
     with pytest.raises(ValueError, match="200 or less"):
-        extrapolated(SIZES, drawn(1 / SIZES, 9), 201.0)
+        extrapolate(SIZES, drawn(1 / SIZES, 9), 201.0)

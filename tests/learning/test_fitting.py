@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from calipers import InputError
-from calipers.learning.fitting import Job, Material, fit_all, weight_parameter
+from calipers.learning.fitting import FitJob, TrainingData, fit_all, weight_parameter
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 4))
@@ -24,7 +24,7 @@ ROWS = np.arange(60)
 
 def jobs(estimator, folds=4, **more):
     return [
-        Job(estimator, ROWS[ROWS % folds != k], (ROWS[ROWS % folds == k],), key=(k,), **more)
+        FitJob(estimator, ROWS[ROWS % folds != k], (ROWS[ROWS % folds == k],), key=(k,), **more)
         for k in range(folds)
     ]
 
@@ -34,7 +34,7 @@ def said(fits):
 
 
 def test_a_fit_is_that_of_scikit_learn():
-    fits = fit_all(jobs(LinearRegression()), Material(X, Y))
+    fits = fit_all(jobs(LinearRegression()), TrainingData(X, Y))
     first = LinearRegression().fit(X[ROWS % 4 != 0], Y[ROWS % 4 != 0])
     assert fits.all[0].said[0] == pytest.approx(first.predict(X[::4]), rel=1e-12)
     assert fits.done == 4
@@ -44,41 +44,42 @@ def test_a_fit_is_that_of_scikit_learn():
 @pytest.mark.slow  # other processes have to start
 def test_numbers_are_the_same_however_many_work_at_a_time():
     of = jobs(RandomForestRegressor(5)) + jobs(make_pipeline(StandardScaler(), SGDRegressor()))
-    alone = said(fit_all(of, Material(X, Y), seed=3))
-    assert said(fit_all(of, Material(X, Y), seed=3, n_jobs=2)).tolist() == alone.tolist()
+    alone = said(fit_all(of, TrainingData(X, Y), seed=3))
+    assert said(fit_all(of, TrainingData(X, Y), seed=3, n_jobs=2)).tolist() == alone.tolist()
     with joblib.parallel_config("threading"):
-        assert said(fit_all(of, Material(X, Y), seed=3, n_jobs=2)).tolist() == alone.tolist()
-    assert said(fit_all(of, Material(X, Y), seed=4)).tolist() != alone.tolist()
+        assert said(fit_all(of, TrainingData(X, Y), seed=3, n_jobs=2)).tolist() == alone.tolist()
+    assert said(fit_all(of, TrainingData(X, Y), seed=4)).tolist() != alone.tolist()
 
 
 def test_a_shared_generator_gives_no_one_a_turn():
     shared = RandomForestRegressor(3, random_state=np.random.RandomState(0))
-    alone, again = (said(fit_all(jobs(shared), Material(X, Y))) for _ in range(2))
+    alone, again = (said(fit_all(jobs(shared), TrainingData(X, Y))) for _ in range(2))
     assert alone.tolist() == again.tolist()
 
 
 def test_random_states_that_are_given_stay():
-    fits = fit_all(jobs(RandomForestRegressor(3, random_state=8)), Material(X, Y), keep=True)
+    fits = fit_all(jobs(RandomForestRegressor(3, random_state=8)), TrainingData(X, Y), keep=True)
     assert {fit.fitted.random_state for fit in fits.all} == {8}
-    fits = fit_all(jobs(RandomForestRegressor(3)), Material(X, Y), keep=True)
+    fits = fit_all(jobs(RandomForestRegressor(3)), TrainingData(X, Y), keep=True)
     assert len({fit.fitted.random_state for fit in fits.all}) == 4
 
 
 def test_parameters_reach_the_clone_and_not_the_estimator():
     ridge = Ridge()
     [fit] = fit_all(
-        [Job(ridge, ROWS, (ROWS,), parameters={"alpha": 7})], Material(X, Y), keep=True
+        [FitJob(ridge, ROWS, (ROWS,), parameters={"alpha": 7})], TrainingData(X, Y), keep=True
     ).all
     assert fit.fitted.alpha == 7
     assert ridge.alpha == 1
     with pytest.raises(InputError, match="Invalid parameter 'alhpa' for estimator Ridge"):
-        fit_all([Job(ridge, ROWS, (ROWS,), parameters={"alhpa": 7})], Material(X, Y))
+        fit_all([FitJob(ridge, ROWS, (ROWS,), parameters={"alhpa": 7})], TrainingData(X, Y))
 
 
 def test_weights_reach_who_takes_them():
     weight = RNG.integers(0, 3, 60).astype(float)
     [fit] = fit_all(
-        [Job(make_pipeline(StandardScaler(), Ridge()), ROWS, (ROWS,))], Material(X, Y, weight)
+        [FitJob(make_pipeline(StandardScaler(), Ridge()), ROWS, (ROWS,))],
+        TrainingData(X, Y, weight),
     ).all
     scaled = StandardScaler().fit(X)
     assert fit.said[0] == pytest.approx(
@@ -90,12 +91,12 @@ def test_weights_reach_who_takes_them():
 
 def test_features_may_be_frames_and_kernels():
     frame = pd.DataFrame(X, columns=list("abcd"))
-    plain = said(fit_all(jobs(LinearRegression()), Material(X, Y)))
-    assert said(fit_all(jobs(LinearRegression()), Material(frame, pd.Series(Y)))) == pytest.approx(
-        plain
-    )
-    kernel = said(fit_all(jobs(SVR(kernel="precomputed")), Material(X @ X.T, Y)))
-    assert kernel == pytest.approx(said(fit_all(jobs(SVR(kernel="linear")), Material(X, Y))))
+    plain = said(fit_all(jobs(LinearRegression()), TrainingData(X, Y)))
+    assert said(
+        fit_all(jobs(LinearRegression()), TrainingData(frame, pd.Series(Y)))
+    ) == pytest.approx(plain)
+    kernel = said(fit_all(jobs(SVR(kernel="precomputed")), TrainingData(X @ X.T, Y)))
+    assert kernel == pytest.approx(said(fit_all(jobs(SVR(kernel="linear")), TrainingData(X, Y))))
 
 
 class Interrupting(LinearRegression):
@@ -106,18 +107,18 @@ class Interrupting(LinearRegression):
 
 
 def test_an_interruption_keeps_what_was_finished():
-    fits = fit_all(jobs(Interrupting()), Material(X, Y))
+    fits = fit_all(jobs(Interrupting()), TrainingData(X, Y))
     assert fits.interrupted
     assert fits.done == 1
     assert fits.all[1:] == (None, None, None)
     with pytest.raises(KeyboardInterrupt):
-        fit_all(jobs(Interrupting())[1:], Material(X, Y))
+        fit_all(jobs(Interrupting())[1:], TrainingData(X, Y))
 
 
 def test_what_fails_is_named():
     y = Y.copy()
     y[3] = np.nan
     with pytest.raises(InputError, match="ols, fold 1: fitting LinearRegression on 45 rows failed"):
-        fit_all(jobs(LinearRegression(), name="ols, fold 1"), Material(X, y))
+        fit_all(jobs(LinearRegression(), name="ols, fold 1"), TrainingData(X, y))
     with pytest.raises(InputError, match="n_jobs is 0"):
-        fit_all(jobs(LinearRegression()), Material(X, Y), n_jobs=0)
+        fit_all(jobs(LinearRegression()), TrainingData(X, Y), n_jobs=0)

@@ -91,7 +91,7 @@ def test_groups_held_out_have_about_their_share_of_every_class(size):
 def test_no_part_stays_empty_where_one_group_has_nearly_all_rows():
     counts = np.array([[100.0, 100.0], [1.0, 0.0], [0.0, 1.0]])
     for seed in range(20):
-        parts = splitters.dealt(counts, (0.6, 0.2, 0.2), np.random.RandomState(seed))
+        parts = splitters.assign_groups(counts, (0.6, 0.2, 0.2), np.random.RandomState(seed))
         assert sorted(parts) == [0, 1, 2]
 
 

@@ -13,7 +13,7 @@ from calipers.cli import cli
 from calipers.measures import TASKS, parse
 from calipers.measures.aliases import READ_OTHERWISE
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.registry import found
+from calipers.measures.registry import get_definition
 
 QRELS, RUN = {"1": {"a": 1}, "2": {"b": 2}}, {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0, "c": 0.5}}
 TRUTH, PREDICTED = [1.0, 2.0, 4.0], [1.0, 3.0, 1.0]
@@ -67,7 +67,7 @@ def test_other_names_say_nothing(name: str, verb: Any, data: tuple[Any, ...]) ->
 def test_the_notes_stand_beside_the_measure() -> None:
     """In the catalogue, in the command and in the glossary; each is of a measure that there is."""
     for (family, name), of in READ_OTHERWISE.items():
-        definition = found(family, name)
+        definition = get_definition(family, name)
         assert parse(str(definition.example()), family).definition is definition
         shown = " ".join(
             CliRunner().invoke(cli, ["measures", str(definition.example())]).output.split()

@@ -12,7 +12,7 @@ from sklearn import calibration, isotonic, linear_model, metrics
 
 import calipers as cal
 from calipers.statistics import ScoreTable
-from calipers.statistics.calibration import Levels
+from calipers.statistics.calibration import ProbabilityLevels
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -42,7 +42,7 @@ def value(name: str, case: Rows) -> float:
 @every_case
 def test_the_fit_is_that_of_scikit_learn(case: Rows) -> None:
     truth, p, weight = case
-    levels = Levels.of(ScoreTable.from_rows(*case))
+    levels = ProbabilityLevels.of(ScoreTable.from_rows(*case))
     expected = isotonic.IsotonicRegression().fit(p, truth, sample_weight=weight)
     np.testing.assert_allclose(levels.fitted, expected.predict(levels.probability), atol=1e-12)
 
@@ -53,7 +53,7 @@ def test_shares_that_fall_ever_slower_are_one_block(n: int) -> None:
     total = np.ones(n)
     positive = np.append(np.linspace(0.5, 0.9, n - 1), 0.0) if n > 1 else np.ones(1)
     total[-1] = 1e6
-    levels = Levels(np.arange(n) / n, positive * total, total, total)
+    levels = ProbabilityLevels(np.arange(n) / n, positive * total, total, total)
     expected = isotonic.isotonic_regression(positive, sample_weight=total)
     np.testing.assert_allclose(levels.fitted, expected, atol=1e-12)
 
@@ -241,7 +241,7 @@ def test_the_intercept_makes_the_mean_right(case: Rows) -> None:
 def test_extreme_probabilities_have_a_line(delta: float) -> None:
     p = np.array([delta, delta, 0.3, 0.5, 0.9, 1 - max(delta, 1e-15)])
     truth = np.array([False, True, False, True, False, True])
-    levels = Levels.of(ScoreTable.from_rows(truth, p))
+    levels = ProbabilityLevels.of(ScoreTable.from_rows(truth, p))
     a, b = levels.line
     fitted = 1 / (1 + np.exp(-(a + b * levels.logit)))
     gradient = levels.positive - levels.total * fitted

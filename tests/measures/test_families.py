@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.cli.measures import command
 from calipers.measures import (
-    Domain,
     Family,
+    ParameterDomain,
     UnknownMeasureError,
     definitions,
     families,
@@ -59,7 +59,7 @@ def put_in() -> None:
     """Clusters against known classes: pureness, and Rand's index adjusted for chance."""
     register_task("grouping", PARTITIONS)
     register_reason("all_together", "all rows are in one cluster, and of one class")
-    register_parameter("times", Domain(low=1, whole=True))
+    register_parameter("times", ParameterDomain(low=1, whole=True))
 
     @measure("pureness", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
              perfect=1.0, any_classes=True,
@@ -89,7 +89,7 @@ def test_a_task_from_outside() -> None:
     assert put_in_again == ["pureness", "CRI"]
     rand = cal.measure("cri")
     assert (rand.task, rand.reads, str(rand)) == ("grouping", "partitions", "CRI")
-    assert cal.measures.catalogue("external") == [cal.measure("pureness"), rand]
+    assert cal.measures.list_measures("external") == [cal.measure("pureness"), rand]
     assert rand.meanings["all_together"].startswith("all rows are in one cluster")
     assert str(cal.measure("pureness(times=2)")) == "pureness(times=2)"
     # Counted pair by pair.
@@ -140,7 +140,7 @@ def test_again_is_no_change_and_something_else_an_error() -> None:
         (register_family, (PARTITIONS, "grouping"), (PARTITIONS, "regression"), "'external' is taken: it is a family of grouping"),
         (register_reason, ("odd", "it is odd"), ("odd", "it is even"), "'odd' is taken: it means that it is odd"),
         (register_reason, ("no_rows", "there are no rows"), ("no_rows", "it is"), "'no_rows' is taken: it means that there are no rows"),
-        (register_parameter, ("times", Domain(low=1)), ("times", Domain()), "'times' is taken: it is a parameter with another domain"),
+        (register_parameter, ("times", ParameterDomain(low=1)), ("times", ParameterDomain()), "'times' is taken: it is a parameter with another domain"),
     ):  # fmt: skip
         for _ in range(2):
             register(*same)  # type: ignore[operator]
@@ -159,7 +159,7 @@ def test_again_is_no_change_and_something_else_an_error() -> None:
         (lambda: register_task("", PARTITIONS), "the name of a task is '', expected a word"),
         (lambda: register_reason("not a name", "it is"), "a reason is 'not a name', expected a name"),
         (lambda: register_reason("odd", ""), "odd: the meaning is '', expected a sentence"),
-        (lambda: register_parameter("a b", Domain()), "a parameter is 'a b', expected the name of"),
+        (lambda: register_parameter("a b", ParameterDomain()), "a parameter is 'a b', expected the name of"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_registered(call: Any, says: str) -> None:

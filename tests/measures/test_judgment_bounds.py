@@ -12,9 +12,9 @@ import pytest
 
 from calipers.measures import Measure, parse
 from calipers.measures import judgment_bounds as incomplete
-from calipers.measures.judgment_bounds import Possible, possible_mean, possible_values
+from calipers.measures.judgment_bounds import ValueBounds, mean_bounds, value_bounds
 from calipers.statistics import JudgedRankings
-from calipers.statistics.rankings import ends_of
+from calipers.statistics.rankings import segment_offsets
 
 #: A retrieved document that the judgments do not name.
 UNJUDGED = None
@@ -67,13 +67,13 @@ def rankings(topics: list[Topic]) -> JudgedRankings:
     return JudgedRankings(
         tuple(f"{i:09}" for i in range(len(topics))),
         np.array([len(t.ranking) for t in topics], np.int64),
-        ends_of([len(level) for level in levels]),
+        segment_offsets([len(level) for level in levels]),
         np.array([g for level in levels for g in level], np.int64),
         np.array(
             [grades.count(g) for grades, level in zip(judged, levels, strict=True) for g in level],
             np.int64,
         ),
-        ends_of([len(ranks) for ranks in rank]),
+        segment_offsets([len(ranks) for ranks in rank]),
         flat,
         np.array([g for t in topics for g in t.ranking if g is not None], np.int64),
         flat,
@@ -102,7 +102,7 @@ def measured(names: list[str]) -> list[Measure]:
 def test_exact_bounds_are_the_ends_of_all_completions(top: int, unfound: int) -> None:
     topics = random_topics(10 * top + unfound, 60)
     measures = measured(EXACT)
-    found = possible_values(rankings(topics), measures, unfound=unfound, max_grade=top)
+    found = value_bounds(rankings(topics), measures, unfound=unfound, max_grade=top)
     for i, topic in enumerate(topics):
         every = rankings(list(topic.completions(top, unfound)))
         for measure, possible in zip(measures, found, strict=True):
@@ -119,9 +119,9 @@ def test_exact_bounds_are_the_ends_of_all_completions(top: int, unfound: int) ->
 def test_any_number_of_unfound_documents_is_the_limit_of_many() -> None:
     r = rankings(random_topics(5, 200, longest=6))
     measures = measured(EXACT)
-    many = possible_values(r, measures, unfound=1_000_000, max_grade=2)
+    many = value_bounds(r, measures, unfound=1_000_000, max_grade=2)
     for measure, far, near in zip(
-        measures, possible_values(r, measures, max_grade=2), many, strict=True
+        measures, value_bounds(r, measures, max_grade=2), many, strict=True
     ):
         assert far is not None
         assert near is not None
@@ -135,7 +135,7 @@ def test_any_number_of_unfound_documents_is_the_limit_of_many() -> None:
 def test_the_eleven_point_mean_stays_within_its_bound(unfound: int) -> None:
     [measure] = measured(["11pt-avg"])
     topics = random_topics(31, 60)
-    [possible] = possible_values(rankings(topics), [measure], unfound=unfound, max_grade=1)
+    [possible] = value_bounds(rankings(topics), [measure], unfound=unfound, max_grade=1)
     assert possible is not None
     assert possible.kind == "bound"
     reached = 0
@@ -155,7 +155,7 @@ def test_the_eleven_point_mean_stays_within_its_bound(unfound: int) -> None:
 def test_bpref_stays_within_its_bound_and_reaches_the_upper_end(unfound: int) -> None:
     (measure,) = measured(["Bpref"])
     topics = random_topics(77, 300, longest=5)
-    (possible,) = possible_values(rankings(topics), [measure], unfound=unfound, max_grade=1)
+    (possible,) = value_bounds(rankings(topics), [measure], unfound=unfound, max_grade=1)
     assert possible is not None
     assert possible.kind == "bound"
     for i, topic in enumerate(topics):
@@ -199,13 +199,13 @@ def test_completions_of_several_topics_are_independent() -> None:
         every = np.array(list(itertools.product(*choices)))
         zeros = np.nan_to_num(every)
         some = every[~np.isnan(every).all(axis=1)]
-        possible = Possible(low, high, "exact")
+        possible = ValueBounds(low, high, "exact")
         for found, values in [
-            (possible_mean(now, possible, zero=True), zeros.mean(axis=1)),
-            (possible_mean(now, possible, "sum"), zeros.sum(axis=1)),
-            (possible_mean(now, possible), np.nanmean(some, axis=1)),
+            (mean_bounds(now, possible, zero=True), zeros.mean(axis=1)),
+            (mean_bounds(now, possible, "sum"), zeros.sum(axis=1)),
+            (mean_bounds(now, possible), np.nanmean(some, axis=1)),
             (
-                possible_mean(now, possible, "geometric"),
+                mean_bounds(now, possible, "geometric"),
                 np.exp(np.nanmean(np.log(np.maximum(some, 1e-5)), axis=1)),
             ),
         ]:
@@ -224,7 +224,7 @@ def _most(values: np.ndarray) -> float:
 def test_a_value_with_complete_judgments_is_its_own_bound() -> None:
     r = JudgedRankings.from_rankings([[1, 0, 2], [0, 1]], [[1], []])
     measures = measured(EXACT)
-    for measure, possible in zip(measures, possible_values(r, measures, unfound=0), strict=True):
+    for measure, possible in zip(measures, value_bounds(r, measures, unfound=0), strict=True):
         assert possible is not None
         np.testing.assert_array_equal(possible.low, measure.apply(r))
         np.testing.assert_array_equal(possible.high, measure.apply(r))
@@ -233,9 +233,9 @@ def test_a_value_with_complete_judgments_is_its_own_bound() -> None:
 def test_topics_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     r = rankings(random_topics(11, 50, longest=6))
     measures = measured(EXACT)
-    whole = possible_values(r, measures)
+    whole = value_bounds(r, measures)
     monkeypatch.setattr(incomplete, "CELLS", 7)
-    for one, other in zip(whole, possible_values(r, measures), strict=True):
+    for one, other in zip(whole, value_bounds(r, measures), strict=True):
         assert one is not None
         assert other is not None
         np.testing.assert_allclose(one.low, other.low, rtol=1e-14)
@@ -245,9 +245,9 @@ def test_topics_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_collection_bounds_what_may_be_found() -> None:
     r = rankings([Topic((1, UNJUDGED, 0), (1, 0))])
     (recall,) = measured(["SetR"])
-    known = possible_values(r, [recall], unfound=4)[0]
+    known = value_bounds(r, [recall], unfound=4)[0]
     # 9 documents: 3 retrieved, 2 others judged, 4 left.
-    counted = possible_values(r, [recall], collection=9)[0]
+    counted = value_bounds(r, [recall], collection=9)[0]
     assert known is not None
     assert counted is not None
     assert counted.low == known.low == pytest.approx([1 / 6])
@@ -261,4 +261,4 @@ def test_the_collection_bounds_what_may_be_found() -> None:
 )  # fmt: skip
 def test_measures_without_a_rule_have_no_bound(name: str) -> None:
     r = rankings([Topic((1, UNJUDGED, 2), (1, 0))])
-    assert possible_values(r, measured([name])) == [None]
+    assert value_bounds(r, measured([name])) == [None]

@@ -66,7 +66,7 @@ def test_many_threads_load_families_at_once(attempt: int) -> None:
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:]
-    assert int(ran.stdout) == len(measures.catalogue())
+    assert int(ran.stdout) == len(measures.list_measures())
 
 
 def test_no_package_imports_its_own_modules() -> None:

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers.measures import definitions, families, registration, registry
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
-from calipers.measures.name_parsing import meanings, parse, ways_to_write
+from calipers.measures.name_parsing import matching_definitions, parse, spellings
 from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 
@@ -210,11 +210,11 @@ def test_every_measure_of_the_catalogue_keeps_the_rules() -> None:
         families = registration._families_of_task(one)
         for name in one.spellings:
             assert registration._SPELLED.fullmatch(name)
-            for other in registry.candidates(name, families):
+            for other in registry.find_candidates(name, families):
                 assert other is one or registration._told_apart(one, other)
-        for text in ways_to_write(one):
+        for text in spellings(one):
             if not text.endswith(("_7", ".7")):
-                assert set(meanings(text, families)) == {one}
+                assert set(matching_definitions(text, families)) == {one}
         assert cal.measure(str(one.example()), family=families).definition is one
 
 
@@ -335,7 +335,7 @@ def test_what_is_offered_instead_is_a_measure_of_the_task() -> None:
         for hint in found[1].split(" or ") if found else ():
             offered += 1
             parse(hint, of)
-            assert registry.key(hint) != registry.key(typed), (typed, hint)
+            assert registry.normalize_name(hint) != registry.normalize_name(typed), (typed, hint)
     assert offered > 150
 
 

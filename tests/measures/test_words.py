@@ -19,9 +19,9 @@ from calipers.measures import (
     TASKS,
     UnknownMeasureError,
     definitions,
-    in_each_task,
     measure,
     parse,
+    parse_by_task,
     registry,
 )
 from calipers.measures.name_parsing import canonical_name, senses
@@ -487,18 +487,18 @@ def test_hostile_words_are_refused_at_once(text: str) -> None:
 
 
 def test_one_name_in_two_tasks_says_so_in_both() -> None:
-    said = [" ".join(m.definition.description.split()) for m in in_each_task("ERR")]
-    assert [str(m) for m in in_each_task("ERR")] == ["ERR", "error-rate"]
+    said = [" ".join(m.definition.description.split()) for m in parse_by_task("ERR")]
+    assert [str(m) for m in parse_by_task("ERR")] == ["ERR", "error-rate"]
     assert "Of classifiers ERR is the error rate" in said[0]
     assert "in retrieval, ERR is expected reciprocal rank" in said[1]
     assert str(parse("ERR")) == "ERR"  # as before
 
 
 def test_a_task_that_spells_a_name_comes_before_one_that_has_words_for_it() -> None:
-    assert [str(m) for m in in_each_task("sensitivity")] == ["recall", "SetR"]
-    assert [str(m) for m in in_each_task("sensitivity", "retrieval")] == ["SetR", "recall"]
+    assert [str(m) for m in parse_by_task("sensitivity")] == ["recall", "SetR"]
+    assert [str(m) for m in parse_by_task("sensitivity", "retrieval")] == ["SetR", "recall"]
     assert canonical_name("TPR") == "recall"
-    assert list(in_each_task(3)) == []  # type: ignore[arg-type]
+    assert list(parse_by_task(3)) == []  # type: ignore[arg-type]
 
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"b": 2, "c": 0}}

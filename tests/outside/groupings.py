@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers import tasks
 from calipers.caching import cached_property
-from calipers.data.class_labels import classes
+from calipers.data.class_labels import encode_classes
 from calipers.estimation.counts import ClassCounts
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
@@ -63,7 +63,7 @@ class Partition(tasks.RowSystem):
         return self.counts
 
     def constant(self, measure: tasks.Measure) -> float:
-        return tasks.best(measure, self.counts.constant)
+        return tasks.best_constant_value(measure, self.counts.constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +76,13 @@ class Groupings(tasks.Problem):
     found: tuple[str, ...]
 
     def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Partition]:
-        truth = classes(batch["truth"], self.classes).codes
-        found = tasks.columns_of(batch["found"], "found", len(truth), self._codes)
+        truth = encode_classes(batch["truth"], self.classes).codes
+        found = tasks.read_system_columns(batch["found"], "found", len(truth), self._codes)
         return {n: Partition(*map(batch.frequencies, (truth, x)), self.size, name=n,
                              **batch.beside(settings)) for n, x in found.items()}  # fmt: skip
 
     def _codes(self, values: Any, what: str) -> Any:
-        return classes(values, self.found, what=what).codes
+        return encode_classes(values, self.found, what=what).codes
 
     @property
     def size(self) -> int:
@@ -98,7 +98,7 @@ class Groupings(tasks.Problem):
         return {n: Partition(*none, name=n, settings=settings) for n in columns.systems}
 
 
-@tasks.verb
+@tasks.validate_arguments
 def groupings(truth: Any, found: Any, **options: Any) -> tasks.Evaluation:
     """How well clusterings recover known classes; ``found`` is a column for each clustering."""
     rows = tasks.open_source({"truth": truth, "found": found, **options}, "truth", "found")

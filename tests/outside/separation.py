@@ -3,7 +3,7 @@
 The largest distance is the statistic of Kolmogorov and Smirnov; CONTRIBUTING shows this file.
 """
 
-from calipers.charts import CurveChart, curve_of, register_chart
+from calipers.charts import CurveChart, make_score_curve, register_chart
 from calipers.measures.counts import false_positive_rate, recall
 
 
@@ -12,7 +12,9 @@ def distance(scored):
     apart = scored.along(recall, start=1) - scored.along(false_positive_rate, start=1)
     scores = scored.table.scores[::-1]
     axes = "Threshold", "TPR − FPR"
-    return curve_of(scored, "KS", axes, x=scores, y=apart[::-1], threshold=scores, shape="step")
+    return make_score_curve(
+        scored, "KS", axes, x=scores, y=apart[::-1], threshold=scores, shape="step"
+    )
 
 
 register_chart(

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from calipers import tasks
-from calipers.caching import kept
-from calipers.data.arrays import as_numbers, as_quantities, same_length
+from calipers.caching import cached
+from calipers.data.arrays import as_numbers, as_quantities, check_length
 from calipers.data.errors import InputError
-from calipers.statistics import FloatArray, NumberRows
-from calipers.systems.regression import Predictions
+from calipers.statistics import FloatArray, NumericRows
+from calipers.systems.regression import RegressionOutput
 
 tasks.register_task("survival", tasks.Family(name="survival", reads="numbers"))
 tasks.register_reason("no_pairs", "of no two rows it is known whose event was first")
@@ -21,7 +21,7 @@ tasks.register_reason("no_pairs", "of no two rows it is known whose event was fi
 AT_ONCE = 1 << 22
 
 
-def pairs(some: NumberRows, rows: NumberRows) -> Iterator[tuple[FloatArray, FloatArray]]:
+def pairs(some: NumericRows, rows: NumericRows) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Of some rows with all, a block at a time: which pairs have a known order, and how far risks
     are in it: 1, or a half where they are tied. The time of a censored row is negative."""
     time, censored = np.abs(rows.truth), np.signbit(rows.truth)
@@ -36,7 +36,7 @@ def pairs(some: NumberRows, rows: NumberRows) -> Iterator[tuple[FloatArray, Floa
         yield (first | last).astype(np.float64), first * higher + last * (1 - higher)
 
 
-def weighed(some: NumberRows, rows: NumberRows) -> tuple[FloatArray, FloatArray]:
+def weighed(some: NumericRows, rows: NumericRows) -> tuple[FloatArray, FloatArray]:
     """Of each of some rows what its pairs with known order weigh, and those in it."""
     known, right = (
         [rows.weight @ of.T for of in each] for each in zip(*pairs(some, rows), strict=True)
@@ -44,29 +44,29 @@ def weighed(some: NumberRows, rows: NumberRows) -> tuple[FloatArray, FloatArray]
     return np.concatenate(known, axis=-1), np.concatenate(right, axis=-1)
 
 
-def of_all(rows: NumberRows) -> list[FloatArray]:
+def of_all(rows: NumericRows) -> list[FloatArray]:
     """What all pairs with known order weigh, and those in it, each of them twice."""
-    return kept(rows, "pairs", lambda: [(rows.weight * of).sum(-1) for of in weighed(rows, rows)])
+    return cached(rows, "pairs", lambda: [(rows.weight * of).sum(-1) for of in weighed(rows, rows)])
 
 
-def moves(some: NumberRows, rows: NumberRows) -> FloatArray:
+def moves(some: NumericRows, rows: NumericRows) -> FloatArray:
     """By how much each of some rows moves the index, times the weight of all."""
     (known, right), (own, own_right) = of_all(rows), weighed(some, rows)
     return np.asarray(2 * rows.total * (own_right - right / known * own) / known)
 
 
-@tasks.measure("C-index", family="survival", on=NumberRows, interval="pairs", moves=moves,
+@tasks.measure("C-index", family="survival", on=NumericRows, interval="pairs", moves=moves,
     perfect=1.0, uninformed=0.5, higher_is_better=True, range=(0, 1),
     undefined={"no_pairs": lambda rows, _: ~(of_all(rows)[0] > 0)},
     reference="Harrell et al. 1982")  # fmt: skip
-def concordance(rows: NumberRows) -> FloatArray:
+def concordance(rows: NumericRows) -> FloatArray:
     """Share of the pairs with a known order of events in which the first one had the higher risk,
     ties counting half."""
     known, right = of_all(rows)
     return np.asarray(right / known)
 
 
-class Risks(Predictions):
+class Risks(RegressionOutput):
     """The risks that one system gives to rows."""
 
     def constant(self, measure: tasks.Measure) -> float:
@@ -81,11 +81,11 @@ class Survival(tasks.Problem):
     def systems(self, batch: tasks.Batch, settings: tasks.Settings) -> dict[str, Risks]:
         time = as_quantities(batch["truth"]["time"], "truth 'time'")
         event = as_numbers(batch["truth"]["event"], "truth 'event'")
-        same_length(event, len(time), "truth 'event'")
+        check_length(event, len(time), "truth 'event'")
         if (time < 0).any() or not np.isin(event, (0, 1)).all():
             raise InputError("truth: expected times of 0 or more, and events of 0 or 1")
         truth = batch.frequencies(np.where(event == 1, time, -time))
-        said = tasks.columns_of(batch["predicted"], "predicted", len(time), as_quantities)
+        said = tasks.read_system_columns(batch["predicted"], "predicted", len(time), as_quantities)
         rows = batch.weights, settings, batch.clusters
         return {name: Risks(name, truth, batch.frequencies(of), *rows) for name, of in said.items()}
 
@@ -96,7 +96,7 @@ class Survival(tasks.Problem):
         return sample.template[system].constant(measure)
 
 
-@tasks.verb
+@tasks.validate_arguments
 def survival(
     truth: Any, event: Any = None, predicted: Any = None, **options: Any
 ) -> tasks.Evaluation:

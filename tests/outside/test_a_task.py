@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 import calipers as cal
 from calipers.cli.group import cli
 from calipers.measures import UnknownMeasureError
-from calipers.statistics import ConfusionMatrix, OccupiedMatrix
+from calipers.statistics import ConfusionMatrix, SparseConfusionMatrix
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(7)
@@ -49,7 +49,7 @@ def test_values_are_those_of_scikit_learn(task: ModuleType) -> None:
         )
         assert evaluation["majority"].value == pytest.approx(pure(truth, found))
         matrix = ConfusionMatrix.from_codes(truth, found, [""] * 150)
-        whole = OccupiedMatrix.from_codes(truth, found, [""] * 150)
+        whole = SparseConfusionMatrix.from_codes(truth, found, [""] * 150)
         assert measure.apply(matrix) == pytest.approx(measure.apply(whole))
     # A row that weighs two is the row twice; and of one group there is nothing to say.
     truth, found, twice = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), np.array([0, 1, 2, 3, 3])

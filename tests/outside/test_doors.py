@@ -21,7 +21,7 @@ import calipers as cal
 from calipers.cli.group import cli
 from calipers.data import tables
 from calipers.findings import rule
-from calipers.inference.policy import Row, register_policy
+from calipers.inference.policy import MethodRule, register_policy
 from calipers.plugins import GROUPS, NameTakenError, PluginError
 
 RANDOM = np.random.default_rng(11)
@@ -128,7 +128,7 @@ def test_a_row_of_the_policy(plug: Plug) -> None:
     assert few.value == before[0].value
     assert many == before[1]
     with pytest.raises(NameTakenError, match="'share of rows' have a method 'wilson' already"):
-        register_policy("share of rows", Row("wilson", make=lambda reading, level: None))
+        register_policy("share of rows", MethodRule("wilson", make=lambda reading, level: None))
     with pytest.raises(TypeError, match="AUC: 'wilson' is no row of the policy"):
         register_policy("AUC", "wilson")  # type: ignore[arg-type]
 

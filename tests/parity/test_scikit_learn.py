@@ -19,8 +19,8 @@ from calipers.statistics import (
     ContingencyTable,
     FloatArray,
     Moments,
-    OccupiedMatrix,
     ScoreTable,
+    SparseConfusionMatrix,
 )
 
 sklearn = pytest.importorskip("sklearn")
@@ -382,7 +382,7 @@ def test_measures_of_several_classes() -> None:
                 options["adjusted"] = adjusted
                 balanced = metrics.balanced_accuracy_score(truth, predicted, **options)
                 expected[f"{name}balanced-accuracy"] = (balanced, True)
-        many = OccupiedMatrix.from_codes(truth, predicted, matrix.labels, weight)
+        many = SparseConfusionMatrix.from_codes(truth, predicted, matrix.labels, weight)
         for name, (theirs, defined) in expected.items():
             if defined:
                 for held in (matrix, many):

@@ -8,7 +8,7 @@ import pytest
 import calipers as cal
 from calipers.report.charts import figures
 from calipers.report.figures.figure import Figure
-from calipers.report.figures.vega import still
+from calipers.report.figures.vega import static_spec
 
 
 def page(systems: int, **options: object) -> list[Figure]:
@@ -33,7 +33,7 @@ def test_one_figure_holds_curve_bins_and_probabilities(systems: int) -> None:
     upper, lower = figure.spec["vconcat"]
     assert lower["encoding"]["x"]["scale"]["domain"] == [0, 1]
     assert "<svg" in figure.svg
-    quiet = still(figure.spec)["vconcat"][0]["layer"]
+    quiet = static_spec(figure.spec)["vconcat"][0]["layer"]
     assert len(quiet) == len(upper["layer"]) - 1
     for i in range(systems):
         assert f"system {i}" in figure.label

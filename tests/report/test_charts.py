@@ -33,15 +33,15 @@ def test_specs_are_plain_valid_and_the_same(make: object) -> None:
     first, second = specs(make()), specs(make())  # type: ignore[operator]
     for a, b in zip(first, second, strict=True):
         assert json.dumps(a, allow_nan=False) == json.dumps(b, allow_nan=False)
-        svg = vl_convert.vegalite_to_svg(vega.still(a))
-        assert svg == vl_convert.vegalite_to_svg(vega.still(b))
+        svg = vl_convert.vegalite_to_svg(vega.static_spec(a))
+        assert svg == vl_convert.vegalite_to_svg(vega.static_spec(b))
         assert "NaN" not in svg
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_escaped_in_pictures(name: str) -> None:
     for spec in specs(hostile(name, "b")):
-        svg = vl_convert.vegalite_to_svg(vega.still(spec))
+        svg = vl_convert.vegalite_to_svg(vega.static_spec(spec))
         for tag in ("<script", "<img", "<!--", "</script"):
             assert tag not in svg
 
@@ -145,7 +145,7 @@ def test_units_are_sorted_and_thinned() -> None:
     values = [row["difference"] for row in spec["data"]["values"]]
     assert len(values) == units.MOST_BARS
     assert values == sorted(values, reverse=True)
-    assert vega.thinned(list(range(7)), 3) == [0, 3, 6]
+    assert vega.sample_evenly(list(range(7)), 3) == [0, 3, 6]
     assert units.extremes(list(range(7)), 4) == [0, 1, 5, 6]
 
 

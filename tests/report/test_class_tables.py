@@ -11,7 +11,7 @@ import calipers as cal
 from calipers.report.charts import figures
 from calipers.report.class_tables import class_table, common_order, most_confused, summary
 from calipers.report.figures.confusions import caption, heat_map
-from calipers.report.figures.figure import by_choice
+from calipers.report.figures.figure import group_selectable
 
 
 def some(k: int = 3, systems: int = 1, n: int = 200) -> cal.Evaluation:
@@ -62,7 +62,7 @@ def test_figures_of_all_systems_share_an_order() -> None:
     drawn = [f for f in figures(ev) if f.title.startswith("Confusion matrix")]
     assert [f.title for f in drawn] == [f"Confusion matrix: s{i}" for i in range(3)]
     assert [f.choice for f in drawn] == ["s0", "s1", "s2"]
-    assert [len(place.figures) for place in by_choice(drawn)] == [3]
+    assert [len(place.figures) for place in group_selectable(drawn)] == [3]
     assert len({f.head for f in drawn}) == 1
     assert common_order(ev.confusions) is not None
     assert drawn[0].svg.startswith("<svg")

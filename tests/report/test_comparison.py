@@ -20,14 +20,14 @@ from calipers.report.headlines import comparison_headlines
 from calipers.report.table_rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
-    detectable_text,
-    groups_text,
+    format_detectable,
+    homogeneous_groups_text,
     outcome,
     overall_sentence,
     p_heading,
     sentence,
 )
-from calipers.results import Comparison, Overall, PerUnit
+from calipers.results import Comparison, OmnibusTest, PerUnit
 
 page, markdown = Comparison.to_html, Comparison.to_markdown
 MOST_BYTES = 1_500_000
@@ -84,9 +84,7 @@ def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
     seen = text_of(page(four))
     for d in four:
         digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
-        cells = (
-            f"{digits(d.value)} {digits.interval(d.low, d.high)} {numbers.p_digits(d.p_adjusted)}"
-        )
+        cells = f"{digits(d.value)} {digits.interval(d.low, d.high)} {numbers.format_p_digits(d.p_adjusted)}"
         assert f"{d.measure} {d.system} - {d.baseline} {cells} {outcome(d).value}" in seen
     for o in four.overall:
         assert f"{o.friedman_f:.2f}" in seen
@@ -150,7 +148,7 @@ def test_names_are_text(name: str) -> None:
         (difference(system=name, baseline="a", measure=name, test=name),),
         notes=(name,),
         per_unit=per_unit,
-        overall=(Overall(name, ("a", name, "c"), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0), 12, "topics",
+        overall=(OmnibusTest(name, ("a", name, "c"), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0), 12, "topics",
                          0.95, 1.0, 0.3, 2.0, (("a", name, "c"),)),),
         provenance={name: name},
     )  # fmt: skip
@@ -290,7 +288,7 @@ def test_unadjusted_p_values_are_called_so() -> None:
     [(0.0203, "0.021"), (0.02, "0.020"), (0.06, "0.060"), (12.3, "13"), (0.1, "0.10"), (99.5, "100"), (161.0, "170")],
 )  # fmt: skip
 def test_detectable_is_never_rounded_down(size: float, text: str) -> None:
-    assert detectable_text(size) == text
+    assert format_detectable(size) == text
 
 
 def test_a_margin_without_a_better_side() -> None:
@@ -307,7 +305,7 @@ def test_many_pairs_are_summed_up() -> None:
 
 
 def test_all_systems_together() -> None:
-    overall = Overall("AP", ("a", "b", "c"), (0.1, 0.2, 0.3), (2.9, 1.9, 1.2), 50, "topics", 0.95,
+    overall = OmnibusTest("AP", ("a", "b", "c"), (0.1, 0.2, 0.3), (2.9, 1.9, 1.2), 50, "topics", 0.95,
                       4.0, 0.2, 0.47, (("c", "b"),))  # fmt: skip
     assert overall_sentence(overall) == (
         "On AP the data do not show that any of 3 systems ranks unlike the others "
@@ -317,5 +315,8 @@ def test_all_systems_together() -> None:
     assert overall_sentence(told) == (
         "On AP the 3 systems do not all rank alike (Friedman, p < 0.001, 50 topics)."
     )
-    assert (groups_text(overall), groups_text(told)) == ("c, b", "every two are told apart")
-    assert groups_text(replace(overall, critical_difference=float("nan"))) == ""
+    assert (homogeneous_groups_text(overall), homogeneous_groups_text(told)) == (
+        "c, b",
+        "every two are told apart",
+    )
+    assert homogeneous_groups_text(replace(overall, critical_difference=float("nan"))) == ""

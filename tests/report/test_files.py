@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.report.output_files import Place, replacing, write_text
+from calipers.report.output_files import OutputTarget, atomic_writer, write_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="devices and /proc of Linux")
@@ -160,7 +160,7 @@ def test_what_a_private_file_will_hold_is_private_from_the_start(tmp_path: Path)
     path = tmp_path / "out"
     path.write_text("old")
     path.chmod(0o600)
-    with replacing(path) as stream:
+    with atomic_writer(path) as stream:
         stream.write(b"new")
         modes = {stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
     assert modes == {0o600}
@@ -217,7 +217,7 @@ def test_a_full_disk_leaves_the_old_file_and_is_told_by_its_name(tmp_path: Path)
 
 
 def _half_written(path: Path, error: type[BaseException]) -> None:
-    with replacing(path) as stream:
+    with atomic_writer(path) as stream:
         stream.write(b"half")
         raise error
 
@@ -234,7 +234,7 @@ def test_whatever_stops_the_writing_leaves_the_old_file(
 
 
 def test_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as raised, replacing(tmp_path / "out"):
+    with pytest.raises(FileNotFoundError) as raised, atomic_writer(tmp_path / "out"):
         (tmp_path / "missing").read_bytes()
     assert raised.value.filename == str(tmp_path / "missing")
 
@@ -283,7 +283,7 @@ SAME = (_linked, _hard_linked, _not_yet_there, _dangling, _one_pipe)
 def test_one_file_under_two_names_is_known(
     tmp_path: Path, make: Callable[[Path], tuple[Path, Path]]
 ) -> None:
-    one, other = map(Place.of, make(tmp_path))
+    one, other = map(OutputTarget.of, make(tmp_path))
     assert one.is_same(other)
     assert other.is_same(one)
 
@@ -292,6 +292,6 @@ def test_different_files_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     (tmp_path / "b").write_text("")
     names = [tmp_path / name for name in ("a", "b", "c", "d")] + [Path("/dev/null")]
-    places = [Place.of(name) for name in names]
+    places = [OutputTarget.of(name) for name in names]
     same = [(i, j) for i, a in enumerate(places) for j, b in enumerate(places) if a.is_same(b)]
     assert same == [(0, 0), (1, 1), (2, 2), (3, 3)]  # and two may write to /dev/null

@@ -24,9 +24,9 @@ from calipers.report.figures.figure import (
     FIRST_PICTURES,
     MOST_PICTURES,
     Figure,
-    some_later,
+    lazy_figures,
 )
-from calipers.report.figures.rendering import beside
+from calipers.report.figures.rendering import start_background_renderer
 from calipers.report.output_files import write_text
 from calipers.results import Comparison, Evaluation
 
@@ -355,7 +355,7 @@ def test_a_page_in_a_forked_process() -> None:
 
 def test_pictures_begun_beside_are_those_drawn_at_once() -> None:
     drawn = figures(binary())
-    with beside() as begin:
+    with start_background_renderer() as begin:
         begun = figures(binary(), begin)
         assert [f.svg for f in begun] == [f.svg for f in drawn]
     assert [f.title for f in begun] == [f.title for f in drawn]
@@ -376,7 +376,7 @@ def test_of_many_charts_to_choose_from_only_the_first_have_pictures_and_numbers(
     one = Figure("t", "l", "c", {}, ("x",), (("1",),), choice="q", chosen_from="topics")
     plain = replace(one, choice="", chosen_from="")
     for number, full in ((MOST_PICTURES, MOST_PICTURES), (MOST_PICTURES + 1, FIRST_PICTURES)):
-        made = list(some_later([plain, *[one] * number, plain]))
+        made = list(lazy_figures([plain, *[one] * number, plain]))
         assert [f.later for f in made] == [False] * (1 + full) + [True] * (number - full) + [False]
         assert all(bool(f.rows) != f.later for f in made)
     assert "script" in made[-2].svg

@@ -42,7 +42,7 @@ NAN = float("nan")
     ],
 )
 def test_an_interval_decides_the_digits(triple: numbers.Triple, text: str) -> None:
-    assert numbers.single(*triple).triple(*triple) == text
+    assert numbers.rounding_of_one(*triple).triple(*triple) == text
 
 
 def test_a_limit_beside_zero_keeps_its_sign() -> None:
@@ -61,20 +61,20 @@ def test_a_rounded_zero_has_no_minus() -> None:
      (0.0496, "p = 0.0496"), (0.0012, "p = 0.0012"), (0.0, "p < 0.001"), (NAN, "p undefined")],
 )  # fmt: skip
 def test_p_values(p: float, text: str) -> None:
-    assert numbers.p_value(p) == text
+    assert numbers.format_p(p) == text
 
 
 def test_counts_and_levels() -> None:
-    assert numbers.count(12345, "rows") == "12,345 rows"
-    assert numbers.count(1, "topics") == "1 topic"
-    assert numbers.percent(0.95) == "95%"
-    assert numbers.percent(0.999) == "99.9%"
+    assert numbers.format_count(12345, "rows") == "12,345 rows"
+    assert numbers.format_count(1, "topics") == "1 topic"
+    assert numbers.format_percent(0.95) == "95%"
+    assert numbers.format_percent(0.999) == "99.9%"
 
 
 @given(st.floats(1e-12, 1e12), st.floats(0, 1), st.floats(0, 1e12))
 def test_no_interval_costs_a_value_its_meaning(value: float, left: float, up: float) -> None:
     low, high = value * left, value + up
-    shown = numbers.single(value, low, high)
+    shown = numbers.rounding_of_one(value, low, high)
     a, b, c = (float(shown(x).replace(",", "")) for x in (low, value, high))
     assert abs(b - value) <= 0.0501 * value
     assert a <= b <= c
@@ -83,7 +83,7 @@ def test_no_interval_costs_a_value_its_meaning(value: float, left: float, up: fl
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e6), st.floats(0, 1e6))
 def test_every_interval_can_be_read_back(value: float, down: float, up: float) -> None:
     low, high = value - down, value + up
-    digits = numbers.single(value, low, high)
+    digits = numbers.rounding_of_one(value, low, high)
     for x in (value, low, high):
         back = float(digits(x).replace(",", ""))
         assert abs(back - x) <= max((high - low) * 0.06, abs(x) * 1e-3, 1e-4)

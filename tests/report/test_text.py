@@ -9,7 +9,7 @@ import pytest
 from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
 
 from calipers.report.documents import Look, document
-from calipers.report.safe_names import labels, visible
+from calipers.report.safe_names import escape_unprintable, unique_labels
 from calipers.report.spreadsheets import csv_text
 from calipers.report.writers.text import Text
 from calipers.results import Estimate
@@ -119,12 +119,14 @@ def test_csv_spells_terminal_escapes_out() -> None:
 
 
 def test_visible() -> None:
-    assert visible("a\x1b[0m\n\u202e\ufffe\ud800") == r"a\x1b[0m\n\u{202e}\u{fffe}\u{d800}"
+    assert (
+        escape_unprintable("a\x1b[0m\n\u202e\ufffe\ud800") == r"a\x1b[0m\n\u{202e}\u{fffe}\u{d800}"
+    )
     for plain in ("naïve שלום 中文 👩\u200d🔬", "می\u200cخواهم"):
-        assert visible(plain) == plain
+        assert escape_unprintable(plain) == plain
 
 
 def test_labels_are_short_and_differ() -> None:
-    found = labels(["x" * 100 + "1" + "y" * 50, "x" * 100 + "2" + "y" * 50, "short"])
+    found = unique_labels(["x" * 100 + "1" + "y" * 50, "x" * 100 + "2" + "y" * 50, "short"])
     assert len(set(found.values())) == 3
     assert all(len(label) < 70 for label in found.values())

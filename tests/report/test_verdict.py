@@ -254,21 +254,23 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
     assert not any("ignificant" in x or "undefined" in x for x in said)
     others = headlines.other_measures(comparison)
     assert others == "On the 2 other measures there is no significant difference. Not tested: RR."
-    assert "0 of " in headlines.left_out(comparison)
-    assert "are not tested" in headlines.left_out(comparison)
-    own = headlines.of_primary(comparison)
+    assert "0 of " in headlines.omitted_pairs_note(comparison)
+    assert "are not tested" in headlines.omitted_pairs_note(comparison)
+    own = headlines.primary_differences(comparison)
     names = {name: float(name[1:]) for d in own for name in (d.system, d.baseline)}
     key_of = dict(zip(names, "abcdefghijkl", strict=False))
     # No letters, which systems share that do not differ; and a question mark in the row of signs.
     assert not any(wide.marks(comparison, own, names, key_of).values())
-    assert set("".join(wide.signs(own, list(names)))) == {"\\", "?"}
+    assert set("".join(wide.sign_rows(own, list(names)))) == {"\\", "?"}
 
 
 def test_a_requirement_that_nobody_tested_is_not_met() -> None:
-    rule = requirements.rule("nDCG@10 not worse than bm25")
+    rule = requirements.parse_requirement("nDCG@10 not worse than bm25")
     assert rule.met(difference(p_adjusted=0.5))
     assert not rule.met(difference(p_adjusted=NAN))
-    assert not requirements.rule("nDCG@10 better than bm25").met(difference(p_adjusted=NAN))
+    assert not requirements.parse_requirement("nDCG@10 better than bm25").met(
+        difference(p_adjusted=NAN)
+    )
 
 
 def test_slices_without_a_test_say_so_in_every_layout() -> None:

@@ -28,7 +28,7 @@ from calipers.report.blocks import (
     spoken,
 )
 from calipers.report.documents import Look, document
-from calipers.report.safe_names import short
+from calipers.report.safe_names import shorten_name
 from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.writers.base import Writer
 
@@ -96,7 +96,7 @@ READ: dict[str, Callable[[str], list[str]]] = {"typst": of_typst, "org": of_org}
 def test_names_stay_text(system: str, form: str) -> None:
     ev = hostile(system, "plain")
     for made in (ev.to_format(form, layout="wide"), ev.to_format(form, layout="long")):
-        keyed = {f"{key}{short(system)}" for key in ("", "a ", "b ")}
+        keyed = {f"{key}{shorten_name(system)}" for key in ("", "a ", "b ")}
         assert keyed & set(READ[form](made))
         starts = [line for line in made.splitlines() if re.match(r"[=*]+ ", line)]
         wanted = {"=": r"=+ [A-Z]", "*": r"\*+ [A-Z]"}

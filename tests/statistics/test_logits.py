@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from calipers.statistics import FloatArray, Moments, ScoreTable, all_but_one
-from calipers.statistics.calibration import Levels, expit
-from calipers.statistics.logits import MOST_BINS, STEEPEST, WIDTH, LogitSums, SummedLogits
+from calipers.statistics import FloatArray, Moments, ScoreTable, leave_one_out_sums
+from calipers.statistics.calibration import ProbabilityLevels, expit
+from calipers.statistics.logits import MOST_BINS, STEEPEST, WIDTH, LogitSummary, LogitSums
 
 
 @pytest.mark.parametrize("steep", [-2.0, 0.3, 1.0, 2.2])
@@ -25,12 +25,12 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
     part = random.choice(4, n, p=[0.9, 0.07, 0.02, 0.01])
     made = LogitSums.of_parts(logit, positive, weight, part, 4)
     assert made is not None
-    for k, sums in enumerate(all_but_one(made)):
+    for k, sums in enumerate(leave_one_out_sums(made)):
         used = part != k
         w = np.ones(n)[used] if weight is None else weight[used]
         x, y, p = logit[used], positive[used], expit(logit[used])
         table = ScoreTable.from_rows(y, p, None if weight is None else w)
-        levels = Levels.of(table)
+        levels = ProbabilityLevels.of(table)
         for both in (True, False):
             a, b = levels.line if both else (levels.offset, 1.0)
             line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), both=both)
@@ -93,13 +93,13 @@ def test_all_but_one_keeps_the_digits_of_the_light_parts() -> None:
     value = random.normal(10.0**part, 1.0)
     weight = 10.0 ** (4.5 * part - 9) * random.uniform(0.5, 2, 500)
     own = [Moments.from_rows(value[part == k], weight[part == k]) for k in range(5)]
-    for k, rest in enumerate(all_but_one(own)):
+    for k, rest in enumerate(leave_one_out_sums(own)):
         direct = Moments.from_rows(value[part != k], weight[part != k])
         assert rest.mean == pytest.approx(direct.mean, rel=1e-13)
         assert rest.standard_error == pytest.approx(direct.standard_error, rel=1e-11)
         assert rest.rows == direct.rows
     first, second = own[:2]
-    assert all_but_one([first, second]) == [second, first]
+    assert leave_one_out_sums([first, second]) == [second, first]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_lines_of_rows_in_batches_may_be_steep(slope: float, spread: float) -> N
     positive = random.random(2000) < expit(0.3 + slope * logit)
     weight = random.integers(1, 4, 2000).astype(float)
     batches = np.array_split(np.arange(2000), 7)
-    parts = [SummedLogits.of(probability[b], positive[b], weight[b], 0.0) for b in batches]
-    whole, added = SummedLogits.of(probability, positive, weight, 0.0), parts[0]
+    parts = [LogitSummary.of(probability[b], positive[b], weight[b], 0.0) for b in batches]
+    whole, added = LogitSummary.of(probability, positive, weight, 0.0), parts[0]
     for part in parts[1:]:
         added = added + part
     assert (added.width, added.lowest) == (whole.width, whole.lowest)

@@ -14,14 +14,14 @@ import pytest
 from calipers.statistics import (
     ConfusionMatrix,
     Moments,
-    NumberMoments,
-    OccupiedMatrix,
+    NumericMoments,
     ScoreTable,
+    SparseConfusionMatrix,
     Statistic,
 )
-from calipers.statistics.logits import SummedLogits
-from calipers.statistics.scores import GatheredScores
-from calipers.statistics.serialization import CorruptError, narrow, packed, unpacked
+from calipers.statistics.logits import LogitSummary
+from calipers.statistics.scores import ScoreBuffer
+from calipers.statistics.serialization import CorruptError, from_bytes, narrow, to_bytes
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ def some() -> dict[str, Statistic]:
         "weighted": ScoreTable.from_rows(truth, score, weight),
         "cells": ScoreTable.from_rows(truth, score, weight).compress(40),
         "counts": ScoreTable.from_rows(truth, score).at(0.5),
-        "logits": SummedLogits.of(np.float64(score), truth, weight, 0.0),
+        "logits": LogitSummary.of(np.float64(score), truth, weight, 0.0),
         "moments": Moments.from_rows(number, weight),
-        "numbers": NumberMoments.from_rows(number, number + random.normal(size=500)),
-        "occupied": OccupiedMatrix.from_codes(
+        "numbers": NumericMoments.from_rows(number, number + random.normal(size=500)),
+        "occupied": SparseConfusionMatrix.from_codes(
             np.arange(500) % 7, np.arange(500) % 5, tuple("abcdefg"), weight
         ),
         "none": ConfusionMatrix(np.zeros((0, 0)), np.zeros((0, 0)), (), 0),
@@ -66,7 +66,7 @@ def some() -> dict[str, Statistic]:
 
 
 def test_what_comes_back_is_what_went_in(some: dict[str, Statistic]) -> None:
-    back = unpacked(packed(some))
+    back = from_bytes(to_bytes(some))
     for name, statistic in some.items():
         same(back[name], statistic)
 
@@ -75,7 +75,7 @@ def test_plain_values_and_what_is_shared(some: dict[str, Statistic]) -> None:
     table = some["table"]
     tree = {"a": [1, None, True, 0.1, float("inf"), "é"], "t": (1, (2.0,)), "of": [table, table],
             "own": Own(2.0, (1.0, 1.0)), "x": np.float64(3.5)}  # fmt: skip
-    back = unpacked(packed(tree), also=(Own,))
+    back = from_bytes(to_bytes(tree), also=(Own,))
     assert back["a"] == tree["a"]
     assert back["t"] == tree["t"]
     assert back["own"] == tree["own"]
@@ -98,31 +98,31 @@ def test_numbers_take_few_bytes_and_stay_what_they_are() -> None:
     ):
         found = narrow(np.array(values))
         assert found.dtype == kind, values
-        same(unpacked(packed(np.array(values))), np.array(values))
+        same(from_bytes(to_bytes(np.array(values))), np.array(values))
     random = np.random.default_rng(1)
     score = random.random(4000).astype(np.float32)
-    made = packed(ScoreTable.from_rows(score > 0.5, score))
+    made = to_bytes(ScoreTable.from_rows(score > 0.5, score))
     assert len(made) < 4000 * 7  # a float32 and two counts
 
 
 def test_what_is_gathered_is_settled() -> None:
     column = np.array([True, False]), np.array([0.5, 0.25])
-    gathered = GatheredScores((column[0],), (column[1],), None, 2)
-    same(unpacked(packed(gathered)), gathered.settled())
+    gathered = ScoreBuffer((column[0],), (column[1],), None, 2)
+    same(from_bytes(to_bytes(gathered)), gathered.settled())
 
 
 def test_damage_shows(some: dict[str, Statistic]) -> None:
-    whole = packed(some)
+    whole = to_bytes(some)
     random = np.random.default_rng(2)
     for end in random.integers(0, len(whole), 30):
         with pytest.raises(CorruptError):
-            unpacked(whole[:end])
+            from_bytes(whole[:end])
     noticed = 0
     for at in random.integers(0, len(whole), 200):
         broken = bytearray(whole)
         broken[at] ^= 0x55
         try:
-            back = unpacked(bytes(broken))
+            back = from_bytes(bytes(broken))
         except CorruptError:
             noticed += 1
         else:  # a date in the archive, say
@@ -131,7 +131,7 @@ def test_damage_shows(some: dict[str, Statistic]) -> None:
     assert noticed > 100
     for junk in (b"", b"PK", b"{}", np.random.default_rng(0).bytes(1000)):
         with pytest.raises(CorruptError):
-            unpacked(junk)
+            from_bytes(junk)
 
 
 def other(header: Any) -> bytes:
@@ -161,10 +161,10 @@ def other(header: Any) -> bytes:
 )  # fmt: skip
 def test_other_archives_are_told(header: Any, words: str) -> None:
     with pytest.raises(CorruptError, match=words):
-        unpacked(other(header))
+        from_bytes(other(header))
 
 
 def test_what_cannot_be_written_is_refused() -> None:
     for value in (object(), np.array([object()]), {1, 2}):
         with pytest.raises(TypeError, match="not written"):
-            packed(value)
+            to_bytes(value)

@@ -26,7 +26,7 @@ RULES: Mapping[str, Callable[[Sequence[int]], int]] = {
 
 
 @dataclass(frozen=True)
-class Settled:
+class AdjudicatedGrades:
     """A grade for each judged document of each topic; ``disputed`` are those documents on which
     assessors differ and no adjudicator has decided, so that a rule did; ``programs_only`` those
     that no person has judged, which have no grade here."""
@@ -36,7 +36,9 @@ class Settled:
     programs_only: tuple[tuple[str, str], ...]
 
 
-def settled(campaign: Campaign, *, assessor: str | None = None, rule: str = "majority") -> Settled:
+def adjudicated_grades(
+    campaign: Campaign, *, assessor: str | None = None, rule: str = "majority"
+) -> AdjudicatedGrades:
     """The grades that stand for a campaign.
 
     What an adjudicator decided stands. Else it is the grade that the persons who judged the
@@ -71,4 +73,4 @@ def settled(campaign: Campaign, *, assessor: str | None = None, rule: str = "maj
             disputed.append(key)
         grades[topic][document] = RULES[rule](given[key])
     alone = tuple(key for key in of_programs if key[1] not in grades[key[0]])
-    return Settled({t: own for t, own in grades.items() if own}, tuple(disputed), alone)
+    return AdjudicatedGrades({t: own for t, own in grades.items() if own}, tuple(disputed), alone)

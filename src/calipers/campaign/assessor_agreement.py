@@ -16,15 +16,22 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from calipers.campaign.runs import Judgments, Rankings, checked
-from calipers.campaign.system_scores import MEASURES, Change, Scores, changes, correlations, scores
+from calipers.campaign.runs import Judgments, Rankings, check_min_int
+from calipers.campaign.system_scores import (
+    MEASURES,
+    RankingChange,
+    SystemTopicScores,
+    correlations,
+    ranking_changes,
+    score_systems,
+)
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.agreement import agreement as agreement_of_raters
 from calipers.inference import bayesian_bootstrap
-from calipers.inference.intervals import as_student, z_of
+from calipers.inference.intervals import to_student, z_of
 from calipers.inference.transformations import SCALES
 from calipers.measures import parse
-from calipers.measures.rater_agreement import counted_items, moved_by_items
+from calipers.measures.rater_agreement import counted_items, item_influence
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Ratings
 
@@ -38,7 +45,7 @@ AGREEMENT = ("Krippendorff-alpha", "percent-agreement", "Gwet-AC1", "Fleiss-kapp
 FEW_TOPICS = 10
 
 
-class Graded(Protocol):
+class AssessorGrade(Protocol):
     """A grade that an assessor gave."""
 
     @property
@@ -58,7 +65,7 @@ class Graded(Protocol):
         """The grade."""
 
 
-def by_assessor(judgments: Iterable[Graded]) -> dict[str, dict[str, dict[str, int]]]:
+def grades_by_assessor(judgments: Iterable[AssessorGrade]) -> dict[str, dict[str, dict[str, int]]]:
     """The grades of each assessor, by topic and document."""
     made: dict[str, dict[str, dict[str, int]]] = {}
     for one in judgments:
@@ -110,7 +117,7 @@ def agreement(grades: Grades, **how: Any) -> Evaluation:
 
 
 @dataclass(frozen=True)
-class OverTopics:
+class TopicLevelAgreement:
     """Agreement with an interval for topics like these, of which ``topics`` have a document that
     two judged. ``caution`` says why the interval may be too short."""
 
@@ -123,9 +130,9 @@ class OverTopics:
     caution: str = ""
 
 
-def agreement_over_topics(
+def topic_level_agreement(
     grades: Grades, measure: str = "Krippendorff-alpha(scale='ordinal')", *, level: float = 0.95
-) -> OverTopics:
+) -> TopicLevelAgreement:
     """The same with an interval for topics like these.
 
     Documents of one topic are judged with one narrative in mind, so that assessors who read it in
@@ -140,7 +147,7 @@ def agreement_over_topics(
 
     >>> ann = {str(t): {"x": 0, "y": t % 3, "z": 1} for t in range(20)}
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
-    >>> found = agreement_over_topics({"ann": ann, "ben": ben})
+    >>> found = topic_level_agreement({"ann": ann, "ben": ben})
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.topics
     (0.597, 0.325, 0.772, 20)
     """
@@ -148,17 +155,17 @@ def agreement_over_topics(
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
     found = read_ratings(columns, {"": None}, None, names, {"topic": "slices"})
     ratings = Ratings.from_codes(found.codes, found.categories.names, found.categories.values)
-    value, moved = float(chosen.apply(ratings)), moved_by_items(chosen, ratings)
+    value, moved = float(chosen.apply(ratings)), item_influence(chosen, ratings)
     names_of = np.array(found.rows.column("topic").to_pylist())[counted_items(chosen, ratings)]
     topics, code = np.unique(names_of, return_inverse=True)
     number, items = len(topics), len(names_of)
     if math.isnan(value) or moved is None or number < 2:
         caution = "one topic only" if number == 1 else ""
-        return OverTopics(str(chosen), value, math.nan, math.nan, number, items, caution)
+        return TopicLevelAgreement(str(chosen), value, math.nan, math.nan, number, items, caution)
     by_topic = np.bincount(code.reshape(-1), moved, number) * number / items
     low, high = _over_topics(value, value + by_topic, chosen.definition.range, level)
     few = f"{number} topics only" if number < FEW_TOPICS else ""
-    return OverTopics(str(chosen), value, low, high, number, items, few)
+    return TopicLevelAgreement(str(chosen), value, low, high, number, items, few)
 
 
 def _over_topics(
@@ -171,7 +178,7 @@ def _over_topics(
     if not value < 1:
         return made.low, made.high
     number = len(topics)
-    se = as_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
+    se = to_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
     low, high = SCALES["rest"].around(value, z_of(level) * se)
     return max(lowest, min(low, made.low)), max(high, made.high)
 
@@ -201,7 +208,7 @@ def self_agreement(
 
 
 @dataclass(frozen=True)
-class Disputed:
+class Disagreement:
     """A document about which assessors differ, by ``apart`` grades; ``crosses`` where one finds it
     relevant and another does not, and ``decided`` with the grade of an adjudicator."""
 
@@ -213,22 +220,22 @@ class Disputed:
     decided: int | None = None
 
 
-def disputed(
+def disagreements(
     grades: Grades,
     decided: Judgments | None = None,
     *,
     apart: int = 1,
     rel: int = 1,
     also_decided: bool = False,
-) -> list[Disputed]:
+) -> list[Disagreement]:
     """The documents to adjudicate: those whose grades are ``apart`` or more, those first that one
     assessor finds relevant and another does not, then those furthest apart.
 
-    >>> found = disputed({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
+    >>> found = disagreements({"ann": {"1": {"x": 0, "y": 2}}, "ben": {"1": {"x": 1, "y": 3}}})
     >>> [(one.document, one.apart, one.crosses) for one in found]
     [('x', 1, True), ('y', 1, False)]
     """
-    checked(apart, "apart")
+    check_min_int(apart, "apart")
     given: dict[tuple[str, str], dict[str, int]] = {}
     for assessor in sorted(grades):
         for topic, documents in grades[assessor].items():
@@ -240,7 +247,7 @@ def disputed(
         low, high = min(of.values()), max(of.values())
         final = (decided or {}).get(topic, {}).get(document)
         if high - low >= apart and (final is None or also_decided):
-            made.append(Disputed(topic, document, of, high - low, low < rel <= high, final))
+            made.append(Disagreement(topic, document, of, high - low, low < rel <= high, final))
     return sorted(made, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
 
 
@@ -248,7 +255,7 @@ def disputed(
 
 
 @dataclass(frozen=True)
-class Orders:
+class RankingStability:
     """The order of systems by one measure with every choice of one assessor for each topic that two
     or more judged: how far it is from that by the final grades, in the mean and over the middle 95%
     of ``draws`` random choices; ``distinct`` orders came of them, and of ``pairs`` of systems that
@@ -267,12 +274,12 @@ class Orders:
 
 
 @dataclass(frozen=True)
-class Swapped:
+class AssessorSwap:
     """The systems by the final grades, and by those of one assessor where there are such."""
 
     assessor: str
     topics: int
-    changes: tuple[Change, ...]
+    changes: tuple[RankingChange, ...]
 
 
 def by_each(
@@ -282,7 +289,7 @@ def by_each(
     *,
     measures: Sequence[str] = MEASURES,
     level: float = 0.95,
-) -> list[Swapped]:
+) -> list[AssessorSwap]:
     """For each assessor the order of systems by their grades, on the topics of which they judged a
     document; documents that they did not judge have their final grades. Topics that nobody judged
     with them are left out.
@@ -302,9 +309,11 @@ def by_each(
         }
         if not own:
             continue
-        before = scores({t: final.get(t, of) for t, of in own.items()}, rankings, measures, level)
-        after = scores(own, rankings, measures, level)
-        made.append(Swapped(assessor, len(own), tuple(changes(before, after))))
+        before = score_systems(
+            {t: final.get(t, of) for t, of in own.items()}, rankings, measures, level
+        )
+        after = score_systems(own, rankings, measures, level)
+        made.append(AssessorSwap(assessor, len(own), tuple(ranking_changes(before, after))))
     return made
 
 
@@ -323,7 +332,7 @@ def swapped_orders(
     draws: int = 1000,
     seed: int = 0,
     level: float = 0.95,
-) -> list[Orders]:
+) -> list[RankingStability]:
     """How the order of systems depends on who judges: each topic that several judged is given to
     one of them at random, again and again (after Voorhees 2000).
 
@@ -336,13 +345,13 @@ def swapped_orders(
     shared = _shared(grades)
     if not shared:
         return []
-    checked(draws, "draws")
-    before = scores(final, rankings, measures, level)
-    own: dict[str, dict[str, Scores]] = {}
+    check_min_int(draws, "draws")
+    before = score_systems(final, rankings, measures, level)
+    own: dict[str, dict[str, SystemTopicScores]] = {}
     for assessor, of in grades.items():
         judged = {t: {**final.get(t, {}), **of[t]} for t in shared if t in of}
         if judged:
-            own[assessor] = scores(judged, rankings, measures, level)
+            own[assessor] = score_systems(judged, rankings, measures, level)
     made = []
     for name, first in before.items():
         places = {topic: place for place, topic in enumerate(first.topics)}
@@ -356,8 +365,8 @@ def swapped_orders(
 
 
 def _orders(
-    first: Scores, choices: list[list[FloatArray]], draws: int, seed: int, topics: int
-) -> Orders:
+    first: SystemTopicScores, choices: list[list[FloatArray]], draws: int, seed: int, topics: int
+) -> RankingStability:
     random = np.random.default_rng(seed)
     total = np.zeros((draws, len(first.systems)))
     number = np.zeros((draws, len(first.systems)))
@@ -379,7 +388,7 @@ def _orders(
     ]
     ends = np.quantile(tau, [0.025, 0.975])
     distinct = {tuple(np.argsort(-one, kind="stable").tolist()) for one in orders}
-    return Orders(
+    return RankingStability(
         first.measure, topics, draws, float(tau.mean()), float(ends[0]), float(ends[1]),
         float(tau_ap.mean()), len(distinct), len(first.better), tuple(turned),
     )  # fmt: skip

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.campaign.runs import checked
-from calipers.data.errors import InputError, several
+from calipers.campaign.runs import check_min_int
+from calipers.data.errors import InputError, format_first_names
 from calipers.statistics import FloatArray
 
 #: What it is worth in documents that the author of a topic judges it.
@@ -87,7 +87,7 @@ def assign(
         By how many a topic is judged, of all or by topic (1 where it is not named).
     own
         By topic and participant, the share of its documents that no other participant found
-        (:func:`~calipers.campaign.pooling.own_shares`).
+        (:func:`~calipers.campaign.pooling.unique_proportions`).
     authors
         The participant that wrote a topic.
     conflicts
@@ -111,10 +111,12 @@ def assign(
     if not names:
         raise InputError("there is nobody to judge")
     for topic in topics:
-        checked(sizes[topic], f"the size of topic {topic!r}", 0)
+        check_min_int(sizes[topic], f"the size of topic {topic!r}", 0)
     of = {name: (participants or {}).get(name, name) for name in names}
     wanted = {
-        t: checked(times if isinstance(times, int) else times.get(t, 1), f"times of topic {t!r}")
+        t: check_min_int(
+            times if isinstance(times, int) else times.get(t, 1), f"times of topic {t!r}"
+        )
         for t in topics
     }
     share = np.array([[(own or {}).get(t, {}).get(of[j], 0.0) for t in topics] for j in names])
@@ -125,7 +127,7 @@ def assign(
     for k, topic in enumerate(topics):
         _check(topic, wanted[topic], names, share[:, k], apart[k], allowed[:, k])
     size = np.array([sizes[t] for t in topics], np.float64)
-    program = _Program(
+    program = _IntegerProgram(
         size, share * size, wrote, allowed, np.array([wanted[t] for t in topics]),
         _together(names, of, allowed, wanted, topics),
     )  # fmt: skip
@@ -159,9 +161,9 @@ def _check(
     why = []
     mostly = [n for n, of in zip(names, share.tolist(), strict=True) if of >= MOST_OWN]
     if mostly:
-        why.append(f"half of its pool or more only systems of {several(mostly)} found")
+        why.append(f"half of its pool or more only systems of {format_first_names(mostly)} found")
     if apart:
-        why.append(f"conflicts: {several(sorted(apart))}")
+        why.append(f"conflicts: {format_first_names(sorted(apart))}")
     raise InputError(
         f"topic {topic!r} is to be judged by {wanted}, and {able} of {len(names)} may"
         + (f" ({'; '.join(why)})" if why else "")
@@ -189,7 +191,7 @@ def _together(
 
 
 @dataclass(frozen=True, eq=False)
-class _Program:
+class _IntegerProgram:
     """The integer program; variables are x by judge and topic, and the largest load."""
 
     size: FloatArray

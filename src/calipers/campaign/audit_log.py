@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from calipers.campaign.records import Logged
+from calipers.campaign.records import LoggedEvent
 from calipers.campaign.store import Campaign
 
 
-class Done(NamedTuple):
+class AuditEntry(NamedTuple):
     """An event, with what stood before and what stands after it: of a grade the grade, of a
     preference 1, 0 or −1 as seen from ``document``; None where nothing does."""
 
@@ -29,13 +29,13 @@ class Done(NamedTuple):
     replaces: int | None
 
 
-def history(
+def audit_log(
     campaign: Campaign,
     *,
     assessor: str | None = None,
     topic: str | None = None,
     document: str | None = None,
-) -> list[Done]:
+) -> list[AuditEntry]:
     """All that was done, in order, or what somebody did, about a topic or a document."""
     return [
         done
@@ -46,9 +46,9 @@ def history(
     ]
 
 
-def _replayed(campaign: Campaign) -> Iterator[Done]:
-    stacks: dict[tuple[Any, ...], list[Logged]] = {}
-    recorded: dict[int, Logged] = {}
+def _replayed(campaign: Campaign) -> Iterator[AuditEntry]:
+    stacks: dict[tuple[Any, ...], list[LoggedEvent]] = {}
+    recorded: dict[int, LoggedEvent] = {}
     for event in campaign.events():
         recorded[event.event] = event
         of = event if event.kind != "undo" else recorded[event.replaces or 0]
@@ -63,20 +63,20 @@ def _replayed(campaign: Campaign) -> Iterator[Done]:
                 stack.append(event)
             after = _grade(stack, of)
         what = f"undo of {of.kind} {of.event}" if event.kind == "undo" else event.kind
-        yield Done(
+        yield AuditEntry(
             event.event, event.time, event.assessor, event.topic, event.document, of.other, what,
             before, after, of.again, event.seconds, event.shown, event.note, event.replaces,
         )  # fmt: skip
 
 
-def _key(event: Logged) -> tuple[Any, ...]:
+def _key(event: LoggedEvent) -> tuple[Any, ...]:
     if event.kind == "adjudication":
         return event.kind, event.topic, event.document
     documents = frozenset({event.document, event.other} - {None})
     return event.assessor, event.topic, documents, event.again
 
 
-def _grade(stack: list[Logged], seen: Logged) -> int | None:
+def _grade(stack: list[LoggedEvent], seen: LoggedEvent) -> int | None:
     """The grade on top, of a preference as seen from the document of an event."""
     if not stack:
         return None

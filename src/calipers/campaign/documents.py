@@ -19,10 +19,10 @@ from xml.sax.saxutils import escape
 
 from calipers.campaign.records import Document
 from calipers.campaign.store import Campaign
-from calipers.campaign.xml_tree import Element, parsed, unicode_of
-from calipers.data.byte_sources import Source
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.tables import BINARIES, TEXTS, check_file, extension, read_errors
+from calipers.campaign.xml_tree import Element, parse_elements, unicode_of
+from calipers.data.byte_sources import ByteSource
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.tables import BINARIES, TEXTS, check_file, file_extension, read_errors
 from calipers.data.trec_tables import DOCUMENT
 
 #: Media by extension; other files are text, if they are that.
@@ -61,7 +61,7 @@ _BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Columns:
+class DocumentColumns:
     """Which columns of a table have what; by their usual names where None."""
 
     document: str | None = None
@@ -75,7 +75,7 @@ class Columns:
 def read_documents(
     source: str | os.PathLike[str],
     wanted: Collection[str] | None = None,
-    columns: Columns | None = None,
+    columns: DocumentColumns | None = None,
 ) -> Iterator[Document]:
     """The documents in a folder, a table or a file, all or those ``wanted``, one after the other.
 
@@ -100,10 +100,10 @@ def read_documents(
     [('a1', 'text/xml')]
     """
     found: dict[str, str] = {}
-    for where, document in _located(os.fspath(source), wanted, columns or Columns()):
+    for where, document in _located(os.fspath(source), wanted, columns or DocumentColumns()):
         if document.document in found:
             raise InputError(
-                f"{where}: document {shown(document.document)} stands there twice, first in "
+                f"{where}: document {format_value(document.document)} stands there twice, first in "
                 f"{found[document.document]}"
             )
         found[document.document] = where
@@ -114,7 +114,7 @@ def add_documents(
     campaign: Campaign,
     sources: Iterable[str | os.PathLike[str]],
     *,
-    columns: Columns | None = None,
+    columns: DocumentColumns | None = None,
     every: bool = False,
     partial: bool = False,
     replace: bool = False,
@@ -132,7 +132,9 @@ def add_documents(
         )
     wanted = None if every else pooled.keys()
     paths = [os.fspath(source) for source in sources]
-    named = [name for name, column in vars(columns or Columns()).items() if column is not None]
+    named = [
+        name for name, column in vars(columns or DocumentColumns()).items() if column is not None
+    ]
     if named and not any(map(_is_table, paths)):
         raise InputError(
             f"{paths[0] if paths else 'documents'}: is no table, so that no column can be "
@@ -150,20 +152,20 @@ def add_documents(
             raise InputError(
                 f"{len(missing)} of {len(pooled)} pooled documents {'are' if several else 'is'} in "
                 f"none of the sources, {'the first' if several else 'which is'} "
-                f"{shown(name)} of topic {shown(topic)}; nothing was added "
+                f"{format_value(name)} of topic {format_value(topic)}; nothing was added "
                 "(--partial adds the others)"
             )
     return new, missing
 
 
 def _located(
-    path: str, wanted: Collection[str] | None, columns: Columns
+    path: str, wanted: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     if Path(path).is_dir():
         yield from _of_folder(Path(path), wanted)
         return
     check_file(path, "documents: a folder, a table, or one document")
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     if not _is_table(path):
         yield path, _alone(Path(path), wanted)
         return
@@ -179,7 +181,7 @@ def _located(
 
 
 def _is_table(path: str) -> bool:
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     return (suffix in TEXTS or suffix in BINARIES) and not Path(path).is_dir()
 
 
@@ -198,7 +200,7 @@ def _alone(path: Path, wanted: Collection[str] | None) -> Document:
     if named is None:
         names = dict.fromkeys(_names(inner))
         raise InputError(
-            f"{path}: is not pooled: {' and '.join(map(shown, names))} "
+            f"{path}: is not pooled: {' and '.join(map(format_value, names))} "
             f"{'is' if len(names) == 1 else 'are'} in no pool (--all adds it all the same)"
         )
     return _of_file(named, path)
@@ -267,7 +269,7 @@ _Rows = Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _rows_of_lines(path: str) -> _Rows:
-    with Source.of(path).text() as stream:
+    with ByteSource.of(path).text() as stream:
         for number, line in stream.lines():
             if line.strip():
                 where = f"{path}:{number}"
@@ -277,14 +279,14 @@ def _rows_of_lines(path: str) -> _Rows:
                     why = getattr(error, "msg", error)
                     raise InputError(f"{where}: expected a JSON object: {why}") from None
                 if not isinstance(row, dict):
-                    raise InputError(f"{where}: expected a JSON object, is {shown(row)}")
+                    raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
                 yield where, row
 
 
-def _rows_of_tsv(path: str, columns: Columns) -> _Rows:
+def _rows_of_tsv(path: str, columns: DocumentColumns) -> _Rows:
     """Without quotes; where no header names a column of ids, id and text, or id, title and text."""
     names: list[str] | None = None
-    with Source.of(path).text() as stream:
+    with ByteSource.of(path).text() as stream:
         for number, line in stream.lines():
             cells = line.rstrip(b"\r").decode().split("\t")
             if cells == [""]:
@@ -311,7 +313,7 @@ def _rows_of_table(path: str) -> _Rows:
 
 
 def _of_rows(
-    path: str, rows: _Rows, wanted: Collection[str] | None, columns: Columns
+    path: str, rows: _Rows, wanted: Collection[str] | None, columns: DocumentColumns
 ) -> Iterator[tuple[str, Document]]:
     for where, row in rows:
         named = _id(where, row, columns.document)
@@ -319,7 +321,7 @@ def _of_rows(
             continue
         title = _found(where, row, columns.title, _TITLES)
         if title is not None and not isinstance(title, str):
-            raise InputError(f"{where}: the title is {shown(title)}, expected text")
+            raise InputError(f"{where}: the title is {format_value(title)}, expected text")
         body, media = _body(where, row, columns, Path(path).parent)
         if len(body) > _MOST:
             raise InputError(f"{where}: the document has more than {_MOST >> 20} MiB")
@@ -340,11 +342,15 @@ def _id(where: str, row: Mapping[str, Any], asked: str | None) -> str:
     if named is None:
         raise InputError(f"{where}: has no id; expected a column {asked or ', '.join(_IDS)}")
     if isinstance(named, bool) or not isinstance(named, str | int):
-        raise InputError(f"{where}: the id is {shown(named)}, expected text or a whole number")
+        raise InputError(
+            f"{where}: the id is {format_value(named)}, expected text or a whole number"
+        )
     return str(named)
 
 
-def _body(where: str, row: Mapping[str, Any], columns: Columns, folder: Path) -> tuple[bytes, str]:
+def _body(
+    where: str, row: Mapping[str, Any], columns: DocumentColumns, folder: Path
+) -> tuple[bytes, str]:
     asked = columns.text, columns.html, columns.xml, columns.image
     for media, name, usual in (
         ("text/html", columns.html, _HTML),
@@ -360,7 +366,7 @@ def _body(where: str, row: Mapping[str, Any], columns: Columns, folder: Path) ->
         if media.startswith("image/"):
             return _image(where, value, folder), media
         if not isinstance(value, str):
-            raise InputError(f"{where}: the text is {shown(value)}, expected text")
+            raise InputError(f"{where}: the text is {format_value(value)}, expected text")
         try:
             return value.encode(), media
         except UnicodeEncodeError:
@@ -376,7 +382,7 @@ def _image(where: str, value: Any, folder: Path) -> bytes:
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):
-        raise InputError(f"{where}: the image is {shown(value)}, expected bytes or a path")
+        raise InputError(f"{where}: the image is {format_value(value)}, expected bytes or a path")
     path = folder / value
     if not path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{where}: {value} is outside of the folder of the table")
@@ -423,13 +429,13 @@ def _parsed(where: str, body: bytes) -> list[Element]:
     """The outermost elements. Characters may go by the names that HTML has for them, as documents
     write them whose type declares these elsewhere."""
     text = _REFERENCE.sub(_character, body.decode())
-    found = parsed(where, text.encode(), "a document")
+    found = parse_elements(where, text.encode(), "a document")
     # (The parser passes over names that it does not know, in attributes, if there is a type.)
     for match in _REFERENCE.finditer(text):
         if match[1] is not None and match[1] not in _OWN:
             line = text.count("\n", 0, match.start()) + 1
             raise InputError(
-                f"{where}:{line}: the entity {shown(match[0])} is not known; expected the "
+                f"{where}:{line}: the entity {format_value(match[0])} is not known; expected the "
                 "character itself"
             )
     return found

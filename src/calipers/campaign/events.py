@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import astuple, fields, replace
 from datetime import datetime, timezone
 
-from calipers.campaign.records import Conflict, Event, Recorded
+from calipers.campaign.records import EditConflict, Event, RecordResult
 from calipers.campaign.storage import KINDS
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 
 #: Kinds with a grade, and the view that says what stands of each.
 _VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjudications"}
@@ -27,8 +27,8 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
-def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> Recorded:
-    """Record an event within a transaction; :class:`Conflict` where it rests on what no longer
+def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> RecordResult:
+    """Record an event within a transaction; :class:`EditConflict` where it rests on what no longer
     stands."""
     check(event, grades)
     before = connection.execute(
@@ -39,14 +39,14 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
     if before is not None:
         same = (event.assessor, event.topic, event.document, event.other, event.kind)
         if before[1:] != (*same, event.grade, event.again):
-            raise InputError(f"the id {shown(event.id)} belongs to another event")
-        return Recorded(before[0], new=False)
+            raise InputError(f"the id {format_value(event.id)} belongs to another event")
+        return RecordResult(before[0], new=False)
     _check_known(connection, event)
     if event.kind == "undo":
         _check_undo(connection, event)
     else:
         _check_fresh(connection, event)
-    return Recorded(insert(connection, event), new=True)
+    return RecordResult(insert(connection, event), new=True)
 
 
 def insert(connection: sqlite3.Connection, event: Event) -> int:
@@ -64,7 +64,7 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
     for name in ("id", "assessor", "topic", "document"):
         check_name(getattr(event, name), name)
     if event.kind not in KINDS:
-        raise InputError(f"kind {shown(event.kind)}, expected one of {', '.join(KINDS)}")
+        raise InputError(f"kind {format_value(event.kind)}, expected one of {', '.join(KINDS)}")
     if event.other is not None:
         check_name(event.other, "other")
     if event.kind == "preference" or (event.kind == "import" and event.other is not None):
@@ -77,29 +77,29 @@ def check(event: Event, grades: Mapping[int, str]) -> None:
             raise InputError(f"{event.kind}: has no other document, unlike a preference")
     if (event.grade is not None or allowed) and event.grade not in allowed:
         expected = ", ".join(map(str, sorted(allowed))) or "none"
-        raise InputError(f"grade {shown(event.grade)}, expected {expected}")
+        raise InputError(f"grade {format_value(event.grade)}, expected {expected}")
     if event.note is not None and not _is_text(event.note):
         raise InputError("the note holds what is no character")
     if event.note is not None and len(event.note) > _LONGEST_NOTE:
         raise InputError(f"the note has more than {_LONGEST_NOTE} characters")
     seconds = event.seconds
     if seconds is not None and (not math.isfinite(seconds) or seconds < 0):
-        raise InputError(f"seconds {shown(seconds)}, expected a number from 0")
+        raise InputError(f"seconds {format_value(seconds)}, expected a number from 0")
     for number in (event.shown, event.replaces):
         if number is not None and not 0 <= number < 2**63:
-            raise InputError(f"{shown(number)} is no number of an event or a place")
+            raise InputError(f"{format_value(number)} is no number of an event or a place")
 
 
 def check_name(name: object, what: str) -> str:
     """That an id, or a name, is text that can be kept."""
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{what} {shown(name)}, expected a name")
+        raise InputError(f"{what} {format_value(name)}, expected a name")
     if len(name) > _LONGEST_NAME:
-        raise InputError(f"{what} {shown(name)} has more than {_LONGEST_NAME} characters")
+        raise InputError(f"{what} {format_value(name)} has more than {_LONGEST_NAME} characters")
     if not _is_text(name):
-        raise InputError(f"{what} {shown(name)} holds what is no character")
+        raise InputError(f"{what} {format_value(name)} holds what is no character")
     if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
-        raise InputError(f"{what} {shown(name)} holds a line break or a control character")
+        raise InputError(f"{what} {format_value(name)} holds a line break or a control character")
     return name
 
 
@@ -115,13 +115,13 @@ def _check_known(connection: sqlite3.Connection, event: Event) -> None:
     ):
         found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
         if found.fetchone() is None:
-            raise InputError(f"{column} {shown(value)} is not of this campaign")
+            raise InputError(f"{column} {format_value(value)} is not of this campaign")
     if event.kind == "adjudication":
         role = connection.execute(
             "SELECT role FROM assessors WHERE assessor = ?", (event.assessor,)
         ).fetchone()[0]
         if role != "adjudicator":
-            raise InputError(f"assessor {shown(event.assessor)} is no adjudicator")
+            raise InputError(f"assessor {format_value(event.assessor)} is no adjudicator")
 
 
 def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
@@ -132,8 +132,9 @@ def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
     event_number, grade = _standing(connection, event, view)
     if event_number != event.replaces:
         now_is = "nothing stands" if event_number is None else f"grade {grade} stands"
-        raise Conflict(
-            f"topic {shown(event.topic)}, document {shown(event.document)}: changed since it was "
+        raise EditConflict(
+            f"topic {format_value(event.topic)}, document {format_value(event.document)}: changed "
+            "since it was "
             f"shown; {now_is} now",
             event_number,
             grade,
@@ -181,8 +182,8 @@ def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
     if view is not None:
         last = _standing(connection, replace(event, other=undone[3], again=bool(undone[5])), view)
     if stands.fetchone() is None or last[0] != event.replaces:
-        raise Conflict(
-            f"topic {shown(event.topic)}, document {shown(event.document)}: event "
+        raise EditConflict(
+            f"topic {format_value(event.topic)}, document {format_value(event.document)}: event "
             f"{event.replaces} no longer stands",
             *last,
         )

@@ -12,18 +12,18 @@ from typing import Any
 from urllib.parse import quote
 
 from calipers.campaign import tidy_tables
-from calipers.campaign.adjudication import settled
+from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.records import Judgment, Preference
 from calipers.campaign.store import Campaign
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.formats import check_writable, write_rows
-from calipers.data.tables import BINARIES, TEXTS, extension
+from calipers.data.tables import BINARIES, TEXTS, file_extension
 from calipers.data.trec import read_rows
-from calipers.report.numbers import count
+from calipers.report.numbers import format_count
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportFile:
     """The bytes of a file, and what is to be said about them."""
 
     content: bytes
@@ -33,7 +33,7 @@ class Exported:
 def is_table(path: str) -> bool:
     """Whether a name means a table: CSV, TSV, JSON, JSON Lines, Parquet or Feather. Else it means
     TREC's text; :class:`InputError` where its extension means neither."""
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     if suffix in TEXTS or suffix in BINARIES or suffix == ".json":
         return True
     if not tidy_tables.is_trec(suffix):
@@ -44,10 +44,10 @@ def is_table(path: str) -> bool:
     return False
 
 
-def compressed(path: str, make: Callable[[str], Exported]) -> Exported:
+def compressed(path: str, make: Callable[[str], ExportFile]) -> ExportFile:
     """What is made for a path without the extension of a compression, compressed if it has one."""
     check_writable(path)
-    _, packed = extension(path)
+    _, packed = file_extension(path)
     made = make(path[: len(path) - len(packed)])
     if packed == ".gz":
         return replace(made, content=gzip.compress(made.content, mtime=0))
@@ -60,10 +60,10 @@ def compressed(path: str, make: Callable[[str], Exported]) -> Exported:
 
 def qrels(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
-) -> Exported:
+) -> ExportFile:
     """Judgments in the format of ``path`` (TREC's four fields, JSON, a table), one grade a document
-    as :func:`~calipers.campaign.adjudication.settled` takes it; pooled documents without one, those
-    that were not drawn among them, have −1."""
+    as :func:`~calipers.campaign.adjudication.adjudicated_grades` takes it; pooled documents without
+    one, those that were not drawn among them, have −1."""
     is_table(path)
     graded, notes = _graded(campaign, assessor, rule)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
@@ -79,12 +79,12 @@ def qrels(
     rows, _ = read_rows("judgments", columns, "qrels")
     stream = BytesIO()
     write_rows(rows, "qrels", path, stream)
-    return Exported(stream.getvalue(), tuple(notes))
+    return ExportFile(stream.getvalue(), tuple(notes))
 
 
 def sampled(
     campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
-) -> Exported:
+) -> ExportFile:
     """Judgments of a sampled pool with their strata: as text with the five fields of sample_eval
     (topic, 0, document, stratum, grade), as a table also with the probability of each document to
     be drawn."""
@@ -105,23 +105,25 @@ def sampled(
         raise InputError(f"{campaign.path}: nothing is pooled yet, so there is no sample")
     more = sum(map(len, graded.values())) - pooled
     if more:
-        notes.append(f"judged but not pooled, and left out: {count(more, 'documents')}")
+        notes.append(f"judged but not pooled, and left out: {format_count(more, 'documents')}")
     if as_table:
         import pyarrow as pa
 
-        return Exported(tidy_tables.written(pa.table(columns), path, exact=True), tuple(notes))
+        return ExportFile(
+            tidy_tables.format_table(pa.table(columns), path, exact=True), tuple(notes)
+        )
     lines = (
         " ".join((_field(topic), "0", _field(document), _field(stratum), str(grade)))
         for topic, document, stratum, grade, _ in zip(*columns.values(), strict=True)
     )
-    return Exported(_lines(lines), tuple(notes))
+    return ExportFile(_lines(lines), tuple(notes))
 
 
 def _graded(
     campaign: Campaign, assessor: str | None, rule: str
 ) -> tuple[dict[str, dict[str, int]], list[str]]:
     """The grade of each document that is judged or pooled, −1 where nobody has judged it."""
-    made = settled(campaign, assessor=assessor, rule=rule)
+    made = adjudicated_grades(campaign, assessor=assessor, rule=rule)
     graded: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
     missing = 0
     for one in campaign.pool():
@@ -132,12 +134,12 @@ def _graded(
         graded[topic].update(own)
     notes = []
     if missing:
-        notes.append(f"not judged yet, and −1: {count(missing, 'documents')}")
+        notes.append(f"not judged yet, and −1: {format_count(missing, 'documents')}")
     if made.disputed:
-        several = count(len(made.disputed), "documents")
+        several = format_count(len(made.disputed), "documents")
         notes.append(f"assessors differ about {several}, and nobody has decided; taken: {rule}")
     if made.programs_only:
-        alone = count(len(made.programs_only), "documents")
+        alone = format_count(len(made.programs_only), "documents")
         notes.append(f"judged by programs only, who count where they are named: {alone}")
     return graded, notes
 
@@ -146,7 +148,7 @@ def _graded(
 PREFERENCES = "topic", "assessor", "part", "doc", "grade"
 
 
-def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> Exported:
+def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) -> ExportFile:
     """Preferences as TREC writes them: topic, assessor, pair, document, level; or as a table of
     these, by the extension of ``path``.
 
@@ -175,8 +177,8 @@ def prefs(campaign: Campaign, path: str = "", *, assessor: str | None = None) ->
         import pyarrow as pa
 
         columns = dict(zip(PREFERENCES, map(list, zip(*rows, strict=True)), strict=True))
-        return Exported(tidy_tables.written(pa.table(columns), path, exact=True), notes)
-    return Exported(_lines(" ".join(_field(str(one)) for one in row) for row in rows), notes)
+        return ExportFile(tidy_tables.format_table(pa.table(columns), path, exact=True), notes)
+    return ExportFile(_lines(" ".join(_field(str(one)) for one in row) for row in rows), notes)
 
 
 def _is_circular(own: list[Preference]) -> bool:
@@ -195,10 +197,10 @@ def _is_circular(own: list[Preference]) -> bool:
     return False
 
 
-def runs(campaign: Campaign) -> dict[str, Exported]:
+def runs(campaign: Campaign) -> dict[str, ExportFile]:
     """The runs as TREC files, by the names of the files."""
     return {
-        f"{file_name(name)}.run": Exported(zlib.decompress(content))
+        f"{file_name(name)}.run": ExportFile(zlib.decompress(content))
         for name, content in campaign.read("SELECT run, content FROM runs ORDER BY run")
     }
 
@@ -216,15 +218,17 @@ def _lines(lines: Iterator[str]) -> bytes:
 def _field(text: str) -> str:
     """A field of TREC text, which has no blanks."""
     if not text or any(sign in text for sign in " \t\n\v\f\r\0"):
-        raise InputError(f"TREC text has no place for {shown(text)}: its fields have no blanks")
+        raise InputError(
+            f"TREC text has no place for {format_value(text)}: its fields have no blanks"
+        )
     return text
 
 
-def tables(campaign: Campaign, kind: str) -> Mapping[str, Exported]:
+def tables(campaign: Campaign, kind: str) -> Mapping[str, ExportFile]:
     """Everything as tidy tables, by the names of the files."""
     return {
-        f"{name}.{kind}": Exported(
-            tidy_tables.written(tidy_tables.table(campaign, name), f"{name}.{kind}")
+        f"{name}.{kind}": ExportFile(
+            tidy_tables.format_table(tidy_tables.table(campaign, name), f"{name}.{kind}")
         )
         for name in tidy_tables.TABLES
     }
@@ -250,4 +254,4 @@ def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
         *campaign.preferences(assessor),
     ]
     rows = ({"other": None, **one._asdict(), "kind": known[one.assessor].kind} for one in given)
-    return tidy_tables.table_of(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))
+    return tidy_tables.build_table(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

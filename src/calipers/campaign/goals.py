@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -26,15 +26,15 @@ class Goal:
 _TOP = re.compile(r"top[- ]?([1-9]\d{0,3})")
 
 
-def goal_of(name: str) -> Goal:
+def parse_goal(name: str) -> Goal:
     """The goal of a name: ``"top-K"``, a good answer among the first K; or ``"high recall"``, as
     many relevant documents as there are.
 
     Examples
     --------
-    >>> goal_of("top-10")
+    >>> parse_goal("top-10")
     Goal(name='top-10', depth=10, measures=('nDCG@10', 'RR@10', 'P@10'))
-    >>> goal_of("high recall").depth
+    >>> parse_goal("high recall").depth
     100
     """
     said = " ".join(str(name).lower().replace("_", " ").split())
@@ -44,7 +44,7 @@ def goal_of(name: str) -> Goal:
         return Goal(f"top-{k}", k, (f"nDCG@{k}", f"RR@{k}", f"P@{k}"))
     if said.replace("-", " ") == "high recall":
         return Goal("high recall", 100, ("AP", "R@100", "Rprec"))
-    raise InputError(f"goal {shown(name)}, expected top-K, such as top-10, or high recall")
+    raise InputError(f"goal {format_value(name)}, expected top-K, such as top-10, or high recall")
 
 
 def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def measures_named(names: str | Iterable[str | Measure]) -> tuple[str, ...]:
     from calipers.statistics import JudgedRankings, SampledRankings
 
     if not isinstance(names, str | Iterable):
-        raise InputError(f"measures are {shown(names)}, expected names such as nDCG@10")
+        raise InputError(f"measures are {format_value(names)}, expected names such as nDCG@10")
     made = list[str]()
     for name in spelled_out(names if isinstance(names, str) else list(names)) or ():
         measure = name if isinstance(name, Measure) else parse(name, TASKS["retrieval"])

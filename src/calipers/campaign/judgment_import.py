@@ -14,14 +14,14 @@ from uuid import uuid4
 from calipers.campaign import events
 from calipers.campaign.records import Assessor, Event
 from calipers.campaign.store import Campaign
-from calipers.data.errors import InputError, did_you_mean, listed, shown
-from calipers.data.grouped_judgments import Rows, rows_of_file
+from calipers.data.errors import InputError, did_you_mean, format_names, format_value
+from calipers.data.grouped_judgments import JudgmentRows, rows_of_file
 from calipers.data.tables import (
     BINARIES,
     TEXTS,
     as_arrow,
     check_file,
-    extension,
+    file_extension,
     read_errors,
     read_json,
     read_table,
@@ -30,7 +30,7 @@ from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportSummary:
     """What became of the judgments of a file: how many are new, took the place of others, were
     there already, are of documents marked as not judged (a negative grade), are of topics that
     the campaign does not have, and are of what nobody waits for; and the assessors that are new."""
@@ -45,7 +45,7 @@ class Imported:
 
 
 @dataclass
-class _Counts:
+class _ImportCounts:
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, what: str) -> None:
@@ -64,7 +64,7 @@ def import_judgments(
     only_known: bool = False,
     overwrite: bool = False,
     missing: bool = False,
-) -> Imported:
+) -> ImportSummary:
     """Record judgments made elsewhere as events of named assessors: all of a file, or none.
 
     Parameters
@@ -100,13 +100,13 @@ def import_judgments(
         With file and line or row: for grades that the campaign does not have, documents that stand
         there twice, and all of the above.
     """
-    rows = list(rows_of(source, kind, assessor))
-    counts = _Counts()
+    rows = list(read_judgments(source, kind, assessor))
+    counts = _ImportCounts()
     with campaign.write() as connection:
         known = dict.fromkeys(topic.topic for topic in campaign.topics())
-        of = _Assessors(campaign, participant, details)
+        of = _AssessorRegistry(campaign, participant, details)
         standing = _standing(campaign)
-        asked = _Asked(campaign) if missing else None
+        asked = _ImportScope(campaign) if missing else None
         grades = campaign.about.grades
         seen: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
@@ -114,7 +114,7 @@ def import_judgments(
             if event.topic not in known:
                 if not only_known:
                     raise InputError(
-                        f"{row.where}: topic {shown(event.topic)} is not of this campaign; "
+                        f"{row.where}: topic {format_value(event.topic)} is not of this campaign; "
                         f"{did_you_mean(event.topic, known)} (--only-known leaves it out)"
                     )
                 counts.add("unknown")
@@ -133,7 +133,8 @@ def import_judgments(
                 continue
             if key in seen:
                 raise InputError(
-                    f"{row.where}: topic {shown(event.topic)}, document {shown(event.document)} of "
+                    f"{row.where}: topic {format_value(event.topic)}, document "
+                    f"{format_value(event.document)} of "
                     f"{event.assessor} stands there twice, first in {seen[key][0]}"
                 )
             seen[key] = row.where, grade
@@ -143,13 +144,14 @@ def import_judgments(
                 continue
             if number is not None and not overwrite:
                 raise InputError(
-                    f"{row.where}: topic {shown(event.topic)}, document {shown(event.document)}: "
+                    f"{row.where}: topic {format_value(event.topic)}, document "
+                    f"{format_value(event.document)}: "
                     f"{event.assessor} judged {before} (event {number}) and not {grade}; that is "
                     "replaced only where that is asked for (--replace)"
                 )
             counts.add("new" if number is None else "replaced")
             events.insert(connection, replace(event, replaces=number))
-    return Imported(**counts.counts, assessors=tuple(of.new))
+    return ImportSummary(**counts.counts, assessors=tuple(of.new))
 
 
 def _key(event: Event) -> tuple[tuple[Any, ...], int | None]:
@@ -176,7 +178,7 @@ def _standing(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None
     return made
 
 
-class _Asked:
+class _ImportScope:
     """What is to be judged: drawn documents, of the assessor's topics, or of all topics where none
     is assigned to the assessor."""
 
@@ -192,7 +194,7 @@ class _Asked:
         )
 
 
-class _Assessors:
+class _AssessorRegistry:
     """The assessors of a campaign, to whom those of a file are added."""
 
     def __init__(
@@ -212,14 +214,14 @@ class _Assessors:
             self._known[name] = found
             self.new.append(name)
         if found.kind != kind:
-            raise InputError(f"assessor {shown(name)} is a {found.kind}, not a {kind}")
+            raise InputError(f"assessor {format_value(name)} is a {found.kind}, not a {kind}")
 
 
-def imported_in_words(of: Imported) -> Iterable[str]:
+def format_import_summary(of: ImportSummary) -> Iterable[str]:
     """What became of the judgments, in lines."""
-    from calipers.report.numbers import count
+    from calipers.report.numbers import format_count
 
-    yield f"{count(of.new, 'judgments')} added" + (
+    yield f"{format_count(of.new, 'judgments')} added" + (
         f", {of.replaced:,} replaced" if of.replaced else ""
     )
     if of.same:
@@ -231,7 +233,7 @@ def imported_in_words(of: Imported) -> Iterable[str]:
     if of.unasked:
         yield f"{of.unasked:,} are of what is not missing, and left out"
     if of.assessors:
-        yield f"new: {listed(of.assessors)}"
+        yield f"new: {format_names(of.assessors)}"
 
 
 #: What a file holds: TREC's judgments, TREC's preferences, or a table of either.
@@ -263,7 +265,7 @@ _MOST_OF_PART = 200
 
 
 @dataclass(frozen=True)
-class Row:
+class JudgmentRow:
     """A judgment, where it stands, and whether a program made it, where that is said."""
 
     where: str
@@ -271,13 +273,13 @@ class Row:
     program: bool | None = None
 
 
-def rows_of(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[Row]:
+def read_judgments(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[JudgmentRow]:
     """The judgments of a file, a data frame or a dict of columns; of an ``assessor`` where they do
     not say."""
     if not isinstance(source, str | os.PathLike):
         return _of_table("judgments", as_arrow(source), assessor)
     path = os.fspath(source)
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     if kind in (None, "table") and suffix == ".json":
         return _of_table(path, _as_table(path, read_json(path)), assessor)
     if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
@@ -310,14 +312,14 @@ def _who(where: str, assessor: str | None) -> str:
     return assessor
 
 
-def _of_qrels(rows: Rows, assessor: str | None) -> Iterator[Row]:
+def _of_qrels(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
     who = _who(rows.path or "judgments", assessor)
     for row in range(len(rows.level)):
         topic, document = _ids(rows, row, rows.topic, rows.document)
-        yield Row(_where(rows, row), _event(who, topic, document, int(rows.level[row])))
+        yield JudgmentRow(_where(rows, row), _event(who, topic, document, int(rows.level[row])))
 
 
-def _of_prefs(rows: Rows, assessor: str | None) -> Iterator[Row]:
+def _of_prefs(rows: JudgmentRows, assessor: str | None) -> Iterator[JudgmentRow]:
     """Of TREC's preferences all pairs of each part: who has the higher level is preferred."""
     parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
     for row in range(len(rows.level)):
@@ -336,14 +338,14 @@ def _of_prefs(rows: Rows, assessor: str | None) -> Iterator[Row]:
             document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
             sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
             event = _event(assessor or group, topic, document, int(sign))
-            yield Row(_where(rows, b), replace(event, other=other))
+            yield JudgmentRow(_where(rows, b), replace(event, other=other))
 
 
-def _where(rows: Rows, row: int) -> str:
+def _where(rows: JudgmentRows, row: int) -> str:
     return f"{rows.path}:{rows.line[row]}"
 
 
-def _ids(rows: Rows, row: int, *columns: Any) -> list[str]:
+def _ids(rows: JudgmentRows, row: int, *columns: Any) -> list[str]:
     try:
         return [column[row].as_py().decode() for column in columns]
     except UnicodeDecodeError:
@@ -354,13 +356,13 @@ def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
     return Event(f"import-{uuid4().hex}", assessor, topic, document, "import", grade)
 
 
-def _of_file(path: str, assessor: str | None) -> Iterator[Row]:
-    from calipers.report.spreadsheets import uncovered
+def _of_file(path: str, assessor: str | None) -> Iterator[JudgmentRow]:
+    from calipers.report.spreadsheets import unescape_formula
 
     texts = [name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS]
     table = read_table(path, text=texts)
-    is_csv = TEXTS.get(extension(path)[0]) in ("csv", "tsv")
-    return _of_table(path, table, assessor, uncovered if is_csv else str)
+    is_csv = TEXTS.get(file_extension(path)[0]) in ("csv", "tsv")
+    return _of_table(path, table, assessor, unescape_formula if is_csv else str)
 
 
 def _as_table(path: str, rows: Any) -> Any:
@@ -372,11 +374,12 @@ def _as_table(path: str, rows: Any) -> Any:
         rows = [dict(zip(("topic", "document", "grade"), row, strict=True)) for row in graded]
     if not isinstance(rows, list):
         raise InputError(
-            f"{path}: expected a list of objects, or grades by topic and document, is {shown(rows)}"
+            f"{path}: expected a list of objects, or grades by topic and document, is "
+            f"{format_value(rows)}"
         )
     for place, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise InputError(f"{path}: row {place}: expected an object, is {shown(row)}")
+            raise InputError(f"{path}: row {place}: expected an object, is {format_value(row)}")
     names = dict.fromkeys(name for row in rows for name in row)
     with read_errors(path, "judgments"):
         return pa.table({name: [row.get(name) for row in rows] for name in names})
@@ -385,7 +388,9 @@ def _as_table(path: str, rows: Any) -> Any:
 _NUMBERS = {*GRADE, "seconds", "shown", "again"}
 
 
-def _of_table(path: str, table: Any, assessor: str | None, plain: Any = str) -> Iterator[Row]:
+def _of_table(
+    path: str, table: Any, assessor: str | None, plain: Any = str
+) -> Iterator[JudgmentRow]:
     names = table.column_names
     if "part" in names and "other" not in names:
         raise InputError(
@@ -399,7 +404,7 @@ def _of_table(path: str, table: Any, assessor: str | None, plain: Any = str) -> 
     for what in ("topic", "document", "grade"):
         if found[what] is None:
             raise InputError(
-                f"{path}: no column {what!r} (nor {listed(COLUMNS[what])}); "
+                f"{path}: no column {what!r} (nor {format_names(COLUMNS[what])}); "
                 f"{did_you_mean(what, names)}"
             )
     if found["assessor"] is None:
@@ -410,9 +415,9 @@ def _of_table(path: str, table: Any, assessor: str | None, plain: Any = str) -> 
         where = f"{path}: row {row}"
         kind = given.get("kind")
         if kind not in (None, "person", "program"):
-            raise InputError(f"{where}: kind is {shown(kind)}, expected person or program")
+            raise InputError(f"{where}: kind is {format_value(kind)}, expected person or program")
         event = _of_values(where, given, assessor, plain)
-        yield Row(where, event, None if kind is None else kind == "program")
+        yield JudgmentRow(where, event, None if kind is None else kind == "program")
 
 
 def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
@@ -422,7 +427,7 @@ def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise InputError(f"{where}: {what} is {shown(value)}, expected text")
+            raise InputError(f"{where}: {what} is {format_value(value)}, expected text")
         texts[what] = plain(str(value))
     for what in ("topic", "document"):
         if what not in texts:
@@ -435,7 +440,7 @@ def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain
     )
     seconds = given.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
-        raise InputError(f"{where}: seconds is {shown(seconds)}, expected a number")
+        raise InputError(f"{where}: seconds is {format_value(seconds)}, expected a number")
     return replace(
         event,
         other=texts.get("other"),
@@ -459,7 +464,7 @@ def _whole(where: str, what: str, value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or (isinstance(value, float) and number != value) or abs(number) >= 2**31:
-        raise InputError(f"{where}: {what} is {shown(value)}, expected a whole number")
+        raise InputError(f"{where}: {what} is {format_value(value)}, expected a whole number")
     return number
 
 
@@ -472,11 +477,11 @@ def _time(where: str, value: Any) -> str | None:
             value = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
         except ValueError:
             raise InputError(
-                f"{where}: time is {shown(value)}, expected 2026-01-31T12:00:00"
+                f"{where}: time is {format_value(value)}, expected 2026-01-31T12:00:00"
             ) from None
     if value.tzinfo is None:
         value = value.replace(tzinfo=timezone.utc)
     try:
         return str(value.astimezone(timezone.utc).isoformat(timespec="milliseconds"))
     except OverflowError:
-        raise InputError(f"{where}: time is {shown(value)}, which is out of range") from None
+        raise InputError(f"{where}: time is {format_value(value)}, which is out of range") from None

@@ -9,16 +9,23 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from calipers.campaign import events
-from calipers.campaign.adjudication import settled
-from calipers.campaign.assessor_agreement import by_assessor
+from calipers.campaign.adjudication import adjudicated_grades
+from calipers.campaign.assessor_agreement import grades_by_assessor
 from calipers.campaign.assignment import Assignment, assign
-from calipers.campaign.goals import goal_of, measures_named
-from calipers.campaign.pooling import METHODS, Pool, Queue, depth_pool, only_found_by, own_shares
+from calipers.campaign.goals import measures_named, parse_goal
+from calipers.campaign.pooling import (
+    METHODS,
+    JudgingQueue,
+    Pool,
+    depth_pool,
+    unique_documents,
+    unique_proportions,
+)
 from calipers.campaign.records import Event
-from calipers.campaign.runs import Depth, checked
-from calipers.campaign.sampling import Sample, SampledJudgments
+from calipers.campaign.runs import Depth, check_min_int
+from calipers.campaign.sampling import SampledJudgments, StratifiedSample
 from calipers.campaign.store import Campaign
-from calipers.data.errors import InputError, did_you_mean, several
+from calipers.data.errors import InputError, did_you_mean, format_first_names
 from calipers.measures import Definition, parse
 from calipers.measures.families import TASKS
 from calipers.statistics import SampledRankings
@@ -31,7 +38,7 @@ Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterabl
 
 
 @dataclass(frozen=True)
-class Added:
+class PoolSummary:
     """What a pool brought: its number (None where nothing was written), by topic how many documents
     it has and how many of them are new, and the topics of which runs retrieved nothing."""
 
@@ -57,9 +64,9 @@ def rankings_of(
     return rankings, {name: run.participant for name, run in runs.items()}
 
 
-def usual_depth(campaign: Campaign) -> int:
+def default_depth(campaign: Campaign) -> int:
     """How deep pools go, by the goal."""
-    return goal_of(campaign.about.goal).depth
+    return parse_goal(campaign.about.goal).depth
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ def measures_of(
     Judgments of a sample are measured by estimates from samples, and others by all other measures.
     """
     own = measures_named(asked) if asked else campaign.about.measures
-    usual = ESTIMATES if sampled else goal_of(campaign.about.goal).measures
+    usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
     fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
     rest = ", ".join(name for name in own if name not in fits)
     why = "would take what was not drawn for not relevant" if sampled else "estimates from a sample"
@@ -95,7 +102,7 @@ def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures
     rest = ", ".join(name for name in named.names if name not in fits)
     why = "no mean over topics in which higher or lower is better"
     told = (f"Not looked at: {rest}, {why}.",) if rest else ()
-    usual = goal_of(campaign.about.goal).measures
+    usual = parse_goal(campaign.about.goal).measures
     return Measures(tuple(fits) or usual, (*named.left_out, *told))
 
 
@@ -113,10 +120,10 @@ def add_pool(
     pool: Pool,
     settings: Mapping[str, Any],
     *,
-    sample: Sample | None = None,
+    sample: StratifiedSample | None = None,
     replace: bool = False,
     write: bool = True,
-) -> Added:
+) -> PoolSummary:
     """Add documents to be judged.
 
     Documents that an earlier pool has keep their places; new ones follow them. A sample has to be
@@ -142,7 +149,7 @@ def add_pool(
     without = tuple(t.topic for t in campaign.topics() if not pool.get(t.topic))
     documents = {topic: len(of) for topic, of in pool.items()}
     if not write:
-        return Added(None, documents, new, without)
+        return PoolSummary(None, documents, new, without)
     with campaign.write() as connection:
         if replace:
             for table in ("pooled", "strata", "pools"):
@@ -173,10 +180,10 @@ def add_pool(
                     for name, of in strata.items()
                 ],
             )
-    return Added(made.lastrowid, documents, new, without)
+    return PoolSummary(made.lastrowid, documents, new, without)
 
 
-def _strata(sample: Sample | None, topic: str) -> dict[str, tuple[str, int]]:
+def _strata(sample: StratifiedSample | None, topic: str) -> dict[str, tuple[str, int]]:
     """Of each document its stratum, and whether it was drawn."""
     if sample is None:
         return {}
@@ -221,7 +228,7 @@ def adaptive_order(campaign: Campaign) -> Adaptive | None:
             run: [d for d in of.get(topic, ()) if d in pooled.get(topic, ())]
             for run, of in rankings.items()
         }
-        queue = Queue(
+        queue = JudgingQueue(
             own, how["order"], topic=topic, seed=how.get("seed", 0),
             burn_in=how.get("burn_in", 0), most=how.get("most"),
             judged=((d, grade >= 1) for d, grade in grades.items()),
@@ -283,7 +290,7 @@ def assigned(
         sizes,
         list(people),
         times={topic: times + (topic in twice) for topic in sizes},
-        own=own_shares(lengths, only_found_by(rankings, groups, pool=pooled)),
+        own=unique_proportions(lengths, unique_documents(rankings, groups, pool=pooled)),
         authors=authors,
         conflicts=conflicts,
         participants={n: one.participant for n, one in people.items() if one.participant},
@@ -316,7 +323,7 @@ def grades_of(
     """The grades of people, and of programs where these are asked for, by assessor."""
     kinds = {name: one.kind for name, one in campaign.assessors().items()}
     given = campaign.judgments(again=again)
-    return by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
+    return grades_by_assessor(one for one in given if programs or kinds[one.assessor] == "person")
 
 
 def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
@@ -329,8 +336,8 @@ def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
 
 def final_of(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
     """One grade of each document that people judged
-    (:func:`~calipers.campaign.adjudication.settled`)."""
-    return settled(campaign, rule=rule).grades
+    (:func:`~calipers.campaign.adjudication.adjudicated_grades`)."""
+    return adjudicated_grades(campaign, rule=rule).grades
 
 
 def sampled_of(
@@ -376,14 +383,14 @@ def decide(
                 continue
             if before is not None and before.grade == grade:
                 continue
-            checked(grade, f"the grade of {topic} {document}", -(2**31))
+            check_min_int(grade, f"the grade of {topic} {document}", -(2**31))
             event = Event(
                 str(uuid.uuid4()), adjudicator, topic, document, "adjudication", grade, note=note,
                 replaces=None if before is None else before.event,
             )  # fmt: skip
             number += campaign.record(event).new
         if unknown:
-            raise InputError(f"neither in the pool nor judged: {several(unknown)}")
+            raise InputError(f"neither in the pool nor judged: {format_first_names(unknown)}")
     return number
 
 

@@ -26,18 +26,18 @@ from calipers.campaign.runs import (
     Depth,
     Judgments,
     Rankings,
-    checked,
+    check_min_int,
     down_to,
-    found_by,
-    groups_of,
-    topics_of,
+    group_runs,
+    groups_by_document,
+    list_topics,
 )
 from calipers.data.errors import InputError, did_you_mean
 from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PoolEntry:
     """A document of a pool: its place among those of its topic, from 1 on, and its weight, which a
     pool by depth has none of."""
 
@@ -47,7 +47,7 @@ class Pooled:
 
 
 #: By topic, in the order of the method.
-Pool = dict[str, list[Pooled]]
+Pool = dict[str, list[PoolEntry]]
 
 
 def reciprocal_rank(rank: int, k: float) -> float:
@@ -81,10 +81,10 @@ def depth_pool(rankings: Rankings, depth: Depth) -> Pool:
     first = down_to(depth)
     return {
         topic: [
-            Pooled(document, place)
+            PoolEntry(document, place)
             for place, document in enumerate(by_best_rank(rankings, topic, first), 1)
         ]
-        for topic in topics_of(rankings)
+        for topic in list_topics(rankings)
     }
 
 
@@ -135,11 +135,11 @@ def take(
     >>> pool["1"][0].document, round(pool["1"][0].priority, 6)
     ('y', 0.032522)
     """
-    checked(number, "number")
+    check_min_int(number, "number")
     made: Pool = {}
-    for topic in topics_of(rankings):
+    for topic in list_topics(rankings):
         found = list(weights(rankings, topic, weight, parameter).items())[:number]
-        made[topic] = [Pooled(d, place, value) for place, (d, value) in enumerate(found, 1)]
+        made[topic] = [PoolEntry(d, place, value) for place, (d, value) in enumerate(found, 1)]
     return made
 
 
@@ -147,7 +147,7 @@ def take(
 
 
 @dataclass(frozen=True)
-class Growth:
+class PoolGrowth:
     """Down to a depth: documents in all pools, those only this depth has, and judged relevant
     ones (None without judgments)."""
 
@@ -159,19 +159,19 @@ class Growth:
 
 def growth(
     rankings: Rankings, depths: Iterable[int], judgments: Judgments | None = None, rel: int = 1
-) -> list[Growth]:
+) -> list[PoolGrowth]:
     """How the pools of all topics together grow with their depth.
 
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
     >>> [step.documents for step in growth(rankings, [1, 2])]
     [2, 3]
     """
-    made, before = list[Growth](), 0
-    for depth in sorted({checked(depth, "depth") for depth in depths}):
-        pooled = {t: by_best_rank(rankings, t, depth) for t in topics_of(rankings)}
+    made, before = list[PoolGrowth](), 0
+    for depth in sorted({check_min_int(depth, "depth") for depth in depths}):
+        pooled = {t: by_best_rank(rankings, t, depth) for t in list_topics(rankings)}
         documents = sum(map(len, pooled.values()))
         relevant = None if judgments is None else _relevant(pooled, judgments, rel)
-        made.append(Growth(depth, documents, documents - before, relevant))
+        made.append(PoolGrowth(depth, documents, documents - before, relevant))
         before = documents
     return made
 
@@ -197,11 +197,11 @@ def growth_with_groups(
     >>> growth_with_groups(rankings, 2)
     [2.0, 3.0]
     """
-    of_group = groups_of(rankings, groups)
+    of_group = group_runs(rankings, groups)
     number = len(of_group)
     times = [0] * (number + 1)
-    for topic in topics_of(rankings):
-        for found in found_by(rankings, of_group, topic, depth).values():
+    for topic in list_topics(rankings):
+        for found in groups_by_document(rankings, of_group, topic, depth).values():
             times[len(found)] += 1
     return [
         sum(n * (1 - comb(number - g, m) / comb(number, m)) for g, n in enumerate(times) if n)
@@ -210,7 +210,7 @@ def growth_with_groups(
 
 
 @dataclass(frozen=True)
-class Contribution:
+class GroupContribution:
     """What a group brings to the pools of all topics: documents, those that nobody else has, and
     the relevant ones of both (None without judgments)."""
 
@@ -228,7 +228,7 @@ def contributions(
     groups: Mapping[str, str] | None = None,
     judgments: Judgments | None = None,
     rel: int = 1,
-) -> list[Contribution]:
+) -> list[GroupContribution]:
     """What each group brings to the pool: all runs of a participant together, since runs of one
     group resemble each other, so that what one of them misses another one has.
 
@@ -236,11 +236,11 @@ def contributions(
     >>> [(one.group, one.documents, one.unique) for one in contributions(rankings, 2)]
     [('a', 2, 1), ('b', 2, 1)]
     """
-    of_group = groups_of(rankings, groups)
+    of_group = group_runs(rankings, groups)
     has = {group: [0, 0, 0, 0] for group in of_group}
-    for topic in topics_of(rankings):
+    for topic in list_topics(rankings):
         grades = (judgments or {}).get(topic, {})
-        for document, found in found_by(rankings, of_group, topic, depth).items():
+        for document, found in groups_by_document(rankings, of_group, topic, depth).items():
             relevant = grades.get(document, -1) >= rel
             for group in found:
                 alone = len(found) == 1
@@ -248,12 +248,14 @@ def contributions(
                     has[group][place] += counts
     none = (None, None)
     return [
-        Contribution(group, runs, *has[group][:2], *(none if judgments is None else has[group][2:]))
+        GroupContribution(
+            group, runs, *has[group][:2], *(none if judgments is None else has[group][2:])
+        )
         for group, runs in of_group.items()
     ]
 
 
-def only_found_by(
+def unique_documents(
     rankings: Rankings,
     groups: Mapping[str, str] | None = None,
     depth: Depth | None = None,
@@ -265,12 +267,12 @@ def only_found_by(
     ``depth``. A group without such a document is left out.
 
     >>> rankings = {"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}
-    >>> only_found_by(rankings, depth=2)
+    >>> unique_documents(rankings, depth=2)
     {'1': {'a': ['y'], 'b': ['z']}}
     """
-    of_group, made = groups_of(rankings, groups), dict[str, dict[str, list[str]]]()
-    for topic in topics_of(rankings):
-        found = found_by(rankings, of_group, topic, depth)
+    of_group, made = group_runs(rankings, groups), dict[str, dict[str, list[str]]]()
+    for topic in list_topics(rankings):
+        found = groups_by_document(rankings, of_group, topic, depth)
         wanted = found if pool is None else pool.get(topic, ())
         own: dict[str, list[str]] = {}
         for document in sorted(wanted):
@@ -280,12 +282,12 @@ def only_found_by(
     return made
 
 
-def own_shares(
+def unique_proportions(
     sizes: Mapping[str, int], own: Mapping[str, Mapping[str, Sequence[str]]]
 ) -> dict[str, dict[str, float]]:
     """By topic and group, which share of the pool no other group found.
 
-    >>> own_shares({"1": 4}, {"1": {"a": ["x"], "b": ["y", "z"]}})
+    >>> unique_proportions({"1": 4}, {"1": {"a": ["x"], "b": ["y", "z"]}})
     {'1': {'a': 0.25, 'b': 0.5}}
     """
     return {
@@ -296,7 +298,7 @@ def own_shares(
 
 
 @dataclass
-class _Runs:
+class _RunScores:
     """What is known of the runs, in the order of their names."""
 
     names: list[str]
@@ -310,20 +312,20 @@ class _Runs:
 
 
 #: The value of each run, of which the highest is asked next: from what is known and a generator.
-_Value = Callable[[_Runs, np.random.Generator], FloatArray]
+_Value = Callable[[_RunScores, np.random.Generator], FloatArray]
 
 
-def _move_to_front(runs: _Runs, _: np.random.Generator) -> FloatArray:
+def _move_to_front(runs: _RunScores, _: np.random.Generator) -> FloatArray:
     """The priorities; among equal ones the run that is in front stays there."""
     return np.asarray(runs.priority + 0.5 * (np.arange(len(runs.names)) == runs.front))
 
 
-def _mean(runs: _Runs, _: np.random.Generator) -> FloatArray:
+def _mean(runs: _RunScores, _: np.random.Generator) -> FloatArray:
     """The expected share of relevant documents, from a uniform prior."""
     return np.asarray((1 + runs.relevant) / (2 + runs.judged))
 
 
-def _draw(runs: _Runs, random: np.random.Generator) -> FloatArray:
+def _draw(runs: _RunScores, random: np.random.Generator) -> FloatArray:
     """A draw from what that share may be."""
     return random.beta(1 + runs.relevant, 1 + runs.judged - runs.relevant)
 
@@ -339,7 +341,7 @@ METHODS: dict[str, tuple[_Value, float]] = {
 }
 
 
-class Queue:
+class JudgingQueue:
     """The order in which the documents of one topic are judged, as it follows from the judgments.
 
     Parameters
@@ -372,7 +374,7 @@ class Queue:
 
     Examples
     --------
-    >>> queue = Queue({"a": ["x", "y"], "b": ["z", "x"]}, "move-to-front")
+    >>> queue = JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}, "move-to-front")
     >>> queue.next()
     'x'
     >>> queue.judge("x", relevant=False)
@@ -395,15 +397,15 @@ class Queue:
             raise InputError(f"method is {method!r}; {did_you_mean(method, METHODS)}")
         if not rankings:
             raise InputError(f"topic {topic!r}: there is no run, of which its documents could be")
-        checked(burn_in, "burn_in", 0)
-        self.most = None if most is None else checked(most, "most")
+        check_min_int(burn_in, "burn_in", 0)
+        self.most = None if most is None else check_min_int(most, "most")
         self._value, self._kept = METHODS[method]
         names = sorted(rankings)
         self._rankings: list[list[str]] = [list(rankings[name]) for name in names]
         self._has = [set(ranking) for ranking in self._rankings]
         self._first = [0] * len(names)
-        self._runs = _Runs(names)
-        self._seed = [checked(seed, "seed", 0), zlib.crc32(topic.encode())]
+        self._runs = _RunScores(names)
+        self._seed = [check_min_int(seed, "seed", 0), zlib.crc32(topic.encode())]
         every = {name: {"": self._rankings[k]} for k, name in enumerate(names)}
         self._burn_in = by_best_rank(every, "")[:burn_in]
         self.judged: dict[str, bool] = {}
@@ -462,11 +464,11 @@ class Queue:
             runs.priority[runs.front] -= 1
 
 
-def order(queue: Queue, relevant: Collection[str]) -> list[str]:
+def order(queue: JudgingQueue, relevant: Collection[str]) -> list[str]:
     """The documents in the order in which the queue asks for them, where these are the relevant
     ones: what a method would have done with judgments that are there.
 
-    >>> order(Queue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
+    >>> order(JudgingQueue({"a": ["x", "y"], "b": ["z", "x"]}), {"y"})
     ['x', 'z', 'y']
     """
     made = list[str]()

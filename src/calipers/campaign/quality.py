@@ -14,31 +14,46 @@ import numpy as np
 
 from calipers.campaign import operations
 from calipers.campaign.pooling import depth_pool
-from calipers.campaign.runs import Depth, Judgments, Rankings, checked, down_to, found_by, groups_of
+from calipers.campaign.runs import (
+    Depth,
+    Judgments,
+    Rankings,
+    check_min_int,
+    down_to,
+    group_runs,
+    groups_by_document,
+)
 from calipers.campaign.store import Campaign
-from calipers.campaign.system_scores import MEASURES, Change, Scores, changes, correlation, scores
-from calipers.data.errors import InputError, several
+from calipers.campaign.system_scores import (
+    MEASURES,
+    RankingChange,
+    SystemTopicScores,
+    correlation,
+    ranking_changes,
+    score_systems,
+)
+from calipers.data.errors import InputError, format_first_names
 from calipers.evaluate.plan import plan
 from calipers.measures import parse
-from calipers.report.numbers import count
+from calipers.report.numbers import format_count
 from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True)
-class Checked:
+class QualityReport:
     """What is judged, what missing judgments would do, what topics tell; and what to be wary of."""
 
     topics: int
     judged: int
     relevant: int
-    left_out: tuple[LeftOut, ...]
-    sparse: tuple[Sparse, ...]
+    left_out: tuple[LeaveOneGroupOut, ...]
+    sparse: tuple[SparseJudgments, ...]
     separation: tuple[Separation, ...]
-    told: tuple[Topic, ...]
+    told: tuple[TopicSeparation, ...]
     warnings: tuple[str, ...]
 
 
-def checked_campaign(
+def assess_quality(
     campaign: Campaign,
     *,
     measures: Sequence[str] = (),
@@ -47,7 +62,7 @@ def checked_campaign(
     level: float = 0.95,
     draws: int = 20,
     seed: int = 0,
-) -> Checked:
+) -> QualityReport:
     """Check the collection as it stands, by the final grades of people.
 
     ``measures`` are those of the campaign unless given
@@ -67,7 +82,7 @@ def checked_campaign(
         if len(set(groups.values())) > 1
         else []
     )
-    return Checked(
+    return QualityReport(
         len(final),
         sum(map(len, final.values())),
         sum(grade >= 1 for of in final.values() for grade in of.values()),
@@ -75,26 +90,27 @@ def checked_campaign(
         tuple(sparse(final, rankings, measures=own, draws=draws, seed=seed, level=level)),
         tuple(separation(final, rankings, measures=own, seed=seed, level=level)),
         tuple(topics_told(final, rankings, own[0])),
-        (*warnings(campaign, rule), *(() if measures else usual.left_out)),
+        (*quality_warnings(campaign, rule), *(() if measures else usual.left_out)),
     )
 
 
-def warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
+def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     """What makes numbers of the campaign less than they seem."""
     made, pool = [], campaign.pool()
     final = operations.final_of(campaign, rule)
     todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
     if todo:
         made.append(
-            f"Not judged so far: {count(len(todo), 'documents')} of the pool, which count as not "
+            f"Not judged so far: {format_count(len(todo), 'documents')} of the pool, which count "
+            "as not "
             "relevant."
         )
     barren = [t for t, of in final.items() if max(of.values(), default=0) < 1]
     if barren:
-        made.append(f"No relevant document is known for topics {several(barren)}.")
+        made.append(f"No relevant document is known for topics {format_first_names(barren)}.")
     unpooled = {t.topic for t in campaign.topics()} - {p.topic for p in pool}
     if pool and unpooled:
-        made.append(f"Topics without a pool: {several(sorted(unpooled))}.")
+        made.append(f"Topics without a pool: {format_first_names(sorted(unpooled))}.")
     if any(p.stratum is not None for p in pool):
         made.append(
             "The pool is a sample: measures that take the rest for not relevant are too low; "
@@ -139,7 +155,7 @@ def pooled_only(judgments: Judgments, rankings: Rankings, depth: int) -> dict[st
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeaveOneGroupOut:
     """What the judgments would be worth to a group that had not taken part: without the documents
     that only its runs brought, ``documents`` in all, ``relevant`` of them relevant."""
 
@@ -147,7 +163,7 @@ class LeftOut:
     runs: tuple[str, ...]
     documents: int
     relevant: int
-    changes: tuple[Change, ...]
+    changes: tuple[RankingChange, ...]
 
 
 def leave_one_group_out(
@@ -159,7 +175,7 @@ def leave_one_group_out(
     measures: Sequence[str] = MEASURES,
     rel: int = 1,
     level: float = 0.95,
-) -> list[LeftOut]:
+) -> list[LeaveOneGroupOut]:
     """For each group, the systems under the judgments that would be there without its runs.
 
     A system that keeps its value and its rank although nobody judged for it shows that the
@@ -198,11 +214,11 @@ def leave_one_group_out(
     >>> second.group, second.relevant, second.changes[0].values["b"]
     ('b', 1, (1.0, 0.5))
     """
-    of_group = groups_of(rankings, groups)
+    of_group = group_runs(rankings, groups)
     if len(of_group) < 2:
         raise InputError("there is one group only; leaving it out leaves nothing")
-    found = {t: found_by(rankings, of_group, t, depth) for t in judgments}
-    before, made = scores(judgments, rankings, measures, level), []
+    found = {t: groups_by_document(rankings, of_group, t, depth) for t in judgments}
+    before, made = score_systems(judgments, rankings, measures, level), []
     for group, runs in of_group.items():
         own = {
             topic: {
@@ -210,10 +226,12 @@ def leave_one_group_out(
             }
             for topic, grades in judgments.items()
         }
-        after = scores(without(judgments, own), rankings, measures, level)
+        after = score_systems(without(judgments, own), rankings, measures, level)
         relevant = sum(judgments[t][d] >= rel for t, of in own.items() for d in of)
         number = sum(map(len, own.values()))
-        made.append(LeftOut(group, runs, number, relevant, tuple(changes(before, after))))
+        made.append(
+            LeaveOneGroupOut(group, runs, number, relevant, tuple(ranking_changes(before, after)))
+        )
     return made
 
 
@@ -221,7 +239,7 @@ def leave_one_group_out(
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseJudgments:
     """What is left of an order of systems, by one measure, where few relevant documents of each
     topic are known: means over draws of them.
 
@@ -251,7 +269,7 @@ def sparse(
     draws: int = 20,
     seed: int = 0,
     level: float = 0.95,
-) -> list[Sparse]:
+) -> list[SparseJudgments]:
     """What sparse judgments do to the order of systems: so many relevant documents of each topic
     are known, and all others count as not relevant, as in collections with few judgments of many
     topics. (Where judgments are dense, all that systems retrieved is judged.)
@@ -283,16 +301,16 @@ def sparse(
     """
     if found_by_run is not None and found_by_run not in rankings:
         raise InputError(f"there is no run {found_by_run!r}; there are {', '.join(rankings)}")
-    before, made = scores(judgments, rankings, measures, level), []
-    checked(draws, "draws")
+    before, made = score_systems(judgments, rankings, measures, level), []
+    check_min_int(draws, "draws")
     for number in relevant:
-        checked(number, "relevant")
-        found = dict[str, list[Change]]()
+        check_min_int(number, "relevant")
+        found = dict[str, list[RankingChange]]()
         for one in range(1 if found_by_run is not None else draws):
             random = np.random.default_rng([seed, number, one])
             first = None if found_by_run is None else rankings[found_by_run]
             thin = _thinned(judgments, number, rel, random, first)
-            for change in changes(before, scores(thin, rankings, measures, level)):
+            for change in ranking_changes(before, score_systems(thin, rankings, measures, level)):
                 found.setdefault(change.measure, []).append(change)
         made += [_sparse(name, number, of) for name, of in found.items()]
     return made
@@ -319,11 +337,11 @@ def _thinned(
     return made
 
 
-def _sparse(name: str, number: int, of: Sequence[Change]) -> Sparse:
+def _sparse(name: str, number: int, of: Sequence[RankingChange]) -> SparseJudgments:
     tau = [one.tau for one in of]
     first = of[0]
     values = [[pair[k] for pair in one.values.values()] for one in of for k in (0, 1)]
-    return Sparse(
+    return SparseJudgments(
         name,
         number,
         float(np.mean(tau)),
@@ -390,20 +408,22 @@ def separation(
     (1, (None, None))
     """
     return [
-        _separation(one, checked(draws, "draws"), seed)
-        for one in scores(judgments, rankings, measures, level).values()
+        _separation(one, check_min_int(draws, "draws"), seed)
+        for one in score_systems(judgments, rankings, measures, level).values()
     ]
 
 
-def _separation(of: Scores, draws: int, seed: int) -> Separation:
+def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
     values = of.values[~np.isnan(of.values).any(axis=1)]
     number, k = values.shape
     pairs = list(combinations(range(k), 2))
     steps, random = [], np.random.default_rng(seed)
     for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < number]:
         parts = [
-            Scores(of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
-                   of.higher_is_better, of.level)
+            SystemTopicScores(
+                of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
+                of.higher_is_better, of.level,
+            )
             for _ in range(draws)
         ]  # fmt: skip
         share = np.mean([len(part.better) / len(pairs) for part in parts]) if pairs else math.nan
@@ -416,7 +436,9 @@ def _separation(of: Scores, draws: int, seed: int) -> Separation:
     )
 
 
-def _needed(of: Scores, apart: FloatArray) -> tuple[float, tuple[int | None, int | None]]:
+def _needed(
+    of: SystemTopicScores, apart: FloatArray
+) -> tuple[float, tuple[int | None, int | None]]:
     """The difference that is found, and the topics that the pairs at two places need."""
     none = math.nan, (None, None)
     if not apart.size or apart.shape[1] < 2:
@@ -437,7 +459,7 @@ def _needed(of: Scores, apart: FloatArray) -> tuple[float, tuple[int | None, int
     return detectable, (needed[0], needed[1])
 
 
-def _topics(of: Scores, effect: float) -> int | None:
+def _topics(of: SystemTopicScores, effect: float) -> int | None:
     """How many topics find a difference of so many deviations with 80% power."""
     if not effect > 1e-3:
         return None
@@ -447,7 +469,7 @@ def _topics(of: Scores, effect: float) -> int | None:
 
 
 @dataclass(frozen=True)
-class Topic:
+class TopicSeparation:
     """What a topic says of the systems by one measure.
 
     ``kind`` is "separates", or why it does not: "alike" (all systems score the same), "easy" (all
@@ -464,7 +486,7 @@ class Topic:
 
 def topics_told(
     judgments: Judgments, rankings: Rankings, measure: str = "AP", *, near: float = 0.0
-) -> list[Topic]:
+) -> list[TopicSeparation]:
     """Which topics separate the systems, and which say nothing: on an easy one all systems do well,
     on a hard one all fail.
 
@@ -476,19 +498,19 @@ def topics_told(
     >>> [(one.topic, one.kind) for one in told]
     [('1', 'easy'), ('2', 'separates')]
     """
-    [of] = scores(judgments, rankings, [measure]).values()
+    [of] = score_systems(judgments, rankings, [measure]).values()
     values = of.values if of.higher_is_better else -of.values
     best, made = float(np.nanmax(values, initial=-math.inf)), []
     for place, topic in enumerate(of.topics):
         row, others = values[place], np.delete(values, place, axis=0)
         if np.isnan(row).any() or max(judgments[topic].values(), default=0) < 1:
-            made.append(Topic(topic, "undefined", math.nan, math.nan, math.nan))
+            made.append(TopicSeparation(topic, "undefined", math.nan, math.nan, math.nan))
             continue
         spread = float(np.ptp(row))
         others = others[~np.isnan(others).any(axis=1)]
         agrees = correlation(others.mean(axis=0), row) if len(others) and len(row) > 1 else math.nan
         kind = "separates" if spread > near + HAIR else _alike(row, best, near)
-        made.append(Topic(topic, kind, float(of.values[place].mean()), spread, agrees))
+        made.append(TopicSeparation(topic, kind, float(of.values[place].mean()), spread, agrees))
     return made
 
 

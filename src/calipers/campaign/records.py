@@ -26,7 +26,7 @@ GRADES = {0: "not relevant", 1: "marginally relevant", 2: "relevant", 3: "highly
 
 
 @dataclass(frozen=True)
-class About:
+class CampaignInfo:
     """What a campaign is: ``goal`` is what systems are to be good at, ``grades`` what each grade
     means, and ``measures`` those that were named at its creation, none if those of the goal do."""
 
@@ -83,7 +83,7 @@ class Document:
         return self.body.decode("utf-8")
 
 
-class Pooled(NamedTuple):
+class PooledDocument(NamedTuple):
     """A document of the pool of a topic: in the order of the method at ``position``; drawn from
     its stratum where ``sampled``."""
 
@@ -173,7 +173,7 @@ class Event:
     time: str | None = None
 
 
-class Logged(NamedTuple):
+class LoggedEvent(NamedTuple):
     """An event as it was recorded."""
 
     event: int
@@ -192,14 +192,14 @@ class Logged(NamedTuple):
     replaces: int | None
 
 
-class Recorded(NamedTuple):
+class RecordResult(NamedTuple):
     """The number of an event, and whether it is new: False where its id was recorded before."""
 
     event: int
     new: bool
 
 
-class Conflict(InputError):  # noqa: N818
+class EditConflict(InputError):  # noqa: N818
     """What was judged has been judged otherwise since: ``event`` is the number of the event that
     stands, and ``grade`` its grade; both None where nothing does."""
 

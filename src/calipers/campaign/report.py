@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 from calipers.campaign import assessor_agreement, operations, pooling
-from calipers.campaign.quality import Checked, checked_campaign, warnings
-from calipers.campaign.status import Status, status
+from calipers.campaign.quality import QualityReport, assess_quality, quality_warnings
+from calipers.campaign.status import CampaignStatus, campaign_status
 from calipers.campaign.store import Campaign
-from calipers.campaign.system_scores import scores
+from calipers.campaign.system_scores import score_systems
 from calipers.evaluate.curves import averaged_curves
 from calipers.evaluate.retrieval import retrieval
 from calipers.report.blocks import (
@@ -29,9 +29,9 @@ from calipers.report.blocks import (
 from calipers.report.figures.curves import MOST_CURVES, chart_of
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.lines import bar_chart, line_chart, range_chart
-from calipers.report.grouping import grouped
-from calipers.report.numbers import count, rounding
-from calipers.report.safe_names import short, visible
+from calipers.report.grouping import group_by
+from calipers.report.numbers import format_count, rounding
+from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, NUMBER, WORDS, Column
 from calipers.report.writers import named
 from calipers.results import Curve, Evaluation
@@ -66,12 +66,12 @@ def document(
     (:func:`~calipers.campaign.operations.measures_of`). What there is nothing to say of so far is
     left out.
     """
-    found, about, asked = status(campaign), campaign.about, tuple(measures)
+    found, about, asked = campaign_status(campaign), campaign.about, tuple(measures)
     final = operations.final_of(campaign)
     enough = len(campaign.runs()) > 1 and bool(final)
     order = operations.ordering_measures(campaign, asked)
     check = (
-        checked_campaign(campaign, measures=order.names, level=level, draws=draws, seed=seed)
+        assess_quality(campaign, measures=order.names, level=level, draws=draws, seed=seed)
         if enough
         else None
     )
@@ -84,7 +84,7 @@ def document(
         None if check is None else _reliability(check, order.left_out),
         None if check is None else _separation(campaign, check, order.names[0], final),
     ]
-    told = warnings(campaign) if found.topics and campaign.runs() else []
+    told = quality_warnings(campaign) if found.topics and campaign.runs() else []
     if told:
         parts.insert(0, _section("notes", "To be wary of", lines=told))
     yield Heading(literal(f"{about.name}, a test collection (goal: {about.goal})"), 1)
@@ -115,12 +115,12 @@ def _table(
     head: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", said: str = ""
 ) -> list[Block]:
     """A table, whose columns of numbers stand to the right, under its title."""
-    cells = [[visible(_cell(row[k])) for row in rows] for k in range(len(head))]
+    cells = [[escape_unprintable(_cell(row[k])) for row in rows] for k in range(len(head))]
     kinds = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(len(head))
     ]
-    columns = list(map(Column, map(visible, head), [KEY, *kinds[1:]], cells))
+    columns = list(map(Column, map(escape_unprintable, head), [KEY, *kinds[1:]], cells))
     made: list[Block] = [Heading(title, 3)] if title else []
     made.append(Table(columns, title=title))
     return [*made, Lines([literal(said)], aside=True)] if said else made
@@ -132,11 +132,11 @@ def _cell(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _headlines(found: Status, check: Checked | None) -> list[str]:
+def _headlines(found: CampaignStatus, check: QualityReport | None) -> list[str]:
     first = (
-        f"{count(found.topics, 'topics')}, {count(found.runs, 'runs')} of "
-        f"{count(found.participants, 'participants')}; {found.judged} of "
-        f"{count(found.to_judge, 'documents')} judged."
+        f"{format_count(found.topics, 'topics')}, {format_count(found.runs, 'runs')} of "
+        f"{format_count(found.participants, 'participants')}; {found.judged} of "
+        f"{format_count(found.to_judge, 'documents')} judged."
     )
     if check is None or not check.left_out:
         return [first]
@@ -180,7 +180,7 @@ def _scores(
     sides = zip(names, (d.higher_is_better for d in first_of.definitions), strict=True)
     main, higher = next((one for one in sides if one[1] is not None), (names[0], None))
     ranked = sorted(runs, key=partial(_place, found, main, higher))
-    own = grouped(ranked, lambda run: runs[run].participant)
+    own = group_by(ranked, lambda run: runs[run].participant)
     first = "highest" if higher is None else "best"
     said = f"By {main}, {first} first, with intervals at {level:.0%} for topics like these."
     if sampled is not None:
@@ -250,7 +250,7 @@ def _graphs(found: Mapping[str, Evaluation], own: Mapping[str, Sequence[str]]) -
     for who, of in list(several.items())[:_GRAPHS]:
         told = f"The first {MOST_CURVES} of {len(of)} runs. " if len(of) > MOST_CURVES else ""
         shown = curves("recalls", of[:MOST_CURVES])
-        yield from _graph(f"Recall and precision: {short(who)}", told, shown)
+        yield from _graph(f"Recall and precision: {shorten_name(who)}", told, shown)
 
 
 def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
@@ -261,7 +261,7 @@ def _graph(title: str, said: str, curves: Sequence[Curve]) -> Iterator[Figure]:
         yield replace(figure, title=title, caption=f"{said}{figure.caption}")
 
 
-def _topics(campaign: Campaign, found: Status, check: Checked | None) -> list[Block]:
+def _topics(campaign: Campaign, found: CampaignStatus, check: QualityReport | None) -> list[Block]:
     told = {} if check is None else {one.topic: one for one in check.told}
     topics = {one.topic: one for one in campaign.topics()}
     rows = [
@@ -336,7 +336,7 @@ def _pooled_said(campaign: Campaign, depth: int | None) -> str:
     return f" Pooled were the first {depth}." if depth else ""
 
 
-def _progress(found: Status) -> list[Block]:
+def _progress(found: CampaignStatus) -> list[Block]:
     head = "assessor", "kind", "topics", "to judge", "judged", "put aside", "minutes", "last"
     rows = [
         [a.assessor, a.kind if a.role == "assessor" else a.role, a.topics, a.to_judge, a.judged,
@@ -351,7 +351,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
     if len(grades) < 2:
         return None
     found = assessor_agreement.agreement(grades, level=level)
-    over = assessor_agreement.agreement_over_topics(grades, level=level)
+    over = assessor_agreement.topic_level_agreement(grades, level=level)
     rows = [
         [e.measure, e.value, f"[{_cell(e.low)}, {_cell(e.high)}]", e.n,
          ", ".join(found.definitions[k].undefined.get(why, why) for why in e.undefined)]
@@ -387,7 +387,7 @@ def _agreement(campaign: Campaign, measures: Sequence[str], level: float) -> lis
         tables.append(_table(head, rows_again, "Documents judged twice by one assessor"))
     tables += _orders(campaign, grades, measures, level)
     decided = len(campaign.adjudications())
-    left = len(assessor_agreement.disputed(grades, operations.decided_of(campaign)))
+    left = len(assessor_agreement.disagreements(grades, operations.decided_of(campaign)))
     lines = [f"{left} documents are disputed, and {decided} decided."]
     return _section("agreement", "Agreement", lines=lines, tables=tables)
 
@@ -415,7 +415,7 @@ def _orders(
     return [_table(head, rows, "Order of systems with another assessor", said)]
 
 
-def _reliability(check: Checked, left_out: Sequence[str]) -> list[Block]:
+def _reliability(check: QualityReport, left_out: Sequence[str]) -> list[Block]:
     rows = []
     for one in check.left_out:
         for c in one.changes:
@@ -455,7 +455,7 @@ def _reliability(check: Checked, left_out: Sequence[str]) -> list[Block]:
 
 
 def _separation(
-    campaign: Campaign, check: Checked, measure: str, final: Mapping[str, Any]
+    campaign: Campaign, check: QualityReport, measure: str, final: Mapping[str, Any]
 ) -> list[Block]:
     head = ("measure", "topics", "pairs", "told apart", "difference found with 80%",
             "half of the pairs need", "four fifths need")  # fmt: skip
@@ -464,7 +464,7 @@ def _separation(
         for s in check.separation
     ]
     rankings, _ = operations.rankings_of(campaign)
-    [first] = scores(final, rankings, [measure]).values()
+    [first] = score_systems(final, rankings, [measure]).values()
     ranges = sorted(
         (
             (topic, float(row.min()), float(row.mean()), float(row.max()))

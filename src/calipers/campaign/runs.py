@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 from calipers.campaign.records import StoredRun
 from calipers.campaign.store import Campaign
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.run_names import named_runs
 from calipers.data.trec import TrecSource, check_stdin, read_rows, run_name
-from calipers.data.trec_tables import text_of
+from calipers.data.trec_tables import decode_id
 
 #: Runs as :func:`calipers.retrieval` takes them.
 Runs: TypeAlias = "Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource"
@@ -27,7 +27,7 @@ Judgments: TypeAlias = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Added:
+class RunSummary:
     """A run that was added: topics of the campaign that it leaves out, topics that the campaign
     does not have, and the name of a run that says the same, if there is one."""
 
@@ -43,7 +43,7 @@ def add_runs(
     participant: str,
     *,
     name: str | None = None,
-) -> list[Added]:
+) -> list[RunSummary]:
     """Add the runs of a participant, all or none; each is called as its file, or ``name``.
 
     :class:`InputError` where a name is taken, and where a run answers none of the topics.
@@ -66,7 +66,7 @@ def add_runs(
             before[run.run] = run
             unanswered = tuple(topic for topic in topics if topic not in run.scores)
             unknown = tuple(topic for topic in run.scores if topic not in set(topics))
-            made.append(Added(run, unanswered, unknown, same))
+            made.append(RunSummary(run, unanswered, unknown, same))
     return made
 
 
@@ -106,20 +106,20 @@ def _ranking(name: str, source: TrecSource, depth: int | None) -> dict[str, list
     ):
         rows.setdefault(topic, []).append((score, document))
     return {
-        text_of(topic): [text_of(d) for _, d in sorted(rows[topic], reverse=True)[:depth]]
+        decode_id(topic): [decode_id(d) for _, d in sorted(rows[topic], reverse=True)[:depth]]
         for topic in sorted(rows)
     }
 
 
-def topics_of(rankings: Rankings) -> list[str]:
+def list_topics(rankings: Rankings) -> list[str]:
     """All topics of all runs, in order."""
     return sorted({topic for ranking in rankings.values() for topic in ranking})
 
 
-def groups_of(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str, tuple[str, ...]]:
+def group_runs(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str, tuple[str, ...]]:
     """The runs of each group, from the group of each run; without ``groups`` each run is one.
 
-    >>> groups_of({"a1": {}, "a2": {}, "b": {}}, {"a1": "ann", "a2": "ann", "b": "ben"})
+    >>> group_runs({"a1": {}, "a2": {}, "b": {}}, {"a1": "ann", "a2": "ann", "b": "ben"})
     {'ann': ('a1', 'a2'), 'ben': ('b',)}
     """
     if groups is None:
@@ -133,7 +133,7 @@ def groups_of(rankings: Rankings, groups: Mapping[str, str] | None) -> dict[str,
     return {group: tuple(made[group]) for group in sorted(made)}
 
 
-def found_by(
+def groups_by_document(
     rankings: Rankings, groups: Mapping[str, Iterable[str]], topic: str, depth: Depth | None
 ) -> dict[str, set[str]]:
     """For each document of a topic, the groups that have it among their first ``depth``; None is
@@ -156,11 +156,13 @@ def down_to(depth: object) -> int | None:
     if isinstance(depth, str):
         if depth == "all":
             return None
-        raise InputError(f"depth is {shown(depth)}, expected a whole number from 1 on, or 'all'")
-    return checked(depth, "depth")
+        raise InputError(
+            f"depth is {format_value(depth)}, expected a whole number from 1 on, or 'all'"
+        )
+    return check_min_int(depth, "depth")
 
 
-def checked(value: Any, name: str, least: int = 1) -> int:
+def check_min_int(value: Any, name: str, least: int = 1) -> int:
     """A whole number of at least so much."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{name} is {value!r}, expected a whole number of at least {least}")

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from calipers.campaign.pooling import Pool
-from calipers.campaign.runs import Judgments, Rankings, checked, topics_of
+from calipers.campaign.runs import Judgments, Rankings, check_min_int, list_topics
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import judge_groups
 from calipers.data.sampled_judgments import read_sampled
-from calipers.evaluation.shared import choose_measures
+from calipers.evaluation.shared import select_measures
 from calipers.statistics import FloatArray, SampledRankings
 
 #: What is estimated unasked.
@@ -43,7 +43,7 @@ SampledJudgments = dict[str, dict[str, dict[str, int]]]
 
 
 @dataclass(frozen=True)
-class Stratum:
+class StratumSample:
     """Some documents of a pool, and those of them that were drawn, in the order of the draw: if
     judging stops early, the first of them are a random sample too."""
 
@@ -57,10 +57,10 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class Sample:
+class StratifiedSample:
     """What was drawn, by topic and stratum, and the seed that draws the same again."""
 
-    topics: Mapping[str, Mapping[str, Stratum]]
+    topics: Mapping[str, Mapping[str, StratumSample]]
     seed: int
 
     def judgments(self, grades: Judgments) -> SampledJudgments:
@@ -89,11 +89,11 @@ def strata_by_depth(rankings: Rankings, depths: Iterable[int]) -> dict[str, dict
     >>> strata_by_depth({"a": {"1": ["x", "y"]}, "b": {"1": ["z", "x"]}}, [1, 2])
     {'1': {'1-1': ['x', 'z'], '2-2': ['y']}}
     """
-    ends = [checked(depth, "depth") for depth in depths]
+    ends = [check_min_int(depth, "depth") for depth in depths]
     if not ends or sorted(set(ends)) != ends:
         raise InputError(f"depths are {ends}, expected numbers that rise, such as [10, 30, 100]")
     made: dict[str, dict[str, list[str]]] = {}
-    for topic in topics_of(rankings):
+    for topic in list_topics(rankings):
         best: dict[str, int] = {}
         for ranking in rankings.values():
             for rank, document in enumerate(ranking.get(topic, ())[: ends[-1]], 1):
@@ -114,7 +114,7 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     >>> strata_by_place(depth_pool({"a": {"1": ["x", "y", "z"]}}, 3), [1])
     {'1': {'1': ['x'], '2': ['y', 'z']}}
     """
-    ends = np.cumsum([checked(size, "size") for size in sizes]).tolist()
+    ends = np.cumsum([check_min_int(size, "size") for size in sizes]).tolist()
     made: dict[str, dict[str, list[str]]] = {}
     for topic, documents in pool.items():
         names = [one.document for one in documents]
@@ -123,7 +123,7 @@ def strata_by_place(pool: Pool, sizes: Sequence[int]) -> dict[str, dict[str, lis
     return made
 
 
-def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -> Sample:
+def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -> StratifiedSample:
     """Draw documents of each stratum at random without replacement.
 
     Parameters
@@ -153,8 +153,8 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
                 f"stratum {name!r}: {number} are to be drawn, expected a whole number of at least "
                 "1, or a share above 0.0 and up to 1.0"
             )
-    checked(seed, "seed", 0)
-    made: dict[str, dict[str, Stratum]] = {}
+    check_min_int(seed, "seed", 0)
+    made: dict[str, dict[str, StratumSample]] = {}
     for topic, of in strata.items():
         random = np.random.default_rng([seed, zlib.crc32(topic.encode())])
         made[topic] = {}
@@ -164,8 +164,8 @@ def draw(strata: Strata, numbers: Mapping[str, int | float], *, seed: int = 0) -
             if isinstance(number, float):
                 number = max(2, math.ceil(round(number * size, 9)))
             order = random.permutation(size)[: min(number, size)]
-            made[topic][name] = Stratum(tuple(documents), tuple(documents[i] for i in order))
-    return Sample(made, seed)
+            made[topic][name] = StratumSample(tuple(documents), tuple(documents[i] for i in order))
+    return StratifiedSample(made, seed)
 
 
 # --- How sure what is estimated is ----------------------------------------------------------------
@@ -226,7 +226,7 @@ def design_errors(
     """
     groups, _ = read_sampled(judgments)
     ranked = SampledRankings(**judge_groups("run", run, groups).arrays)
-    chosen = choose_measures(list(measures), (), "retrieval", {})
+    chosen = select_measures(list(measures), (), "retrieval", {})
     wrong = [str(m) for m in chosen if m.definition.on is not SampledRankings]
     if wrong:
         raise InputError(f"{wrong[0]} is no measure of a sample; expected {', '.join(ESTIMATORS)}")

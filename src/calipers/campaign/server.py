@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from calipers.campaign.records import Conflict
-from calipers.campaign.sessions import BusyError, Desks
-from calipers.data.errors import InputError, shown
+from calipers.campaign.records import EditConflict
+from calipers.campaign.sessions import BusyError, SessionManager
+from calipers.data.errors import InputError, format_value
 from calipers.extras import install_command
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-class Guard:
+class RequestGuard:
     """Turns away what does not come from the page itself, and says on every answer what browsers
     may do with it."""
 
@@ -150,7 +150,7 @@ def _answer(told: Any, status: int = 200) -> Response:
     return JSONResponse(told, status_code=status)
 
 
-def application(desks: Desks, origins: Collection[str]) -> Starlette:
+def application(desks: SessionManager, origins: Collection[str]) -> Starlette:
     """The application as ASGI servers run it.
 
     ``origins`` are the addresses at which browsers find it, such as ``http://127.0.0.1:8321``.
@@ -159,7 +159,7 @@ def application(desks: Desks, origins: Collection[str]) -> Starlette:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    pages = _Pages(desks, secure=all(origin.startswith("https:") for origin in origins))
+    pages = _RequestHandlers(desks, secure=all(origin.startswith("https:") for origin in origins))
     return Starlette(
         routes=[
             Route("/", pages.nothing),
@@ -172,7 +172,7 @@ def application(desks: Desks, origins: Collection[str]) -> Starlette:
             Route("/a/{slug}/api/image/{key}/{which:int}", pages.image),
             Route("/a/{slug}/api/events", pages.events, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, origins=origins)],
+        middleware=[Middleware(RequestGuard, origins=origins)],
     )
 
 
@@ -184,10 +184,10 @@ class _RefusedError(Exception):
         self.status = status
 
 
-class _Pages:
+class _RequestHandlers:
     """What stands behind each address."""
 
-    def __init__(self, desks: Desks, *, secure: bool) -> None:
+    def __init__(self, desks: SessionManager, *, secure: bool) -> None:
         self._desks, self._secure = desks, secure
         self._html, self._policy = page()
         self._cookie = f"calipers-{desks.id}"
@@ -270,7 +270,7 @@ class _Pages:
                 made = await _later(
                     self._desks.record, name, told, request.query_params.get("topic")
                 )
-            except Conflict as conflict:
+            except EditConflict as conflict:
                 stands = await _later(self._desks.standing, name, told.get("task"), conflict)
                 return _answer({"error": str(conflict), "current": stands}, 409)
             return _answer(made)
@@ -316,7 +316,7 @@ async def _body(request: Request) -> dict[str, Any]:
     """The object in a request's body, which says that it is JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise _RefusedError(415, f"content type {shown(kind)}, expected application/json")
+        raise _RefusedError(415, f"content type {format_value(kind)}, expected application/json")
     body = b""
     async for part in request.stream():
         body += part
@@ -334,7 +334,7 @@ async def _body(request: Request) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------- serving
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """A socket that listens, or :class:`InputError` that says why there is none."""
     made = None
     try:
@@ -351,7 +351,7 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def origins_of(host: str, port: int, url: str | None = None) -> list[str]:
+def list_origins(host: str, port: int, url: str | None = None) -> list[str]:
     """The addresses at which browsers find a server: the first is the one that links have."""
     found = [url] if url else []
     if host in ("127.0.0.1", "::1", "localhost"):
@@ -370,7 +370,7 @@ def _bare(origin: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}"
 
 
-def serve(desks: Desks, listener: socket.socket, origins: Iterable[str]) -> None:
+def serve(desks: SessionManager, listener: socket.socket, origins: Iterable[str]) -> None:
     """Serve until Ctrl-C; what is being recorded then is recorded."""
     import uvicorn
 

@@ -20,21 +20,21 @@ from typing import Any
 
 from calipers.campaign.documents import tree_of
 from calipers.campaign.operations import adaptive_order
-from calipers.campaign.records import MEDIA, Conflict, Event, Logged
+from calipers.campaign.records import MEDIA, EditConflict, Event, LoggedEvent
 from calipers.campaign.store import Campaign
 from calipers.campaign.workflow import (
-    Desk,
-    Grading,
-    Plan,
-    Preferring,
+    AssessorSession,
+    DisplaySettings,
+    GradingWorkflow,
+    JudgingPlan,
+    JudgingTask,
+    PreferenceWorkflow,
     Progress,
-    Settings,
-    Task,
+    event_task,
     structure_of,
-    task_of,
-    terms_of,
+    topic_terms,
 )
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, format_value
 
 #: So many tasks a page knows in advance, and so many acts it can undo after it was loaded anew.
 AHEAD, BEHIND = 64, 100
@@ -52,23 +52,25 @@ class BusyError(Exception):
 
 
 @dataclass
-class _Place:
+class _SessionState:
     """An assessor's desk, and which task each key stands for."""
 
-    desk: Desk
+    desk: AssessorSession
     tasks: dict[str, tuple[str, str, bool]]
     keys: dict[tuple[str, str, bool], str]
 
 
-class Desks:
+class SessionManager:
     """The desks of those who judge now; any number of threads may use them at once."""
 
-    def __init__(self, campaign: Campaign, assessors: Sequence[str], settings: Settings) -> None:
+    def __init__(
+        self, campaign: Campaign, assessors: Sequence[str], settings: DisplaySettings
+    ) -> None:
         self._campaign, self._settings = campaign, settings
         self._lock, self._version, self.recorded = threading.RLock(), -1, 0
-        self.names = {slug_of(name): name for name in assessors}
+        self.names = {assessor_slug(name): name for name in assessors}
         about = campaign.about
-        self._about, self.id = about, short(about.name, about.created)
+        self._about, self.id = about, abbreviate_token(about.name, about.created)
         self._refresh()
 
     # --------------------------------------------------------------------------- what is in there
@@ -89,7 +91,7 @@ class Desks:
                 documents.setdefault(row.topic, []).append(row.document)
         assigned = self._campaign.assignments()
         self._adaptive = adaptive_order(self._campaign)
-        events: dict[str, list[Logged]] = {}
+        events: dict[str, list[LoggedEvent]] = {}
         for event in self._campaign.events():
             events.setdefault(event.assessor, []).append(event)
         self._places = {
@@ -103,22 +105,22 @@ class Desks:
         self._version = version
 
     def _place(
-        self, name: str, documents: Mapping[str, Sequence[str]], events: Sequence[Logged]
-    ) -> _Place:
-        plan: Plan
+        self, name: str, documents: Mapping[str, Sequence[str]], events: Sequence[LoggedEvent]
+    ) -> _SessionState:
+        plan: JudgingPlan
         if self._settings.mode == "preferences":
-            plan = Preferring(documents, name, self._settings)
+            plan = PreferenceWorkflow(documents, name, self._settings)
         else:
-            plan = Grading(documents, name, self._settings, self._adaptive)
+            plan = GradingWorkflow(documents, name, self._settings, self._adaptive)
         topics = [topic for topic in self._topics if topic in documents]
         tasks = {
-            short(self.id, name, topic, document, again): (topic, document, again)
+            abbreviate_token(self.id, name, topic, document, again): (topic, document, again)
             for topic, of in documents.items()
             for document in of
             for again in (False, True)
         }
         keys = {task: key for key, task in tasks.items()}
-        return _Place(Desk(topics, plan, events), tasks, keys)
+        return _SessionState(AssessorSession(topics, plan, events), tasks, keys)
 
     def renew(self) -> None:
         """Read all anew, where something was written in this process that is no judgment."""
@@ -145,31 +147,31 @@ class Desks:
         """Whether a token is one of the assessor's."""
         with self._lock:
             self._refresh()
-            digest = digest_of(token)
+            digest = token_digest(token)
             hashes = self._hashes.get(self.names.get(slug, ""), [])
             return any(hmac.compare_digest(digest, kept) for kept in hashes)
 
     # ------------------------------------------------------------------------------------- keys
 
-    def _key(self, name: str, task: Task) -> str:
+    def _key(self, name: str, task: JudgingTask) -> str:
         """What stands for a task: it tells nothing of it, and is the same after a restart."""
         keys = self._places[name].keys
         parts = [task.document] if task.other is None else [task.document, task.other]
         return ".".join(keys[task.topic, part, task.again] for part in parts)
 
-    def _task(self, name: str, key: object) -> Task:
+    def _task(self, name: str, key: object) -> JudgingTask:
         known = self._places[name].tasks
         parts = [known.get(part) for part in key.split(".")] if isinstance(key, str) else []
         if len(parts) == 1 and parts[0] is not None:
             topic, document, again = parts[0]
-            return Task(topic, document, None, again)
+            return JudgingTask(topic, document, None, again)
         if len(parts) == 2 and parts[0] is not None and parts[1] is not None:
             (topic, document, again), (same, other, too) = parts[0], parts[1]
             if (topic, again) == (same, too) and document != other:
-                return Task(topic, document, other, again)
-        raise InputError(f"task {shown(key)} is none of this assessor")
+                return JudgingTask(topic, document, other, again)
+        raise InputError(f"task {format_value(key)} is none of this assessor")
 
-    def _is_known(self, name: str, event: Logged) -> bool:
+    def _is_known(self, name: str, event: LoggedEvent) -> bool:
         keys = self._places[name].keys
         return all(
             document is None or (event.topic, document, event.again) in keys
@@ -197,7 +199,7 @@ class Desks:
                 **self._ahead(name, topic),
             }
 
-    def _topic(self, desk: Desk, name: str) -> dict[str, Any]:
+    def _topic(self, desk: AssessorSession, name: str) -> dict[str, Any]:
         topic = self._topics[name]
         return {
             "topic": name,
@@ -206,12 +208,12 @@ class Desks:
             "narrative": topic.narrative,
             "keywords": topic.keywords,
             "structure": structure_of(topic),
-            "terms": terms_of(topic),
+            "terms": topic_terms(topic),
             "progress": _told(desk.progress(name)),
         }
 
-    def _act(self, name: str, event: Logged) -> dict[str, Any]:
-        task = task_of(event)
+    def _act(self, name: str, event: LoggedEvent) -> dict[str, Any]:
+        task = event_task(event)
         judged = self._places[name].desk.past.judged.get(task.place, [])
         before = [each for each in judged if each.event < event.event]
         return {
@@ -299,10 +301,10 @@ class Desks:
                 "aside": [
                     self._line(name, t, None) for t in desk.skipped() if t.topic in desk.topics
                 ],
-                "judged": [self._line(name, task_of(e), e) for e in reversed(judged)],
+                "judged": [self._line(name, event_task(e), e) for e in reversed(judged)],
             }
 
-    def _line(self, name: str, task: Task, event: Logged | None) -> dict[str, Any]:
+    def _line(self, name: str, task: JudgingTask, event: LoggedEvent | None) -> dict[str, Any]:
         documents = [d for d in (task.document, task.other) if d is not None]
         marks = ", ".join("?" * len(documents))
         found = dict(
@@ -325,8 +327,8 @@ class Desks:
     ) -> dict[str, Any]:
         """Record what an assessor did; when this returns it is on the disk.
 
-        :class:`InputError` for what can never be recorded, :class:`Conflict` where something else
-        stands by now, :class:`BusyError` where the file cannot be written just now.
+        :class:`InputError` for what can never be recorded, :class:`EditConflict` where something
+        else stands by now, :class:`BusyError` where the file cannot be written just now.
         """
         with self._lock:
             self._refresh()
@@ -334,7 +336,7 @@ class Desks:
             task, event = self._event(name, told)
             try:
                 number, new = self._campaign.record(event)
-            except Conflict:
+            except EditConflict:
                 raise
             except InputError as error:
                 if isinstance(error.__context__, sqlite3.Error):
@@ -352,23 +354,23 @@ class Desks:
                 **self._ahead(name, topic),
             }
 
-    def _event(self, name: str, told: Mapping[str, Any]) -> tuple[Task, Event]:
+    def _event(self, name: str, told: Mapping[str, Any]) -> tuple[JudgingTask, Event]:
         """The event that a page tells of."""
         kind, event_id, replaces = (told.get(part) for part in ("kind", "id", "replaces"))
         if kind not in _KINDS:
-            raise InputError(f"kind {shown(kind)}, expected one of {', '.join(_KINDS)}")
+            raise InputError(f"kind {format_value(kind)}, expected one of {', '.join(_KINDS)}")
         if not isinstance(event_id, str) or not _ID.fullmatch(event_id):
-            raise InputError(f"id {shown(event_id)}, expected a UUID")
+            raise InputError(f"id {format_value(event_id)}, expected a UUID")
         task = self._task(name, told.get("task"))
         grade, note, seconds = told.get("grade"), told.get("note"), told.get("seconds")
         if kind in ("grade", "preference") and (type(grade) is not int):
-            raise InputError(f"grade {shown(grade)}, expected a whole number")
+            raise InputError(f"grade {format_value(grade)}, expected a whole number")
         if (kind == "preference") != (task.other is not None) and kind in ("grade", "preference"):
             raise InputError(f"{kind}: not of {'one document' if task.other is None else 'two'}")
         if seconds is not None and type(seconds) not in (int, float):
-            raise InputError(f"seconds {shown(seconds)}, expected a number")
+            raise InputError(f"seconds {format_value(seconds)}, expected a number")
         if note is not None and not isinstance(note, str):
-            raise InputError(f"note {shown(note)}, expected a text")
+            raise InputError(f"note {format_value(note)}, expected a text")
         return task, Event(
             id=event_id,
             assessor=name,
@@ -389,16 +391,16 @@ class Desks:
             "SELECT event FROM events WHERE id = ?", (event_id,)
         )
         if not found:
-            raise InputError(f"replaces {shown(event_id)}, which is no event")
+            raise InputError(f"replaces {format_value(event_id)}, which is no event")
         number: int = found[0][0]
         return number
 
-    def _logged(self, column: str, value: object) -> Logged:
-        names = ", ".join(Logged._fields)
+    def _logged(self, column: str, value: object) -> LoggedEvent:
+        names = ", ".join(LoggedEvent._fields)
         (row,) = self._campaign.read(f"SELECT {names} FROM events WHERE {column} = ?", (value,))
-        return Logged(*row)._replace(again=bool(row[12]))
+        return LoggedEvent(*row)._replace(again=bool(row[12]))
 
-    def standing(self, name: str, key: object, conflict: Conflict) -> dict[str, Any] | None:
+    def standing(self, name: str, key: object, conflict: EditConflict) -> dict[str, Any] | None:
         """The judgment that a page did not know of."""
         with self._lock:
             if conflict.event is None:
@@ -406,7 +408,7 @@ class Desks:
             return _judged(self._logged("event", conflict.event), self._task(name, key))
 
 
-def _judged(event: Logged, task: Task) -> dict[str, Any]:
+def _judged(event: LoggedEvent, task: JudgingTask) -> dict[str, Any]:
     """A judgment, as seen from the side on which the documents are shown."""
     turned = task.other is not None and event.document != task.document
     grade = -event.grade if turned and event.grade is not None else event.grade
@@ -420,10 +422,12 @@ def _told(progress: Progress) -> dict[str, Any]:
 def _check_judges(known: Mapping[str, Any], name: str) -> None:
     if name not in known:
         raise InputError(
-            f"assessor {shown(name)} is not of this campaign; {did_you_mean(name, known)}"
+            f"assessor {format_value(name)} is not of this campaign; {did_you_mean(name, known)}"
         )
     if known[name].kind == "program":
-        raise InputError(f"assessor {shown(name)} is a program, whose judgments are imported")
+        raise InputError(
+            f"assessor {format_value(name)} is a program, whose judgments are imported"
+        )
 
 
 _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,40}")
@@ -435,15 +439,15 @@ _SETTINGS = "judging"
 _LINKS = 20
 
 
-def settings_of(campaign: Campaign) -> Settings:
+def get_settings(campaign: Campaign) -> DisplaySettings:
     """How documents are shown in a campaign; as usual where nobody said."""
     found = campaign.read("SELECT value FROM about WHERE key = ?", (_SETTINGS,))
-    return Settings(**json.loads(found[0][0])) if found else Settings()
+    return DisplaySettings(**json.loads(found[0][0])) if found else DisplaySettings()
 
 
-def keep_settings(campaign: Campaign, settings: Settings) -> None:
+def set_settings(campaign: Campaign, settings: DisplaySettings) -> None:
     """Show documents so from now on."""
-    if settings == settings_of(campaign):
+    if settings == get_settings(campaign):
         return
     with campaign.write() as connection:
         connection.execute(
@@ -466,21 +470,21 @@ def new_token(campaign: Campaign, assessor: str, *, alone: bool = False) -> str:
         kept = [] if alone else (before or "").split()[1 - _LINKS :]
         connection.execute(
             "UPDATE assessors SET token_hash = ? WHERE assessor = ?",
-            (" ".join([*kept, digest_of(token)]), assessor),
+            (" ".join([*kept, token_digest(token)]), assessor),
         )
     return token
 
 
-def digest_of(token: str) -> str:
+def token_digest(token: str) -> str:
     """What is kept of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def short(*parts: object) -> str:
+def abbreviate_token(*parts: object) -> str:
     """What stands for something, and tells nothing of it."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def slug_of(assessor: str) -> str:
+def assessor_slug(assessor: str) -> str:
     """What stands for an assessor in addresses."""
-    return assessor if _PLAIN.fullmatch(assessor) else short("assessor", assessor)
+    return assessor if _PLAIN.fullmatch(assessor) else abbreviate_token("assessor", assessor)

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from calipers.campaign.adjudication import settled
+from calipers.campaign.adjudication import adjudicated_grades
 from calipers.campaign.store import Campaign
 
 
-class OfAssessor(NamedTuple):
+class AssessorStatus(NamedTuple):
     """How far an assessor is: documents to judge in the topics assigned, those to judge that are
     judged, those put off, and when the last was judged. Programs have all topics unless some are
     assigned to them."""
@@ -26,7 +26,7 @@ class OfAssessor(NamedTuple):
     last: str | None
 
 
-class OfTopic(NamedTuple):
+class TopicStatus(NamedTuple):
     """How far a topic is: documents pooled, those to judge (drawn, where the pool is sampled),
     those of them that a person has judged; and, wherever they are from, those judged by two or
     more, those that are relevant by their final grades (what an adjudicator decided, else what most
@@ -45,7 +45,7 @@ class OfTopic(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Status:
+class CampaignStatus:
     """What a campaign has, and how far it is: of the documents ``to_judge`` those that persons have
     ``judged``, and how many they have judged ``beside`` these, such as in a file that was
     imported."""
@@ -61,8 +61,8 @@ class Status:
     judged: int
     beside: int
     events: int
-    by_assessor: tuple[OfAssessor, ...]
-    by_topic: tuple[OfTopic, ...]
+    by_assessor: tuple[AssessorStatus, ...]
+    by_topic: tuple[TopicStatus, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
@@ -72,7 +72,7 @@ class Status:
         }
 
 
-def status(campaign: Campaign) -> Status:
+def campaign_status(campaign: Campaign) -> CampaignStatus:
     """How far a campaign is.
 
     Where no topic is assigned to anybody, all topics are everybody's.
@@ -90,7 +90,7 @@ def status(campaign: Campaign) -> Status:
         table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
         for table in ("participants", "topics", "runs", "documents", "events")
     }
-    return Status(
+    return CampaignStatus(
         about.name,
         about.goal,
         pooled=len(pool),
@@ -105,7 +105,7 @@ def status(campaign: Campaign) -> Status:
 
 def _of_topics(
     campaign: Campaign, titles: dict[str, str], drawn: set[tuple[str, str]]
-) -> tuple[OfTopic, ...]:
+) -> tuple[TopicStatus, ...]:
     persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
     pooled, to_judge = Counter[str](), Counter[str]()
     for one in campaign.pool():
@@ -116,10 +116,10 @@ def _of_topics(
         if judgment.assessor in persons:
             grades[judgment.topic][judgment.document].append(judgment.grade)
     decided = {(one.topic, one.document) for one in campaign.adjudications()}
-    final = settled(campaign).grades
+    final = adjudicated_grades(campaign).grades
     assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
     return tuple(
-        OfTopic(
+        TopicStatus(
             topic,
             title,
             assigned[topic],
@@ -139,7 +139,7 @@ def _of_topics(
 
 def _of_assessors(
     campaign: Campaign, to_judge: dict[str, int], drawn: set[tuple[str, str]]
-) -> tuple[OfAssessor, ...]:
+) -> tuple[AssessorStatus, ...]:
     assigned, known = campaign.assignments(), campaign.assessors()
     own = {
         name: assigned.get(name, [] if assigned and one.kind == "person" else list(to_judge))
@@ -163,7 +163,7 @@ def _of_assessors(
         skips.pop((one.assessor, one.topic, one.document), None)
     put_off = Counter(assessor for assessor, _, _ in skips)
     return tuple(
-        OfAssessor(
+        AssessorStatus(
             name,
             one.kind,
             one.role,

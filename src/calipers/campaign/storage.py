@@ -191,7 +191,7 @@ class CampaignFile:
                 raise
 
 
-def make(at: Path, about: Mapping[str, str]) -> None:
+def create_file(at: Path, about: Mapping[str, str]) -> None:
     """A new file with nothing but what it is about; it takes no other's place."""
     if at.exists() or at.is_symlink():
         raise InputError(f"{at}: is there already, and nothing is written over")

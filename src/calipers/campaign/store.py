@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 import calipers
 from calipers.campaign import events
-from calipers.campaign.goals import goal_of, measures_named
+from calipers.campaign.goals import measures_named, parse_goal
 from calipers.campaign.records import (
     GRADES,
     MEDIA,
-    About,
     Assessor,
+    CampaignInfo,
     Document,
     Event,
     Judgment,
-    Logged,
-    Pooled,
+    LoggedEvent,
+    PooledDocument,
     Preference,
-    Recorded,
+    RecordResult,
     StoredRun,
     Stratum,
     Topic,
 )
-from calipers.campaign.storage import CampaignFile, make
-from calipers.data.errors import InputError, shown
+from calipers.campaign.storage import CampaignFile, create_file
+from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
     from calipers.measures import Measure
@@ -80,21 +80,21 @@ class Campaign(CampaignFile):
         at = Path(path)
         about = {
             "name": events.check_name(name or at.stem, "name"),
-            "goal": goal_of(goal).name,
+            "goal": parse_goal(goal).name,
             "grades": json.dumps(_checked(GRADES if grades is None else grades)),
             "created": events.now(),
             "version": calipers.__version__,
         }
         if measures is not None:
             about["measures"] = json.dumps(measures_named(measures))
-        make(at, about)
+        create_file(at, about)
         return cls.open(at)
 
-    def record(self, event: Event) -> Recorded:
+    def record(self, event: Event) -> RecordResult:
         """Record an event; an event whose id is known is not recorded again.
 
-        :class:`~calipers.campaign.records.Conflict` where ``replaces`` is not the event that stands
-        (None: nothing does): it has the number and the grade of the one that does.
+        :class:`~calipers.campaign.records.EditConflict` where ``replaces`` is not the event that
+        stands (None: nothing does): it has the number and the grade of the one that does.
         """
         grades = self.about.grades
         with self.write() as connection:
@@ -103,12 +103,12 @@ class Campaign(CampaignFile):
     # ----------------------------------------------------------------------------- what is in there
 
     @property
-    def about(self) -> About:
+    def about(self) -> CampaignInfo:
         """Name, goal, grades, measures and where the campaign comes from."""
         found = dict(self.read("SELECT key, value FROM about"))
         grades = {int(grade): said for grade, said in json.loads(found["grades"]).items()}
         measures = tuple(json.loads(found.get("measures", "[]")))  # files of version 1 have none
-        return About(
+        return CampaignInfo(
             found["name"], found["goal"], grades, found["created"], found["version"], measures
         )
 
@@ -143,7 +143,7 @@ class Campaign(CampaignFile):
         sql = "SELECT document, body, media, title FROM documents WHERE document = ?"
         return next((Document(*row) for row in self.read(sql, (document,))), None)
 
-    def pool(self, topic: str | None = None) -> list[Pooled]:
+    def pool(self, topic: str | None = None) -> list[PooledDocument]:
         """What is pooled, of all topics or of one, in the order of the pooling method."""
         where, values = _where(topic=topic)
         rows = self.read(
@@ -152,7 +152,7 @@ class Campaign(CampaignFile):
             "ORDER BY topics.position, pooled.position, document",
             values,
         )
-        return [Pooled(*(*row, bool(sampled))) for *row, sampled in rows]
+        return [PooledDocument(*(*row, bool(sampled))) for *row, sampled in rows]
 
     def strata(self) -> list[Stratum]:
         """The strata of the pools that were sampled."""
@@ -215,10 +215,10 @@ class Campaign(CampaignFile):
         )
         return [(*row, bool(again), event) for *row, again, event in rows]
 
-    def events(self) -> list[Logged]:
+    def events(self) -> list[LoggedEvent]:
         """All that was ever recorded, in order."""
-        rows = self.read(f"SELECT {', '.join(Logged._fields)} FROM events ORDER BY event")
-        return [Logged(*(*row, bool(again), replaces)) for *row, again, replaces in rows]
+        rows = self.read(f"SELECT {', '.join(LoggedEvent._fields)} FROM events ORDER BY event")
+        return [LoggedEvent(*(*row, bool(again), replaces)) for *row, again, replaces in rows]
 
     # --------------------------------------------------------------------------------------- adding
 
@@ -271,14 +271,14 @@ class Campaign(CampaignFile):
     def add_run(self, run: str, source: Any, participant: str) -> StoredRun:
         """Add a run that a participant hands in, from any source that :func:`calipers.retrieval`
         takes; a name that is there already is an error."""
-        from calipers.data.formats import tagged, write_rows
+        from calipers.data.formats import set_run_tag, write_rows
         from calipers.data.trec import read_rows
 
         events.check_name(run, "run")
         events.check_name(participant, "participant")
         rows, _ = read_rows(run, source, "run")
         stream = BytesIO()
-        write_rows(tagged(rows, "_".join(run.split())), "run", run, stream)
+        write_rows(set_run_tag(rows, "_".join(run.split())), "run", run, stream)
         text = stream.getvalue()
         try:
             text.decode()
@@ -304,7 +304,8 @@ class Campaign(CampaignFile):
                 events.check_name(one.document, "document")
                 if one.media not in MEDIA:
                     raise InputError(
-                        f"document {shown(one.document)}: {shown(one.media)} cannot be shown; "
+                        f"document {format_value(one.document)}: {format_value(one.media)} cannot "
+                        "be shown; "
                         f"expected {', '.join(MEDIA)}"
                     )
                 row = one.document, one.media, one.title, one.body
@@ -313,7 +314,8 @@ class Campaign(CampaignFile):
                 ).fetchone()
                 if before not in (None, row) and not replace:
                     raise InputError(
-                        f"document {shown(one.document)} is there already, with another content"
+                        f"document {format_value(one.document)} is there already, with another "
+                        "content"
                     )
                 new += before is None
                 connection.execute("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", row)
@@ -330,7 +332,7 @@ def _checked(grades: Mapping[int, str]) -> dict[int, str]:
     """Grades, in order, of which there are at least two."""
     for grade, said in grades.items():
         if type(grade) is not int or abs(grade) >= 2**31:
-            raise InputError(f"grade {shown(grade)}, expected a whole number")
+            raise InputError(f"grade {format_value(grade)}, expected a whole number")
         events.check_name(said, f"what grade {grade} means,")
     if len(grades) < 2:
         raise InputError("grades: expected two or more")
@@ -349,13 +351,13 @@ def _scores(content: bytes) -> dict[str, dict[str, float]]:
 def _check_new(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
     found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
     if found.fetchone() is not None:
-        raise InputError(f"{column} {shown(value)} is there already")
+        raise InputError(f"{column} {format_value(value)} is there already")
 
 
 def _check_there(connection: sqlite3.Connection, table: str, column: str, value: str) -> None:
     found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
     if found.fetchone() is None:
-        raise InputError(f"{column} {shown(value)} is not of this campaign")
+        raise InputError(f"{column} {format_value(value)} is not of this campaign")
 
 
 def _add_participant(connection: sqlite3.Connection, name: str | None) -> None:

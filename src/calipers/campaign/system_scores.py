@@ -26,7 +26,7 @@ DEALS = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class SystemTopicScores:
     """The value of each system on each topic by one measure, shape (topics, systems)."""
 
     measure: str
@@ -75,15 +75,15 @@ class Scores:
         return found
 
 
-def scores(
+def score_systems(
     judgments: Judgments,
     rankings: Rankings,
     measures: Sequence[str] = MEASURES,
     level: float = 0.95,
-) -> dict[str, Scores]:
+) -> dict[str, SystemTopicScores]:
     """How systems score on every topic, by measure.
 
-    >>> found = scores({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
+    >>> found = score_systems({"1": {"x": 1}}, {"a": {"1": ["x"]}, "b": {"1": ["y", "x"]}}, ["RR"])
     >>> found["RR"].means.tolist(), found["RR"].ranks.tolist()
     ([1.0, 0.5], [1.0, 2.0])
     """
@@ -98,7 +98,7 @@ def scores(
         if definition.summary != "mean" or definition.higher_is_better is None:
             raise InputError(f"{name} is no mean over topics in which higher or lower is better")
         values = np.column_stack([evaluation.per_unit.values[system][name] for system in systems])
-        made[name] = Scores(
+        made[name] = SystemTopicScores(
             name, evaluation.per_unit.ids, systems, values, definition.higher_is_better, level
         )
     return made
@@ -118,7 +118,7 @@ def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
 
 
 @dataclass(frozen=True)
-class Change:
+class RankingChange:
     """What other judgments make of the order of the systems by one measure.
 
     ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, 1 for equal orders
@@ -139,11 +139,13 @@ class Change:
     reversed: tuple[tuple[str, str], ...]
 
 
-def changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> list[Change]:
+def ranking_changes(
+    before: Mapping[str, SystemTopicScores], after: Mapping[str, SystemTopicScores]
+) -> list[RankingChange]:
     """What became of each measure.
 
     >>> runs = {"a": {"1": ["x", "y"]}, "b": {"1": ["y", "x"]}}
-    >>> [one] = changes(*(scores({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
+    >>> [one] = ranking_changes(*(score_systems({"1": {d: 1}}, runs, ["RR"]) for d in "xy"))
     >>> one.tau, one.ranks["a"]
     (-1.0, (1.0, 2.0))
     """
@@ -155,7 +157,7 @@ def changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> list[C
             second.better - first.better - {(b, a) for a, b in first.better}
         ), first.better & flipped  # fmt: skip
         made.append(
-            Change(
+            RankingChange(
                 name,
                 _pairs(first.systems, first.means, second.means),
                 _pairs(first.systems, first.ranks, second.ranks),

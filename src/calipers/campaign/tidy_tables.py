@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError
-from calipers.data.tables import BINARIES, TEXTS, extension
+from calipers.data.tables import BINARIES, TEXTS, file_extension
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,10 +67,10 @@ def table(campaign: Campaign, name: str) -> pa.Table:
     else:
         names = _names(_QUERIES[name])
         rows = campaign.read(_QUERIES[name])
-    return table_of(names, [dict(zip(names, row, strict=True)) for row in rows])
+    return build_table(names, [dict(zip(names, row, strict=True)) for row in rows])
 
 
-def table_of(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def build_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table, whose types follow from the names of the columns."""
     import pyarrow as pa
 
@@ -95,7 +95,7 @@ def _type(column: str) -> Any:
     return getattr(pa, {"bool": "bool_", "string": "large_string"}.get(kind, kind))()
 
 
-def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
+def format_table(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     """A table in the format that the extension of a path means: CSV, TSV, JSON, JSON Lines, Parquet
     or Feather.
 
@@ -103,7 +103,7 @@ def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     unless it has to be ``exact`` for other tools. Bytes, such as the content of documents, have a
     place in Parquet and Feather only.
     """
-    suffix, packed = extension(path)
+    suffix, packed = file_extension(path)
     made = _FORMATS.get({".json": "json", **BINARIES, **TEXTS}.get(suffix, ""))
     if made is None or packed:
         raise InputError(f"{path}: expected .csv, .tsv, .json, .jsonl, .parquet or .feather")
@@ -138,12 +138,12 @@ def _tsv(rows: pa.Table) -> bytes:
 
 
 def _plain(value: Any) -> str:
-    from calipers.report.spreadsheets import covered
+    from calipers.report.spreadsheets import escape_formula
 
     if value is None:
         return ""
     text = " ".join(str(value).split())
-    return covered(text) if isinstance(value, str) else text
+    return escape_formula(text) if isinstance(value, str) else text
 
 
 def _jsonl(rows: pa.Table) -> bytes:

@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 from calipers.campaign.records import Topic
 from calipers.campaign.tidy_tables import is_trec
 from calipers.campaign.topics import FIELDS
-from calipers.data.errors import InputError, shown
-from calipers.data.tables import BINARIES, TEXTS, extension
+from calipers.data.errors import InputError, format_value
+from calipers.data.tables import BINARIES, TEXTS, file_extension
 
 #: Formats of topics.
 FORMATS = ("inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet")
@@ -35,11 +35,11 @@ _TREC = {
 _TREC_MORE = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "head": ""}
 
 
-def format_of(path: str, topics: Sequence[Topic]) -> str:
+def detect_format(path: str, topics: Sequence[Topic]) -> str:
     """The format that the extension of a path means: of ``.xml`` INEX's where all topics are CO or
     CAS, else TREC's; TREC's text where there is none; :class:`InputError` where it means nothing
     that topics are written as."""
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     if suffix == ".xml":
         return "inex" if topics and all(topic.kind for topic in topics) else "xml"
     kind = {".json": "json", **TEXTS, **BINARIES}.get(suffix, "trec")
@@ -51,7 +51,7 @@ def format_of(path: str, topics: Sequence[Topic]) -> str:
     return kind
 
 
-def written(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
+def format_topics(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
     """Topics in a format, and what of them it has no place for."""
     if not topics:
         raise InputError("there are no topics")
@@ -163,7 +163,8 @@ def _text(topic: Topic, text: str) -> str:
     found = _NO_XML.search(text)
     if found is not None:
         raise InputError(
-            f"topic {shown(topic.topic)}: holds the character {found[0]!r}, for which XML has no "
+            f"topic {format_value(topic.topic)}: holds the character {found[0]!r}, for which XML "
+            "has no "
             "place"
         )
     return escape(text)

@@ -15,10 +15,10 @@ from typing import Any, Literal
 from calipers.campaign.events import check_name
 from calipers.campaign.records import Topic
 from calipers.campaign.store import Campaign
-from calipers.campaign.xml_tree import Element, paragraphs, parsed, text_of
+from calipers.campaign.xml_tree import Element, decode_text, paragraphs, parse_elements
 from calipers.data.byte_sources import STDIN
-from calipers.data.errors import InputError, listed, shown
-from calipers.data.tables import BINARIES, TEXTS, extension, read_table
+from calipers.data.errors import InputError, format_names, format_value
+from calipers.data.tables import BINARIES, TEXTS, file_extension, read_table
 from calipers.data.trec_tables import TOPIC
 
 #: What the fields of a topic are called, and what of each is its number.
@@ -73,7 +73,9 @@ def add_topics(
     added = []
     for where, topic in located([os.fspath(source) for source in sources]):
         if topic.topic in there:
-            raise InputError(f"{where}: topic {shown(topic.topic)} is in the campaign already")
+            raise InputError(
+                f"{where}: topic {format_value(topic.topic)} is in the campaign already"
+            )
         added.append(replace(topic, author=topic.author or author))
     campaign.add_topics(added)
     return added
@@ -89,19 +91,20 @@ def located(paths: Iterable[str]) -> Iterator[tuple[str, Topic]]:
             check_name(topic.topic, check)
             if topic.topic in seen:
                 raise InputError(
-                    f"{check} {shown(topic.topic)} stands there twice, first in {seen[topic.topic]}"
+                    f"{check} {format_value(topic.topic)} stands there twice, first in "
+                    f"{seen[topic.topic]}"
                 )
             seen[topic.topic] = where
             yield where, topic
 
 
 def _topics(path: str) -> Iterator[tuple[int, Topic]]:
-    suffix, _ = extension(path)
+    suffix, _ = file_extension(path)
     if path != STDIN and suffix in BINARIES:
         return _of_table(path)
     if path != STDIN and TEXTS.get(suffix) == "csv":
         return _of_table(path)
-    text = text_of(path)
+    text = decode_text(path)
     start = text.lstrip()[:1]
     if not start:
         raise InputError(f"{path}: is empty, expected topics")
@@ -110,19 +113,19 @@ def _topics(path: str) -> Iterator[tuple[int, Topic]]:
     if TEXTS.get(suffix) == "jsonl" or start == b"{":
         return _of_json_lines(path, text)
     if start == b"<" and TEXTS.get(suffix) != "tsv":
-        return of_sgml(path, text) if is_sgml(text) else of_xml(path, text)
+        return parse_sgml(path, text) if is_sgml(text) else parse_xml(path, text)
     return _of_tsv(path, text)
 
 
 def _of_table(path: str) -> Iterator[tuple[int, Topic]]:
     """Of a table, where the lines are those of rows, the first being the header."""
-    from calipers.report.spreadsheets import uncovered
+    from calipers.report.spreadsheets import unescape_formula
 
     table = read_table(path, text=(*_IDS, *_NAMES))
-    is_text = extension(path)[0] in TEXTS
+    is_text = file_extension(path)[0] in TEXTS
     for number, row in enumerate(table.to_pylist(), 2):
         if is_text:
-            row = {n: uncovered(v) if isinstance(v, str) else v for n, v in row.items()}  # noqa: PLW2901
+            row = {n: unescape_formula(v) if isinstance(v, str) else v for n, v in row.items()}  # noqa: PLW2901
         yield number, _of_row(f"{path}:{number}", row)
 
 
@@ -145,7 +148,7 @@ def _of_json(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         line += whole.count("\n", before, at)
         where = f"{path}:{line}"
         if not isinstance(row, dict):
-            raise InputError(f"{where}: expected a JSON object, is {shown(row)}")
+            raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
         yield line, _of_row(where, row)
         _, end = decoder.raw_decode(whole, at)
         line += whole.count("\n", at, end)
@@ -163,7 +166,7 @@ def _of_json_lines(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
             why = getattr(error, "msg", error)
             raise InputError(f"{where}: expected a JSON object: {why}") from None
         if not isinstance(row, dict):
-            raise InputError(f"{where}: expected a JSON object, is {shown(row)}")
+            raise InputError(f"{where}: expected a JSON object, is {format_value(row)}")
         yield number, replace(_of_row(where, row), source=line)
 
 
@@ -183,7 +186,8 @@ def _of_tsv(path: str, text: bytes) -> Iterator[tuple[int, Topic]]:
         if len(cells) != len(names):
             raise InputError(
                 f"{where}: {len(cells)} fields, expected {len(names)}, apart by tabs: "
-                f"{listed(names)}" + ("; more need a header that names them" if number == 1 else "")
+                f"{format_names(names)}"
+                + ("; more need a header that names them" if number == 1 else "")
             )
         row = dict(zip(names, cells, strict=True))
         yield number, replace(_of_row(where, row), source=line)
@@ -209,15 +213,15 @@ def _of_row(where: str, row: Mapping[str, Any]) -> Topic:
             fields[field] = _text(where, name, value)
     kind = fields.pop("kind", None)
     if kind not in (None, "CO", "CAS"):
-        raise InputError(f"{where}: kind {shown(kind)}, expected CO or CAS")
+        raise InputError(f"{where}: kind {format_value(kind)}, expected CO or CAS")
     identity = None if number is None else _text(where, number, given[number])
     author = fields.pop("author", None)
-    return made(where, identity, fields, kind=kind, author=author, details=details)
+    return build_topic(where, identity, fields, kind=kind, author=author, details=details)
 
 
 def _text(where: str, name: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"{where}: {name} is {shown(value)}, expected text")
+        raise InputError(f"{where}: {name} is {format_value(value)}, expected text")
     return str(value).strip()
 
 
@@ -255,9 +259,9 @@ def is_sgml(text: bytes) -> bool:
 # --------------------------------------------------------------------------------------------- XML
 
 
-def of_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+def parse_xml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """The topics of an XML text, each with its line."""
-    every = [one for root in parsed(name, text) for one in root.walk()]
+    every = [one for root in parse_elements(name, text) for one in root.walk()]
     for tags in (_TOPICS, _OTHERWISE):
         found = [one for one in every if one.tag.lower() in tags]
         if found:
@@ -299,7 +303,7 @@ def _of_element(where: str, element: Element) -> Topic:
         key: value[0] if isinstance(value, list) and len(value) == 1 and key != "parts" else value
         for key, value in details.items()
     }
-    return made(where, number, fields, kind=_kind(kind), author=author, details=details,
+    return build_topic(where, number, fields, kind=_kind(kind), author=author, details=details,
                 source=element.source)  # fmt: skip
 
 
@@ -358,7 +362,7 @@ def _without_label(tag: str, text: str) -> str:
     return re.sub(rf"\A\s*{label}\s*:\s*", "", text, flags=re.IGNORECASE) if label else text
 
 
-def of_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
+def parse_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
     """The topics of TREC's first text format, in which a tag ends where the next one begins."""
     whole = text.decode()
     line, counted = 1, 0
@@ -371,7 +375,10 @@ def of_sgml(name: str, text: bytes) -> Iterator[tuple[int, Topic]]:
             fields[tag] = paragraphs(_without_label(tag, _REFERENCE.sub(_character, content)))
         number = fields.pop("num", None)
         known = {_FIELD[tag]: fields.pop(tag) for tag in list(fields) if tag in _FIELD}
-        yield line, made(f"{name}:{line}", number, known, details=fields, source=match[0].strip())
+        yield (
+            line,
+            build_topic(f"{name}:{line}", number, known, details=fields, source=match[0].strip()),
+        )
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:
@@ -394,7 +401,7 @@ def _character(match: re.Match[str]) -> str:
     return html.unescape(match[0])
 
 
-def made(
+def build_topic(
     where: str,
     number: str | None,
     fields: Mapping[str, str],
@@ -404,6 +411,8 @@ def made(
     if not number:
         raise InputError(f"{where}: the topic has no number, expected an id")
     if not any(fields.get(field) for field in ("title", "description", "narrative")):
-        raise InputError(f"{where}: topic {shown(number)} has no title, description or narrative")
+        raise InputError(
+            f"{where}: topic {format_value(number)} has no title, description or narrative"
+        )
     title, description, narrative, keywords = (fields.get(field, "") for field in FIELDS)
     return Topic(number, title, description, narrative, keywords, **more)

@@ -1,8 +1,8 @@
 """What an assessor sees next, and where they stand: pure logic, without files or pages.
 
-A :class:`Desk` is what one assessor has in front of them: the events of this assessor replayed over
-the order in which their documents are shown. What is shown next depends on nothing else, so that a
-server that was killed goes on where it was.
+A :class:`AssessorSession` is what one assessor has in front of them: the events of this assessor
+replayed over the order in which their documents are shown. What is shown next depends on nothing
+else, so that a server that was killed goes on where it was.
 
 Documents are graded one by one, or compared in pairs: a merge sort whose comparisons are questions.
 Every merge that waits for an answer asks its own, so that there are many questions at first,
@@ -22,8 +22,8 @@ from itertools import islice
 from statistics import median
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from calipers.campaign.records import Logged, Topic
-from calipers.data.errors import InputError, shown
+from calipers.campaign.records import LoggedEvent, Topic
+from calipers.data.errors import InputError, format_value
 
 #: In what order the documents of a topic are shown.
 ORDERS = ("random", "pool")
@@ -38,7 +38,7 @@ Adaptive: TypeAlias = Callable[[str, Mapping[str, int], frozenset[str]], Iterabl
 
 
 @dataclass(frozen=True)
-class Settings:
+class DisplaySettings:
     """How documents are shown.
 
     ``mode``: one by one, for a grade; or two side by side, for a preference. ``order``: "random",
@@ -57,16 +57,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.mode not in ("grades", "preferences"):
-            raise InputError(f"mode {shown(self.mode)}, expected grades or preferences")
+            raise InputError(f"mode {format_value(self.mode)}, expected grades or preferences")
         if self.order not in ORDERS:
-            raise InputError(f"order {shown(self.order)}, expected {' or '.join(ORDERS)}")
+            raise InputError(f"order {format_value(self.order)}, expected {' or '.join(ORDERS)}")
         if not 0 <= self.repeats <= 1:
-            raise InputError(f"repeats {shown(self.repeats)}, expected a share from 0 to 1")
+            raise InputError(f"repeats {format_value(self.repeats)}, expected a share from 0 to 1")
         if self.gap < 1:
-            raise InputError(f"gap {shown(self.gap)}, expected 1 or more")
+            raise InputError(f"gap {format_value(self.gap)}, expected 1 or more")
 
 
-class Task(NamedTuple):
+class JudgingTask(NamedTuple):
     """What is judged at once: a document of a topic, or two; ``again`` where planted a second
     time."""
 
@@ -76,64 +76,70 @@ class Task(NamedTuple):
     again: bool = False
 
     @property
-    def place(self) -> Task:
+    def place(self) -> JudgingTask:
         """The same for either order of two documents."""
         if self.other is None or self.document <= self.other:
             return self
         return self._replace(document=self.other, other=self.document)
 
 
-def task_of(event: Logged) -> Task:
+def event_task(event: LoggedEvent) -> JudgingTask:
     """What an event is about."""
-    return Task(event.topic, event.document, event.other, event.again)
+    return JudgingTask(event.topic, event.document, event.other, event.again)
 
 
-def draw(seed: int, *parts: str | int | None) -> int:
+def hash_draw(seed: int, *parts: str | int | None) -> int:
     """A number of 64 bits that depends on nothing but its arguments.
 
-    >>> draw(0, "ann", "t1", "d1") == draw(0, "ann", "t1", "d1")
+    >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(0, "ann", "t1", "d1")
     True
-    >>> draw(0, "ann", "t1", "d1") == draw(1, "ann", "t1", "d1")
+    >>> hash_draw(0, "ann", "t1", "d1") == hash_draw(1, "ann", "t1", "d1")
     False
     """
     said = json.dumps([seed, *parts]).encode()  # unlike a join, this keeps the parts apart
     return int.from_bytes(hashlib.sha256(said).digest()[:8], "big")
 
 
-def in_order(documents: Sequence[str], topic: str, assessor: str, settings: Settings) -> list[str]:
+def presentation_order(
+    documents: Sequence[str], topic: str, assessor: str, settings: DisplaySettings
+) -> list[str]:
     """The documents of a topic as an assessor sees them; ``documents`` come in the pool's order.
 
     A random order is by a number drawn for each document, so that one that joins the pool later
     moves none of the others.
 
-    >>> in_order(["a", "b", "c"], "t", "ann", Settings())
+    >>> presentation_order(["a", "b", "c"], "t", "ann", DisplaySettings())
     ['a', 'c', 'b']
-    >>> in_order(["a", "b"], "t", "ann", Settings())
+    >>> presentation_order(["a", "b"], "t", "ann", DisplaySettings())
     ['a', 'b']
-    >>> in_order(["a", "b", "c"], "t", "ann", Settings(order="pool"))
+    >>> presentation_order(["a", "b", "c"], "t", "ann", DisplaySettings(order="pool"))
     ['a', 'b', 'c']
     """
     if settings.order == "pool":
         return list(documents)
-    return sorted(documents, key=lambda d: (draw(settings.seed, "order", assessor, topic, d), d))
+    return sorted(
+        documents, key=lambda d: (hash_draw(settings.seed, "order", assessor, topic, d), d)
+    )
 
 
-def gap_of(documents: int, settings: Settings) -> int:
+def gap_of(documents: int, settings: DisplaySettings) -> int:
     """How many other documents of a topic stand at least between the two times."""
     return min(settings.gap, documents // 2)
 
 
-def planted(orders: Mapping[str, Sequence[str]], assessor: str, settings: Settings) -> set[Task]:
+def planted(
+    orders: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
+) -> set[JudgingTask]:
     """The tasks that come a second time: of all documents of an assessor the share that was asked
     for, rounded up, among those that leave room for others in between."""
     most = math.ceil(settings.repeats * sum(map(len, orders.values())))
     could = [
-        Task(topic, document, again=True)
+        JudgingTask(topic, document, again=True)
         for topic, documents in orders.items()
         if len(documents) > 3
         for document in documents[: len(documents) - gap_of(len(documents), settings)]
     ]
-    could.sort(key=lambda t: (draw(settings.seed, "again", assessor, t.topic, t.document), t))
+    could.sort(key=lambda t: (hash_draw(settings.seed, "again", assessor, t.topic, t.document), t))
     return set(could[:most])
 
 
@@ -141,24 +147,24 @@ def planted(orders: Mapping[str, Sequence[str]], assessor: str, settings: Settin
 
 
 @dataclass
-class Past:
+class AssessorHistory:
     """What an assessor did, of which nothing is undone: by task the judgments, the skips and the
     notes, the last one last; and all of it in order."""
 
-    judged: dict[Task, list[Logged]] = field(default_factory=dict)
-    skips: dict[Task, list[Logged]] = field(default_factory=dict)
-    notes: dict[Task, list[Logged]] = field(default_factory=dict)
-    acts: dict[int, Logged] = field(default_factory=dict)
-    _topics: dict[str, dict[Task, None]] = field(default_factory=dict)
+    judged: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
+    skips: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
+    notes: dict[JudgingTask, list[LoggedEvent]] = field(default_factory=dict)
+    acts: dict[int, LoggedEvent] = field(default_factory=dict)
+    _topics: dict[str, dict[JudgingTask, None]] = field(default_factory=dict)
 
-    def apply(self, event: Logged) -> None:
+    def apply(self, event: LoggedEvent) -> None:
         """Take in the next event."""
         if event.kind == "undo":
             undone = self.acts.pop(event.replaces or 0, None)
             if undone is not None:
                 held = self._held(undone.kind)
                 assert held is not None
-                place = task_of(undone).place
+                place = event_task(undone).place
                 held[place] = [e for e in held[place] if e.event != undone.event]
                 if not held[place]:
                     del held[place]
@@ -167,34 +173,34 @@ class Past:
             return
         held = self._held(event.kind)
         if held is not None:
-            place = task_of(event).place
+            place = event_task(event).place
             held.setdefault(place, []).append(event)
             if held is self.judged:
                 self._topics.setdefault(place.topic, {})[place] = None
             self.acts[event.event] = event
 
-    def _held(self, kind: str) -> dict[Task, list[Logged]] | None:
+    def _held(self, kind: str) -> dict[JudgingTask, list[LoggedEvent]] | None:
         kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
         return kinds.get(kind, self.judged)
 
-    def of(self, topic: str) -> Iterable[Task]:
+    def of(self, topic: str) -> Iterable[JudgingTask]:
         """What was judged of a topic, in the order in which it first was."""
         return self._topics.get(topic, ())
 
-    def current(self, task: Task) -> Logged | None:
+    def current(self, task: JudgingTask) -> LoggedEvent | None:
         """The judgment that stands."""
         return self.judged.get(task.place, [None])[-1]
 
-    def note(self, task: Task) -> str:
+    def note(self, task: JudgingTask) -> str:
         """The note that stands; the second time has its own."""
         found = self.notes.get(task.place)
         return (found[-1].note or "") if found else ""
 
-    def is_skipped(self, task: Task) -> bool:
+    def is_skipped(self, task: JudgingTask) -> bool:
         """Whether it was put aside and not judged since."""
         return task.place in self.skips and task.place not in self.judged
 
-    def is_open(self, task: Task) -> bool:
+    def is_open(self, task: JudgingTask) -> bool:
         """Whether nothing was done about it."""
         return task.place not in self.judged and task.place not in self.skips
 
@@ -209,20 +215,20 @@ class Past:
         }
 
 
-class Plan(Protocol):
+class JudgingPlan(Protocol):
     """What an assessor has to judge: documents, or ``pairs`` of them."""
 
     pairs: bool
 
-    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """The open tasks of a topic, in the order in which they are shown, as far as it is known:
         what comes later may depend on what is judged now."""
 
-    def left(self, topic: str, past: Past) -> int:
+    def left(self, topic: str, past: AssessorHistory) -> int:
         """How many tasks of a topic are open; at most, where that depends on judgments."""
 
 
-class Grading:
+class GradingWorkflow:
     """Documents one by one."""
 
     pairs = False
@@ -231,29 +237,29 @@ class Grading:
         self,
         documents: Mapping[str, Sequence[str]],
         assessor: str,
-        settings: Settings,
+        settings: DisplaySettings,
         adaptive: Adaptive | None = None,
     ) -> None:
         self._orders = {
-            topic: list(of) if adaptive else in_order(of, topic, assessor, settings)
+            topic: list(of) if adaptive else presentation_order(of, topic, assessor, settings)
             for topic, of in documents.items()
         }
         self._adaptive, self._settings = adaptive, settings
         self._again = planted(self._orders, assessor, settings)
 
-    def _firsts(self, topic: str, past: Past) -> Iterator[Task]:
+    def _firsts(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """What is open, but for second times."""
-        known = (Task(topic, document) for document in self._orders.get(topic, ()))
+        known = (JudgingTask(topic, document) for document in self._orders.get(topic, ()))
         if self._adaptive is None:
             return filter(past.is_open, known)
         put_aside = frozenset(task.document for task in known if past.is_skipped(task))
         made = self._adaptive(topic, past.grades(topic), put_aside)
-        return filter(past.is_open, (Task(topic, document) for document in made))
+        return filter(past.is_open, (JudgingTask(topic, document) for document in made))
 
-    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """First times in order; a second time as soon as enough others have come in between."""
         gap = gap_of(len(self._orders.get(topic, ())), self._settings)
-        waits: dict[Task, int] = {}
+        waits: dict[JudgingTask, int] = {}
         last, done = None, 0
         for task in past.of(topic):
             if task.other is None:
@@ -280,7 +286,7 @@ class Grading:
                 yield ready
                 done, last = done + 1, ready.document
 
-    def left(self, topic: str, past: Past) -> int:
+    def left(self, topic: str, past: AssessorHistory) -> int:
         """How many."""
         return sum(1 for _ in self.upcoming(topic, past))
 
@@ -294,25 +300,27 @@ class Progress(NamedTuple):
     seconds: float | None
 
 
-class Desk:
+class AssessorSession:
     """Where one assessor stands. Of what was done before in another mode nothing is shown."""
 
-    def __init__(self, topics: Iterable[str], plan: Plan, events: Iterable[Logged] = ()) -> None:
-        self.topics, self._plan, self.past = list(topics), plan, Past()
+    def __init__(
+        self, topics: Iterable[str], plan: JudgingPlan, events: Iterable[LoggedEvent] = ()
+    ) -> None:
+        self.topics, self._plan, self.past = list(topics), plan, AssessorHistory()
         self._known = frozenset(self.topics)
         self._counts: dict[str, tuple[int, int, int]] = {}
         for event in events:
             self.past.apply(event)
 
-    def apply(self, event: Logged) -> None:
+    def apply(self, event: LoggedEvent) -> None:
         """Take in what was recorded."""
         self.past.apply(event)
         self._counts.pop(event.topic, None)
 
-    def _mine(self, task: Task) -> bool:
+    def _mine(self, task: JudgingTask) -> bool:
         return task.topic in self._known and (task.other is not None) == self._plan.pairs
 
-    def upcoming(self, count: int, topic: str | None = None) -> list[Task]:
+    def upcoming(self, count: int, topic: str | None = None) -> list[JudgingTask]:
         """The next tasks: those of ``topic`` first, then of the topics behind it, then of those
         before."""
         at = self.topics.index(topic) if topic in self.topics else 0
@@ -320,29 +328,29 @@ class Desk:
         found = (task for each in topics for task in self._plan.upcoming(each, self.past))
         return list(islice(found, count))
 
-    def skipped(self) -> list[Task]:
+    def skipped(self) -> list[JudgingTask]:
         """What was put aside, the earliest first."""
         return [
-            task_of(of[-1])
+            event_task(of[-1])
             for task, of in self.past.skips.items()
             if self._mine(task) and self.past.is_skipped(task)
         ]
 
-    def judged(self) -> list[Logged]:
+    def judged(self) -> list[LoggedEvent]:
         """The judgments that stand, the latest last."""
         standing = [of[-1] for task, of in self.past.judged.items() if self._mine(task)]
         return sorted(standing, key=lambda event: event.event)
 
-    def acts(self, count: int) -> list[Logged]:
+    def acts(self, count: int) -> list[LoggedEvent]:
         """The last things that the assessor can undo, the latest last; notes are not among them."""
         found = (
             event
             for event in reversed(self.past.acts.values())
-            if event.kind not in ("note", "import") and self._mine(task_of(event))
+            if event.kind not in ("note", "import") and self._mine(event_task(event))
         )
         return list(islice(found, count))[::-1]
 
-    def shown(self, task: Task) -> int:
+    def shown(self, task: JudgingTask) -> int:
         """The place of a task in the assessor's own order, from 1."""
         first = self.past.judged.get(task.place)
         if first and first[0].shown is not None:
@@ -390,11 +398,11 @@ _STOP = frozenset(
 _WORD = re.compile(r"(-?)([^\W_]+)")
 
 
-def terms_of(topic: Topic) -> list[str]:
+def topic_terms(topic: Topic) -> list[str]:
     """The words of a topic's title and keywords that are marked in documents, in lower case; words
     that a title excludes (``-term``) and those that say nothing are left out.
 
-    >>> terms_of(Topic("1", title="the cost of silicon chips -potato", keywords="wafers, silicon"))
+    >>> topic_terms(Topic("1", title="the cost of silicon chips -potato", keywords="wafers, chips"))
     ['cost', 'silicon', 'chips', 'wafers']
     """
     found = dict.fromkeys(
@@ -435,7 +443,7 @@ def structure_of(topic: Topic) -> list[str]:
 Tied = list[str]
 
 
-class Sorted(NamedTuple):
+class SortState(NamedTuple):
     """How far a list is sorted: ``groups`` from best to worst where it is; else the comparisons
     that are waited for, and how many there are still at most."""
 
@@ -444,7 +452,7 @@ class Sorted(NamedTuple):
     left: int
 
 
-def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | None]) -> Sorted:
+def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | None]) -> SortState:
     """Sort as far as comparisons are known; ``compare`` gives 1 where the first document is better,
     −1 where the second is, 0 where neither, None where nobody knows.
 
@@ -455,7 +463,7 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
     Sorted(groups=None, asked=[('b', 'c')], left=2)
     """
     if len(documents) <= 1:
-        return Sorted([[d] for d in documents], [], 0)
+        return SortState([[d] for d in documents], [], 0)
     half = len(documents) // 2
     first, second = merge_sort(documents[:half], compare), merge_sort(documents[half:], compare)
     if first.groups is None or second.groups is None:
@@ -464,43 +472,49 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
             half if first.groups is None else len(first.groups),
             len(documents) - half if second.groups is None else len(second.groups),
         ]
-        return Sorted(None, first.asked + second.asked, first.left + second.left + sum(sizes) - 1)
+        return SortState(
+            None, first.asked + second.asked, first.left + second.left + sum(sizes) - 1
+        )
     return _merged(first.groups, second.groups, compare)
 
 
 def _merged(
     first: Sequence[Tied], second: Sequence[Tied], compare: Callable[[str, str], int | None]
-) -> Sorted:
+) -> SortState:
     groups: list[Tied] = []
     i = j = 0
     while i < len(first) and j < len(second):
         a, b = first[i], second[j]
         better = compare(a[0], b[0])
         if better is None:
-            return Sorted(None, [(a[0], b[0])], len(first) - i + len(second) - j - 1)
+            return SortState(None, [(a[0], b[0])], len(first) - i + len(second) - j - 1)
         groups.append([*(a if better >= 0 else ()), *(b if better <= 0 else ())])
         i, j = i + (better >= 0), j + (better <= 0)
-    return Sorted([*groups, *first[i:], *second[j:]], [], 0)
+    return SortState([*groups, *first[i:], *second[j:]], [], 0)
 
 
-class Preferring:
-    """Documents two by two: a plan as :class:`~calipers.campaign.workflow.Desk` takes it."""
+class PreferenceWorkflow:
+    """Documents two by two: a plan as an :class:`AssessorSession` takes it."""
 
     pairs = True
 
     def __init__(
-        self, documents: Mapping[str, Sequence[str]], assessor: str, settings: Settings
+        self, documents: Mapping[str, Sequence[str]], assessor: str, settings: DisplaySettings
     ) -> None:
-        self._orders = {t: in_order(of, t, assessor, settings) for t, of in documents.items()}
+        self._orders = {
+            t: presentation_order(of, t, assessor, settings) for t, of in documents.items()
+        }
         self._assessor, self._settings = assessor, settings
 
-    def _task(self, topic: str, a: str, b: str, *, again: bool = False) -> Task:
+    def _task(self, topic: str, a: str, b: str, *, again: bool = False) -> JudgingTask:
         """The pair with its left document first: a coin decides, and turns the second time."""
         a, b = sorted((a, b))
-        turned = draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
-        return Task(topic, b, a, again) if turned != again else Task(topic, a, b, again)
+        turned = hash_draw(self._settings.seed, "side", self._assessor, topic, a, b) % 2 == 1
+        return (
+            JudgingTask(topic, b, a, again) if turned != again else JudgingTask(topic, a, b, again)
+        )
 
-    def sorted(self, topic: str, past: Past) -> Sorted:
+    def sorted(self, topic: str, past: AssessorHistory) -> SortState:
         """How far a topic is."""
         documents = self._orders.get(topic, [])
         if self._settings.least is not None:
@@ -508,26 +522,29 @@ class Preferring:
             documents = [d for d in documents if grades.get(d, -1) >= self._settings.least]
 
         def compare(a: str, b: str) -> int | None:
-            event = past.current(Task(topic, a, b))
+            event = past.current(JudgingTask(topic, a, b))
             if event is None or event.grade is None:
                 return None
             return event.grade if event.document == a else -event.grade
 
         return merge_sort(documents, compare)
 
-    def _seconds(self, topic: str, past: Past) -> Iterator[Task]:
+    def _seconds(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """The pairs that are to come a second time, once others have come in between."""
         pairs = [task for task in past.of(topic) if task.other is not None]
         share = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
-            if task.again or draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= share:
+            if (
+                task.again
+                or hash_draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= share
+            ):
                 continue
             assert task.other is not None
             second = self._task(topic, task.document, task.other, again=True)
             if past.is_open(second) and len(pairs) - later > self._settings.gap // 2:
                 yield second
 
-    def upcoming(self, topic: str, past: Past) -> Iterator[Task]:
+    def upcoming(self, topic: str, past: AssessorHistory) -> Iterator[JudgingTask]:
         """The pairs that can be asked now."""
         yield from self._seconds(topic, past)
         for a, b in self.sorted(topic, past).asked:
@@ -535,7 +552,7 @@ class Preferring:
             if past.is_open(task):
                 yield task
 
-    def left(self, topic: str, past: Past) -> int:
+    def left(self, topic: str, past: AssessorHistory) -> int:
         """How many pairs there are at most; what waits behind one that was put aside counts."""
         mine = self.sorted(topic, past)
         put_aside = sum(past.is_skipped(self._task(topic, *pair)) for pair in mine.asked)

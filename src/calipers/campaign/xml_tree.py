@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
-from calipers.data.byte_sources import Source
-from calipers.data.errors import InputError, shown
+from calipers.data.byte_sources import ByteSource
+from calipers.data.errors import InputError, format_value
 from calipers.data.tables import check_file, read_errors
 
 #: Deeper elements are neither topics nor documents that somebody reads.
@@ -81,9 +81,9 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def text_of(path: str) -> bytes:
+def decode_text(path: str) -> bytes:
     """The text of a file, in UTF-8; in another encoding only where its XML declares that."""
-    source = Source.of(path)
+    source = ByteSource.of(path)
     if source.is_file:
         check_file(path, "topics")
     with read_errors(path, "topics"):
@@ -97,14 +97,14 @@ def text_of(path: str) -> bytes:
     return text
 
 
-def _begin(source: Source) -> bytes:
+def _begin(source: ByteSource) -> bytes:
     if source.content is not None:
         return source.content[:200]
     with Path(source.name).open("rb") as file:
         return file.read(200)
 
 
-def _decoded(source: Source, encoding: str) -> bytes:
+def _decoded(source: ByteSource, encoding: str) -> bytes:
     raw = Path(source.name).read_bytes() if source.content is None else source.content
     return _in(encoding, source.name, raw).encode()
 
@@ -122,7 +122,7 @@ def _in(encoding: str, name: str, raw: bytes, why: str = _SAYS) -> str:
             f"{name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, {why}"
         ) from None
     except (LookupError, UnicodeError):
-        raise InputError(f"{name}:1: the encoding {shown(encoding)} is not known") from None
+        raise InputError(f"{name}:1: the encoding {format_value(encoding)} is not known") from None
 
 
 def unicode_of(name: str, raw: bytes) -> str:
@@ -137,17 +137,17 @@ def unicode_of(name: str, raw: bytes) -> str:
     return _in(declared[1].decode(), name, raw)
 
 
-def parsed(name: str, text: bytes, expected: str = "topics") -> list[Element]:
+def parse_elements(name: str, text: bytes, expected: str = "topics") -> list[Element]:
     """The outermost elements of a text, which may be several documents one after the other."""
     try:
-        return [_Tree(name, text, expected).root]
+        return [_TreeBuilder(name, text, expected).root]
     except expat.ExpatError as error:
         if error.code != _JUNK:
             raise _wrong(name, error) from None
     # The blanks keep bytes and lines where they were.
     inner = _DECLARATIONS.sub(lambda match: b" " * len(match[0]), text)
     try:
-        return _Tree(name, b"<all>" + inner + b"</all>", expected).root.elements
+        return _TreeBuilder(name, b"<all>" + inner + b"</all>", expected).root.elements
     except expat.ExpatError as error:
         raise _wrong(name, error) from None
 
@@ -157,7 +157,7 @@ def _wrong(name: str, error: expat.ExpatError) -> InputError:
     return InputError(f"{name}:{error.lineno}: is no well-formed XML: {why}")
 
 
-class _Tree:
+class _TreeBuilder:
     """What expat tells, made into a tree."""
 
     def __init__(self, name: str, text: bytes, expected: str) -> None:
@@ -198,9 +198,12 @@ class _Tree:
 
     def _entity(self, name: str, *_: object) -> None:
         self._error(
-            f"defines the entity {shown(name)}; entities are not read, since they can grow without "
+            f"defines the entity {format_value(name)}; entities are not read, since they can grow "
+            "without "
             "bounds and name files"
         )
 
     def _unknown(self, name: str, *_: object) -> None:
-        self._error(f"the entity {shown(f'&{name};')} is not known; expected the character itself")
+        self._error(
+            f"the entity {format_value(f'&{name};')} is not known; expected the character itself"
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from calipers.lazy_imports import loading
+from calipers.lazy_imports import lazy_getattr
 
 #: As in :mod:`calipers.cli.process`, which may not be there yet.
 _INTERRUPTED = 130
@@ -29,4 +29,4 @@ def main() -> None:
     start("calipers.cli.group")
 
 
-__getattr__ = loading(__name__, {"group": "cli, COMMANDS"})
+__getattr__ = lazy_getattr(__name__, {"group": "cli, COMMANDS"})

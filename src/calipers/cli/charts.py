@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import OutFolder, check_more
-from calipers.cli.options import stacked, text
-from calipers.cli.process import say
+from calipers.cli.files import OutputFolder, check_late_files
+from calipers.cli.options import combine_options, text_option
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 FORMATS = ("svg", "png", "pdf", "json")
 
-chart_options = stacked(
-    text(
+chart_options = combine_options(
+    text_option(
         "--charts",
         "DIR",
         "Write every chart into this folder, as a file.",
-        type=OutFolder(),
+        type=OutputFolder(),
     ),
     click.option(
         "--chart-format",
@@ -35,14 +35,14 @@ chart_options = stacked(
 
 
 @dataclass(frozen=True)
-class Charts:
+class ChartOptions:
     """The folder, and the formats."""
 
     folder: str
     formats: tuple[str, ...]
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> Charts | None:
+    def take(cls, options: dict[str, Any]) -> ChartOptions | None:
         """Take them out of a command's options."""
         folder, formats = options.pop("charts"), options.pop("chart_formats")
         if folder is None and formats:
@@ -53,17 +53,17 @@ class Charts:
     def write(self, result: Evaluation | Comparison, **look: Any) -> None:
         """Draw all charts, then write them."""
         from calipers.report.charts import chart_files
-        from calipers.report.output_files import replacing
+        from calipers.report.output_files import atomic_writer
 
         made = {
             os.path.join(self.folder, name): drawn  # noqa: PTH118
             for name, drawn in chart_files(result, self.formats, **look)
         }
         if not made:
-            say(f"calipers: there is nothing to draw; {self.folder} is left as it is")
+            write_stderr(f"calipers: there is nothing to draw; {self.folder} is left as it is")
             return
         os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
-        check_more("--charts", made)
+        check_late_files("--charts", made)
         for path, drawn in made.items():
-            with replacing(path) as stream:
+            with atomic_writer(path) as stream:
                 stream.write(drawn)

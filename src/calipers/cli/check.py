@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import Command, NamedPath
-from calipers.cli.options import text
-from calipers.cli.process import EXIT_BAD_INPUT, say
+from calipers.cli.options import text_option
+from calipers.cli.process import EXIT_BAD_INPUT, write_stderr
 from calipers.cli.requirements import SUMMARY
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ OUTPUTS = ("output", "report", "junit")
 
 @click.command("check", cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]…")
-@text("--config", "FILE.toml", "Read this file instead.", type=NamedPath(dir_okay=False))
+@text_option("--config", "FILE.toml", "Read this file instead.", type=NamedPath(dir_okay=False))
 @click.option(
     "--summary",
     is_flag=True,
@@ -87,7 +87,7 @@ def _told(where: str, check: Any, name: str, summary: bool) -> int:
     try:
         return _run(where, check, name, summary=summary)
     except InputError as error:
-        say(f"calipers: {'' if str(error).startswith(where) else f'{where}: '}{error}")
+        write_stderr(f"calipers: {'' if str(error).startswith(where) else f'{where}: '}{error}")
         return EXIT_BAD_INPUT
 
 

@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.columns import Columns
-from calipers.cli.files import DASH, asked
-from calipers.cli.options import Option, choice, stacked, text, texts
+from calipers.cli.files import DASH, is_given
+from calipers.cli.options import (
+    Option,
+    choice_option,
+    combine_options,
+    repeatable_option,
+    text_option,
+)
 from calipers.cli.output import is_page, print_below, print_tables
-from calipers.cli.shared_options import Output
-from calipers.cli.streams import States
-from calipers.cli.tables import read
+from calipers.cli.shared_options import OutputOptions
+from calipers.cli.streams import StateOptions
+from calipers.cli.tables import read_input_table
 from calipers.cli.tasks import TaskCommand
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.trec import Origin
-    from calipers.results import AnyConfusion, Evaluation
+    from calipers.data.trec import InputOrigin
+    from calipers.results import ConfusionBase, Evaluation
 
 #: Larger confusion matrices, and those of more systems, are printed where they are asked for.
 MOST_CLASSES, MOST_SHOWN = 10, 3
@@ -58,8 +64,8 @@ class ClassificationCommand(TaskCommand):
 
     def more_options(self) -> Option:
         """Of thresholds, of matrices, and of what is shown besides."""
-        return stacked(
-            text(
+        return combine_options(
+            text_option(
                 "--costs",
                 "FP,FN",
                 "What a false positive and a false negative cost, for the rule 'cost'.",
@@ -70,14 +76,14 @@ class ClassificationCommand(TaskCommand):
                 help="Share of positives where the system will be used: for the rule 'cost', and "
                 "for the precision and the NPV there, which are added to the measures.",
             ),
-            text(
+            text_option(
                 "--cutoffs",
                 "all|X,Y,…",
                 "A table of these cut-offs of the scores, or of all distinct ones: the measures of "
                 "counts that are asked for (else sensitivity, specificity, PPV, NPV and likelihood "
                 "ratios) at each. --format csv and latex have this table alone.",
             ),
-            texts(
+            repeatable_option(
                 "--cells",
                 "[NAME=]COLS",
                 "In place of a system, a confusion matrix: a column of counts for each class, as "
@@ -98,14 +104,14 @@ class ClassificationCommand(TaskCommand):
                 help="How to show the confusion matrix, also one of many classes: counts, or "
                 "shares of the true class, of the predicted class, or of all.",
             ),
-            choice(
+            choice_option(
                 "--orientation",
                 ORIENTATIONS,
                 "What is a row of the confusion matrix, here, in Markdown and in the report.",
             ),
         )
 
-    def check(self, options: dict[str, Any], output: Output) -> None:
+    def check(self, options: dict[str, Any], output: OutputOptions) -> None:
         """That what is said of the confusion matrix is about something that shows it."""
         if options["confusion"] is not None and (output.kind != "table" or output.path):
             raise click.UsageError(
@@ -113,12 +119,12 @@ class ClassificationCommand(TaskCommand):
                 "counts"
             )
         shown = is_page(output.kind) or (output.kind == "table" and output.path is None)
-        if asked("orientation") and not (shown or output.page.wanted):
+        if is_given("orientation") and not (shown or output.page.wanted):
             raise click.UsageError(
                 "--orientation goes with a table on the standard output, Markdown or --report"
             )
 
-    def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:
+    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Of systems on the rows of a table, of matrices among its columns, or of a table that is
         one; with the table of cut-offs that was asked for."""
         own = {name: options.pop(name) for name in ("costs", "prevalence", "cutoffs", "cells")}
@@ -142,7 +148,7 @@ class ClassificationCommand(TaskCommand):
     def _of_columns(
         self,
         options: dict[str, Any],
-        output: Output,
+        output: OutputOptions,
         measures: tuple[str, ...],
         *,
         costs: str | None,
@@ -155,7 +161,7 @@ class ClassificationCommand(TaskCommand):
         truth, threshold = options["truth"], options["threshold"]
         of_rows = _row_classes(options, truth) if cells else None
         columns = Columns.take(self.task, options, needed=not cells)
-        states = States.take(options)
+        states = StateOptions.take(options)
         scored = columns.specs["score"] or columns.specs["probability"]
         if threshold and not scored:
             raise click.UsageError("--threshold is about --score and --probability")
@@ -182,13 +188,15 @@ class ClassificationCommand(TaskCommand):
             beside=beside,
         )
 
-    def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
+    def finish(
+        self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
+    ) -> None:
         """Write the result, and show the confusion matrices and the tables of classes."""
         confusion, orientation = look["confusion"], look["orientation"]
         if below and not evaluation.label_tables:
             raise click.UsageError("--by-class is about three classes or more, 100 at most")
         if not evaluation.confusions and output.then is None:
-            for name in filter(asked, ("confusion", "orientation")):
+            for name in filter(is_given, ("confusion", "orientation")):
                 raise click.UsageError(
                     f"--{name}: there is no confusion matrix; it takes --predicted, --probability "
                     "or --threshold"
@@ -210,14 +218,14 @@ def _of_matrices(
     options: dict[str, Any], measures: tuple[str, ...], prevalence: float | None
 ) -> Evaluation:
     """The evaluation of a table that is a confusion matrix, or has several."""
-    from calipers.data.tables import located
+    from calipers.data.tables import add_location
     from calipers.evaluate.classification import classification
 
     table = options.pop("table")
     confusion, inputs = _whole(table, options)
     options["labels"] = _classes(options["labels"], options["positive"])
     options["measures"] = _measured(measures, prevalence, alone=False) or None
-    with located(table):
+    with add_location(table):
         return classification(confusion=confusion, inputs=inputs, **options)
 
 
@@ -280,12 +288,12 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, columns: C
         )
 
 
-def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:
+def _show(confusions: Iterable[ConfusionBase], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
     from calipers.report.class_tables import text_table
-    from calipers.report.text_columns import width_of
+    from calipers.report.text_columns import terminal_width
 
-    of, width = None if confusion == "counts" else confusion, width_of(sys.stdout)
+    of, width = None if confusion == "counts" else confusion, terminal_width(sys.stdout)
     for matrix in confusions:
         print_below(matrix.system, text_table(matrix, orientation, of, width))
 
@@ -294,7 +302,7 @@ def _thresholds(
     given: Sequence[str], columns: Columns, costs: str | None, prevalence: float | None
 ) -> Any:
     """A number, or the rule with what it has to know of the place of use; or such by system."""
-    from calipers.systems.thresholds import Rule
+    from calipers.systems.thresholds import ThresholdRule
 
     defaults = {} if prevalence is None else {"prevalence": prevalence}
     if costs is not None:
@@ -314,7 +322,7 @@ def _thresholds(
             "--threshold: give one of all systems, or one of each as NAME=X, not both"
         )
     if costs is not None:
-        rules = [cut for cut in found.values() if isinstance(cut, Rule)]
+        rules = [cut for cut in found.values() if isinstance(cut, ThresholdRule)]
         if not rules:
             raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
         if not any("cost_fp" in m.parameters for rule in rules for m in rule.measures):
@@ -326,8 +334,8 @@ def _threshold(
     text: str, systems: Sequence[str], defaults: Mapping[str, Any]
 ) -> tuple[str | None, Any]:
     """The system that a threshold is said of, None of all; and the number, or the rule."""
-    from calipers.data.errors import InputError, listed
-    from calipers.systems.thresholds import Rule
+    from calipers.data.errors import InputError, format_names
+    from calipers.systems.thresholds import ThresholdRule
 
     of = [name for name in systems if text.startswith(f"{name}=")]
     name = max(of, key=len, default=None)
@@ -337,18 +345,18 @@ def _threshold(
     except ValueError:
         pass
     try:
-        return name, Rule.parse(cut, defaults)
+        return name, ThresholdRule.parse(cut, defaults)
     except InputError as error:
         if name is not None or "=" not in text:
             raise
-        said = f"{error}. Of one system it is NAME=X; there are {listed(systems)}"
+        said = f"{error}. Of one system it is NAME=X; there are {format_names(systems)}"
         raise InputError(said) from None
 
 
 def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) -> dict[str, Any]:
     """The matrix of each system by name, a column of counts for each class, and with them the
     column of the table that names the classes of rows unless these are named otherwise."""
-    from calipers.data.columns import by_name
+    from calipers.data.columns import select_columns
     from calipers.data.confusion_matrices import of_header
     from calipers.results.estimate import UNNAMED
 
@@ -359,12 +367,12 @@ def _cells(specs: Sequence[str], rows: pa.Table, where: str, *, labelled: bool) 
         if spec in rows.column_names:
             name, columns = "", spec
         parts = columns.split(",")
-        found = by_name(rows, columns, where) if len(parts) == 1 else None
+        found = select_columns(rows, columns, where) if len(parts) == 1 else None
         if not isinstance(found, dict):
-            found = {part: by_name(rows, part, where) for part in parts}
+            found = {part: select_columns(rows, part, where) for part in parts}
         if (name or UNNAMED) in made:
             raise click.UsageError(f"--cells: the system {name or UNNAMED!r} is there twice")
-        made[name or UNNAMED] = {**{n: by_name(rows, n, where) for n in label}, **found}
+        made[name or UNNAMED] = {**{n: select_columns(rows, n, where) for n in label}, **found}
     return made
 
 
@@ -385,7 +393,7 @@ def _row_classes(options: dict[str, Any], truth: str | None) -> str | None:
     return str(predicted[0])
 
 
-def _whole(table: str, options: dict[str, Any]) -> tuple[Any, list[Origin]]:
+def _whole(table: str, options: dict[str, Any]) -> tuple[Any, list[InputOrigin]]:
     """The confusion matrices that a table is, or those of several files; what only rows have is
     refused, and taken out of the options.
 
@@ -430,20 +438,20 @@ def _says_so(table: str) -> bool:
             return False
     from calipers.data.confusion_matrices import is_matrix_table
 
-    return is_matrix_table(read(table).rows)
+    return is_matrix_table(read_input_table(table).rows)
 
 
 def _opened(path: str) -> Any:
     from calipers.evaluation.confusion_tables import opened
 
-    return opened(Path(path)) if _is_json(path) else read(path).rows
+    return opened(Path(path)) if _is_json(path) else read_input_table(path).rows
 
 
-def _origin(path: str) -> Origin:
-    from calipers.data.byte_sources import Source
-    from calipers.data.trec import Origin
+def _origin(path: str) -> InputOrigin:
+    from calipers.data.byte_sources import ByteSource
+    from calipers.data.trec import InputOrigin
 
     if not _is_json(path):
-        return read(path).origin
-    size, digest = Source.of(path).digest()
-    return Origin("table", path, bytes=size, sha256=digest)
+        return read_input_table(path).origin
+    size, digest = ByteSource.of(path).digest()
+    return InputOrigin("table", path, bytes=size, sha256=digest)

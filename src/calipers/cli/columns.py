@@ -16,16 +16,16 @@ import click
 
 from calipers.cli.costs import read_costs
 from calipers.cli.files import NamedFile
-from calipers.cli.options import texts
-from calipers.cli.tables import origin_of, read
+from calipers.cli.options import repeatable_option
+from calipers.cli.tables import origin_of, read_input_table
 from calipers.evaluation.task import Column, Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
 
-system_option = texts(
+system_option = repeatable_option(
     "--system tables",
     "NAME=FILE",
     "A system in a table of its own, with the column of --id; repeatable.",
@@ -90,11 +90,11 @@ class Columns:
     def located(self, table: str) -> AbstractContextManager[None]:
         """Says in which file a column was wrong; a message about one of several tables says itself
         which system it is about."""
-        from calipers.data.tables import located
+        from calipers.data.tables import add_location
 
-        return nullcontext() if self.tables else located(table)
+        return nullcontext() if self.tables else add_location(table)
 
-    def origins(self, table: str) -> list[Origin]:
+    def origins(self, table: str) -> list[InputOrigin]:
         """Where the table of the truth and those of the systems came from."""
         return [origin_of(path) for path in (table, *self.tables.values())]
 
@@ -148,7 +148,7 @@ class Columns:
         """Of the systems that have a table each their columns with their ids."""
         import pyarrow as pa
 
-        from calipers.data.columns import by_name
+        from calipers.data.columns import select_columns
 
         given, made = self.specs[column.role], {}
         if len(given) > 1:
@@ -161,11 +161,11 @@ class Columns:
             rows = opened(path)
             said = resolve(column, given[0], rows.column_names, parts)
             of = (
-                {part: by_name(rows, one, path) for part, one in said.items()}
+                {part: select_columns(rows, one, path) for part, one in said.items()}
                 if isinstance(said, Mapping)
-                else by_name(rows, said, path)
+                else select_columns(rows, said, path)
             )
-            ids = {by: by_name(rows, by, path)}
+            ids = {by: select_columns(rows, by, path)}
             made[name] = pa.table({**ids, **(of if isinstance(of, dict) else {column.role: of})})
         return made or None
 
@@ -175,7 +175,7 @@ class Columns:
 
         from calipers.data.tables import column
 
-        of, by = {path: read(path).rows for path in self.tables.values()}, self.by or ""
+        of, by = {path: read_input_table(path).rows for path in self.tables.values()}, self.by or ""
         return {
             system: pa.table({by: column(of[path], by, path), "cost": column(of[path], name, path)})
             for system, path in self.tables.items()

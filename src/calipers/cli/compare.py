@@ -6,11 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, Group, InFile, asked
-from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
-from calipers.cli.output import DATA, Page, format_and_file, format_options, layout_of, write
+from calipers.cli.files import Command, Group, InputFile, is_given
+from calipers.cli.options import (
+    added_parameters,
+    choice_option,
+    combine_options,
+    number_option,
+    option_with_default,
+    repeatable_option,
+    text_option,
+)
+from calipers.cli.output import (
+    DATA,
+    ReportOptions,
+    format_and_file,
+    format_options,
+    pop_layout,
+    write,
+)
 from calipers.cli.shared_options import inference_options
-from calipers.cli.tasks import evaluating
+from calipers.cli.tasks import evaluation_options
 from calipers.evaluation.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -26,27 +41,29 @@ DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
 #: What is asked of the differences.
-QUESTIONS = parameters(
-    stacked(
-        choice("--test", TESTS, "Test of no difference; auto is the usual one of each measure."),
+QUESTIONS = added_parameters(
+    combine_options(
+        choice_option(
+            "--test", TESTS, "Test of no difference; auto is the usual one of each measure."
+        ),
         click.option(
             "--horizon",
             type=int,
             metavar="H",
             help="How many steps ahead forecasts are made, for --test diebold-mariano.",
         ),
-        choice(
+        choice_option(
             "--alternative",
             ALTERNATIVES,
             "One-sided: is it better (worse) by the measure's direction, greater (less)?",
         ),
-        choice(
+        choice_option(
             "--adjust",
             ADJUST,
             "How p-values and intervals account for the number of differences: joint, by the "
             "largest that chance makes; tukey is the randomised HSD.",
         ),
-        texts(
+        repeatable_option(
             "--margin margins",
             "[NAME=]X",
             "The difference that still counts as none, of all measures or of one: tests "
@@ -56,11 +73,11 @@ QUESTIONS = parameters(
 )
 
 #: How the answer is written.
-WRITING = parameters(format_options)
+WRITING = added_parameters(format_options)
 
 #: How test splits were made.
-DESIGN = parameters(
-    stacked(
+DESIGN = added_parameters(
+    combine_options(
         click.option(
             "--design",
             type=click.Choice(DESIGNS),
@@ -68,16 +85,18 @@ DESIGN = parameters(
             "hold-out, five times two-fold cross-validation (F or t test), or splits that share "
             "no training rows.",
         ),
-        number("--train-rows train", "N", "Rows that models trained on."),
-        number("--test-rows", "N", "Rows that they were measured on."),
+        number_option("--train-rows train", "N", "Rows that models trained on."),
+        number_option("--test-rows", "N", "Rows that they were measured on."),
     )
 )
 
 #: The options that name columns of splits.
 COLUMNS = ("split", "repetition")
-REPETITION = text("--repetition", "COL", "Column of the repetition of each split.")
-SPLITS = parameters(
-    stacked(text("--split", "COL", "Column of the test split of each row."), REPETITION)
+REPETITION = text_option("--repetition", "COL", "Column of the repetition of each split.")
+SPLITS = added_parameters(
+    combine_options(
+        text_option("--split", "COL", "Column of the test split of each row."), REPETITION
+    )
 )
 
 
@@ -116,7 +135,7 @@ def command() -> None:
 
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
-    own, evaluate = evaluating(name)
+    own, evaluate = evaluation_options(name)
     of_splits = [*SPLITS, *DESIGN] if TASKS[name].of_splits else []
 
     def callback(**options: Any) -> None:
@@ -160,19 +179,19 @@ def of_evaluation(name: str) -> click.Command:
     )
 
 
-def written(options: dict[str, Any]) -> tuple[str, str | None, Page, str | None]:
+def written(options: dict[str, Any]) -> tuple[str, str | None, ReportOptions, str | None]:
     """The format, the file, the page and the layout, taken out of the options."""
     kind, path = format_and_file(options, DATA, "a comparison")
-    return kind, path, Page.take(options), layout_of(options, kind)
+    return kind, path, ReportOptions.take(options), pop_layout(options, kind)
 
 
 def _column(table: str, name: str | None) -> Any:
     if name is None:
         return None
-    from calipers.cli.tables import read
+    from calipers.cli.tables import read_input_table
     from calipers.data.tables import column
 
-    return column(read(table).rows, name, table)
+    return column(read_input_table(table).rows, name, table)
 
 
 def asked_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +217,7 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
         raise click.UsageError("--train-rows and --test-rows go with --design")
     if design["design"] is not None:
-        for name in filter(asked, ("interval", "unit")):
+        for name in filter(is_given, ("interval", "unit")):
             raise click.UsageError(
                 f"--{name} says nothing over test splits: with --design the units are the splits, "
                 "and the design settles the interval"
@@ -263,20 +282,28 @@ values: click.Command = Command(
     "values",
     callback=_values,
     params=[
-        click.Argument(["files"], nargs=-1, required=True, type=InFile()),
-        *parameters(
-            stacked(
-                text("--measure", "NAME", "What they are, unless they say.", default="value"),
-                texts("--lower-is-better", "NAME", "A measure of which that is true; repeatable."),
-                preset("--unit", "topics", "What the units are called.", metavar="NAME"),
-                text("--baseline", "NAME", "Compare with this system only."),
-                text("--primary", "MEASURE", "The measure that decides, unless it is the first."),
+        click.Argument(["files"], nargs=-1, required=True, type=InputFile()),
+        *added_parameters(
+            combine_options(
+                text_option(
+                    "--measure", "NAME", "What they are, unless they say.", default="value"
+                ),
+                repeatable_option(
+                    "--lower-is-better", "NAME", "A measure of which that is true; repeatable."
+                ),
+                option_with_default(
+                    "--unit", "topics", "What the units are called.", metavar="NAME"
+                ),
+                text_option("--baseline", "NAME", "Compare with this system only."),
+                text_option(
+                    "--primary", "MEASURE", "The measure that decides, unless it is the first."
+                ),
                 inference_options,
             )
         ),
         *QUESTIONS,
         *DESIGN,
-        *parameters(REPETITION),
+        *added_parameters(REPETITION),
         *WRITING,
     ],
     help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "

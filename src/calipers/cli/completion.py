@@ -54,9 +54,9 @@ def command(shell: str | None, *, install: bool) -> None:
     if path.exists() and _ASKED not in path.read_text("utf-8", "replace"):
         raise click.UsageError(f"{path} is there already, and not from here; it is left as it is")
     path.parent.mkdir(parents=True, exist_ok=True)
-    from calipers.report.output_files import replacing
+    from calipers.report.output_files import atomic_writer
 
-    with replacing(os.fspath(path)) as stream:
+    with atomic_writer(os.fspath(path)) as stream:
         stream.write(f"{script.rstrip()}\n".encode())
     click.echo(f"written to {path}", err=True)
     if shell == "zsh":
@@ -121,9 +121,9 @@ def _columns(path: str) -> list[str]:
     import pyarrow as pa
     from pyarrow import csv, dataset
 
-    from calipers.data.tables import extension
+    from calipers.data.tables import file_extension
 
-    kind, _ = extension(path)
+    kind, _ = file_extension(path)
     formats = {
         ".csv": "csv",
         ".tsv": dataset.CsvFileFormat(csv.ParseOptions(delimiter="\t")),

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.files import DASH, Command, InFile, OutFile
-from calipers.cli.process import say
+from calipers.cli.files import DASH, Command, InputFile, OutputFile
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.data.trec_tables import Kind
 
 
 @click.command("convert", cls=Command)
-@click.argument("source", metavar="IN", type=InFile())
-@click.argument("target", metavar="OUT", type=OutFile())
+@click.argument("source", metavar="IN", type=InputFile())
+@click.argument("target", metavar="OUT", type=OutputFile())
 @click.option(
     "--kind",
     type=click.Choice(["run", "qrels"]),
@@ -43,20 +43,26 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
     if target != DASH and Path(target).is_file() and not force:
         raise click.UsageError(f"{target} exists; --force writes over it")
     from calipers.data.errors import InputError
-    from calipers.data.formats import check_writable, kind_of, left_out, tagged, write_rows
+    from calipers.data.formats import (
+        check_writable,
+        detect_kind,
+        set_run_tag,
+        unsupported_columns,
+        write_rows,
+    )
     from calipers.data.trec import read_rows, run_name
-    from calipers.report.output_files import replacing
+    from calipers.report.output_files import atomic_writer
 
     check_writable(target)
-    kind = kind or kind_of(source)
+    kind = kind or detect_kind(source)
     if kind is None:
         raise InputError(f"{source}: may hold judgments or a run; say --kind qrels or --kind run")
     if tag is not None and kind == "qrels":
         raise click.UsageError("--tag is for runs; judgments have none")
     rows, _ = read_rows(source, source, kind)
     if tag is not None:
-        rows = tagged(rows, tag)
-    with nullcontext(sys.stdout.buffer) if target == DASH else replacing(target) as stream:
+        rows = set_run_tag(rows, tag)
+    with nullcontext(sys.stdout.buffer) if target == DASH else atomic_writer(target) as stream:
         write_rows(rows, kind, target, stream, tag=run_name(source))
-    for name in left_out(rows, kind, target):
-        say(f"{target}: has no place for the {name}, which is left out")
+    for name in unsupported_columns(rows, kind, target):
+        write_stderr(f"{target}: has no place for the {name}, which is left out")

@@ -68,10 +68,10 @@ def digits(data: Path) -> Evaluation:
 
 def breast_cancer(data: Path) -> Evaluation:
     """569 biopsies, out-of-fold probabilities that they are malignant; two models."""
-    from calipers.cli.tables import read
+    from calipers.cli.tables import read_input_table
     from calipers.evaluate.classification import classification
 
-    rows, _, origin, _ = read(str(data / "breast_cancer.parquet"))
+    rows, _, origin, _ = read_input_table(str(data / "breast_cancer.parquet"))
     return classification(
         rows["diagnosis"],
         probability={"logistic": rows["p_logistic"], "forest": rows["p_forest"]},
@@ -83,10 +83,10 @@ def breast_cancer(data: Path) -> Evaluation:
 
 def diabetes(data: Path) -> Evaluation:
     """442 patients, out-of-fold predictions of disease progression; two models."""
-    from calipers.cli.tables import read
+    from calipers.cli.tables import read_input_table
     from calipers.evaluate.regression import regression
 
-    rows, _, origin, _ = read(str(data / "diabetes.csv"))
+    rows, _, origin, _ = read_input_table(str(data / "diabetes.csv"))
     return regression(
         rows["progression"],
         {"ridge": rows["pred_ridge"], "forest": rows["pred_forest"]},
@@ -97,10 +97,10 @@ def diabetes(data: Path) -> Evaluation:
 
 def diabetes_by_age(data: Path) -> Evaluation:
     """442 patients in 58 groups of one age, by how fast their disease will progress; two models."""
-    from calipers.cli.tables import read
+    from calipers.cli.tables import read_input_table
     from calipers.evaluate.ranking import ranking
 
-    rows, _, origin, _ = read(str(data / "diabetes.csv"))
+    rows, _, origin, _ = read_input_table(str(data / "diabetes.csv"))
     return ranking(
         rows["age"],
         rows["grade"],
@@ -112,10 +112,10 @@ def diabetes_by_age(data: Path) -> Evaluation:
 
 def iris(data: Path) -> Evaluation:
     """150 flowers of three species, by their measurements; three clusterings."""
-    from calipers.cli.tables import read
+    from calipers.cli.tables import read_input_table
     from calipers.evaluate.clustering import clustering
 
-    rows, _, origin, _ = read(str(data / "iris.csv"))
+    rows, _, origin, _ = read_input_table(str(data / "iris.csv"))
     names = [name for name in rows.column_names if name.startswith(("sepal", "petal"))]
     return clustering(
         {name: rows[name] for name in names},

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import switch
-from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option
+from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_output
 
 if TYPE_CHECKING:
-    from calipers.evaluate.diff import Change
+    from calipers.evaluate.diff import MeasureChange
     from calipers.report.tables import Column
     from calipers.results import Evaluation
 
 
 @click.command("diff", cls=Command)
-@click.argument("before", type=InFile())
-@click.argument("after", type=InFile())
-@switch("--all every", "Also the numbers that stayed as they were.")
+@click.argument("before", type=InputFile())
+@click.argument("after", type=InputFile())
+@flag_option("--all every", "Also the numbers that stayed as they were.")
 @lambda command: format_options(command, report=False)
 def command(before: str, after: str, *, every: bool, **options: Any) -> None:
     """Say what changed between two evaluations that were written with -o FILE.json.
@@ -34,22 +34,22 @@ def command(before: str, after: str, *, every: bool, **options: Any) -> None:
       calipers diff monday.json tuesday.json
     """
     from calipers.data.errors import FileError, InputError
-    from calipers.evaluate.diff import changes
+    from calipers.evaluate.diff import diff_evaluations
 
     kind, path = format_and_file(options, DATA, "a difference")
     first, second = _evaluation(before), _evaluation(after)
     try:
-        found, notes = changes(first, second)
+        found, notes = diff_evaluations(first, second)
     except InputError as error:
         raise FileError(f"{before}, {after}: {error}") from None
     shown = [change for change in found if every or change.differs]
     if kind == "json":
         made = {"changes": [change.row() for change in shown], "notes": notes}
-        write_out(json.dumps(made, indent=2, ensure_ascii=False), path)
+        write_output(json.dumps(made, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_out(csv_text([change.row() for change in shown], _CSV), path)
+        write_output(csv_text([change.row() for change in shown], _CSV), path)
     else:
         from calipers.report.documents import changes as document
 
@@ -71,10 +71,10 @@ def _evaluation(file: str) -> Evaluation:
     return found
 
 
-def _columns(changes: list[Change]) -> list[Column]:
+def _columns(changes: list[MeasureChange]) -> list[Column]:
     """The changes as people read them."""
-    from calipers.report.numbers import p_digits, rounding, single
-    from calipers.report.safe_names import short
+    from calipers.report.numbers import format_p_digits, rounding, rounding_of_one
+    from calipers.report.safe_names import shorten_name
     from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
 
     cells: dict[str, list[str]] = {name: [] for name in _HEADS}
@@ -83,17 +83,17 @@ def _columns(changes: list[Change]) -> list[Column]:
         digits = rounding([(e.value, e.low, e.high) for e in pair])
         d = change.difference
         of = (
-            single(change.value)
+            rounding_of_one(change.value)
             if d is None
             else rounding([(d.value, d.low, d.high)], keep_sign=True)
         )
         texts = (
-            short(change.system),
-            short(change.measure),
+            shorten_name(change.system),
+            shorten_name(change.measure),
             *(digits.triple(e.value, e.low, e.high) for e in pair),
             f"{'+' if change.value > 0 else ''}{of(change.value)}",
             "" if d is None else of.interval(d.low, d.high),
-            "" if d is None else p_digits(change.p),
+            "" if d is None else format_p_digits(change.p),
         )
         for name, text in zip(_HEADS, texts, strict=True):
             cells[name].append(text)

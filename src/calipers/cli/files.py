@@ -15,7 +15,7 @@ from calipers import plugins
 from calipers.cli.process import DEBUG
 
 if TYPE_CHECKING:
-    from calipers.report.output_files import Place
+    from calipers.report.output_files import OutputTarget
 
 #: As a path, the standard input or output.
 DASH = "-"
@@ -38,7 +38,7 @@ class NamedPath(click.Path):
         return [os.fspath(value)]
 
 
-class InFile(NamedPath):
+class InputFile(NamedPath):
     """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
     whoever reads it, as bad input."""
 
@@ -67,7 +67,7 @@ class NamedFile(click.ParamType):  # type: ignore[type-arg]
         return [value[1]]
 
 
-class Earlier(click.ParamType):  # type: ignore[type-arg]
+class BaselineName(click.ParamType):  # type: ignore[type-arg]
     """The name of a system, or the file of an earlier evaluation."""
 
     name = "system or file"
@@ -78,7 +78,7 @@ class Earlier(click.ParamType):  # type: ignore[type-arg]
         return [path[0] + path[1]] if path[1] else []
 
 
-class OutFile(NamedPath):
+class OutputFile(NamedPath):
     """A file that is written; ``-`` is the standard output, where that may be."""
 
     def __init__(self, *, page: bool = False, dash: bool = True) -> None:
@@ -96,14 +96,14 @@ class OutFile(NamedPath):
         return super().convert(value, param, ctx)
 
 
-class OutFolder(NamedPath):
+class OutputFolder(NamedPath):
     """A folder for files that are written; it is made where it is not there."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False)
 
 
-class _Debug:
+class _DebugCommand:
     """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -118,7 +118,7 @@ class _Debug:
         return [*own[:-1], debug, *own[-1:]]
 
 
-class Group(_Debug, click.Group):
+class Group(_DebugCommand, click.Group):
     """A group of commands: their names with their lines in the help, in order, and what finds one,
     which is imported when it is run, not when it is listed. ``plugged`` are the entry points of
     packages that add commands, which are imported when commands are listed, or another is run."""
@@ -157,26 +157,26 @@ class Group(_Debug, click.Group):
         return self.commands
 
 
-_INPUTS = InFile | NamedFile | Earlier
+_INPUTS = InputFile | NamedFile | BaselineName
 
 
-class Command(_Debug, click.Command):
+class Command(_DebugCommand, click.Command):
     """A command that looks at its files before it does anything."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs it."""
         # (Tables of --system may come from there too, together with others: they are kept.)
-        dashes = [label for label, file in _given(ctx, self.params, InFile) if file == DASH]
+        dashes = [label for label, file in _given(ctx, self.params, InputFile) if file == DASH]
         if len(dashes) > 1:
             raise click.UsageError(
                 f"- stands for {dashes[0]} and for {dashes[1]}, and the standard input can be read "
                 "only once"
             )
-        check_files(_given(ctx, self.params, _INPUTS), _given(ctx, self.params, OutFile))
+        check_files(_given(ctx, self.params, _INPUTS), _given(ctx, self.params, OutputFile))
         return super().invoke(ctx)
 
 
-def asked(name: str) -> bool:
+def is_given(name: str) -> bool:
     """Whether the command line says something of a parameter, rather than its default."""
     ctx = click.get_current_context(silent=True)
     source = None if ctx is None else ctx.get_parameter_source(name)
@@ -198,11 +198,11 @@ def _given(
     return found
 
 
-def check_more(label: str, paths: Iterable[str]) -> None:
+def check_late_files(label: str, paths: Iterable[str]) -> None:
     """The same of files whose names are known only when there is a result."""
     ctx = click.get_current_context(silent=True)
     inputs = [] if ctx is None else _given(ctx, ctx.command.params, _INPUTS)
-    outputs = [] if ctx is None else _given(ctx, ctx.command.params, OutFile)
+    outputs = [] if ctx is None else _given(ctx, ctx.command.params, OutputFile)
     check_files(inputs, [*outputs, *((label, path) for path in paths)])
 
 
@@ -211,15 +211,15 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
 
     Each file comes with what it is called in a message.
     """
-    from calipers.report.output_files import Place
+    from calipers.report.output_files import OutputTarget
 
     written = []
     for label, path in outputs:
         if path != DASH:
-            place = Place.of(path)
+            place = OutputTarget.of(path)
             place.check()
             written.append((f"{label} {path}", place))
-    to_stdout = Place.opened(1, DASH)
+    to_stdout = OutputTarget.opened(1, DASH)
     if _is_file(to_stdout) and all(place.descriptor != 1 for _, place in written):
         written.append(("the standard output", to_stdout))
     read = list(_places(inputs))
@@ -234,14 +234,14 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
             raise click.UsageError(f"{name} and {second} are the same file")
 
 
-def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
+def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, OutputTarget]]:
     """Where the inputs are; what cannot be found is told when it is read."""
-    from calipers.report.output_files import Place
+    from calipers.report.output_files import OutputTarget
 
     for label, given in inputs:
         for path in _files_of(given):
             try:
-                place = Place.opened(0, DASH) if path == DASH else Place.of(path)
+                place = OutputTarget.opened(0, DASH) if path == DASH else OutputTarget.of(path)
             except OSError:
                 continue
             yield f"{label} {path}", place
@@ -256,5 +256,5 @@ def _files_of(path: str) -> list[str]:
     return files_of(path)
 
 
-def _is_file(place: Place) -> bool:
+def _is_file(place: OutputTarget) -> bool:
     return place.state is not None and stat.S_ISREG(place.state.st_mode)

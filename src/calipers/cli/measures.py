@@ -12,13 +12,13 @@ import click
 
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command
-from calipers.cli.options import text, texts
+from calipers.cli.options import repeatable_option, text_option
 from calipers.cli.output import (
     DATA,
     format_and_file,
     format_options,
     write_document,
-    write_out,
+    write_output,
 )
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @click.command("measures", cls=Command)
 @click.argument("name", required=False, shell_complete=measure_names)
-@text("--task", "TASK", "Only those of a task, such as retrieval.")
-@text("--statistic", "NAME", "Only those over a statistic, such as ConfusionMatrix.")
-@texts(
+@text_option("--task", "TASK", "Only those of a task, such as retrieval.")
+@text_option("--statistic", "NAME", "Only those over a statistic, such as ConfusionMatrix.")
+@repeatable_option(
     "--find words",
     "WORD",
     "Only those whose name, alias, description or source has this word; repeatable.",
@@ -64,16 +64,16 @@ def command(
         lines = (line for measure in meant for line in explanation(measure).split("\n"))
         blocks = (block for measure in meant for block in _explained(measure))
     if kind == "json":
-        write_out(json.dumps(rows, indent=2, ensure_ascii=False), path)
+        write_output(json.dumps(rows, indent=2, ensure_ascii=False), path)
     elif kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_out(csv_text([row | {"aliases": ", ".join(row["aliases"])} for row in rows]), path)
+        write_output(csv_text([row | {"aliases": ", ".join(row["aliases"])} for row in rows]), path)
     elif kind == "table":
-        from calipers.report.text_columns import folded, width_of
+        from calipers.report.text_columns import terminal_width, wrap_line
 
-        room = width_of(sys.stdout) if path is None else None
-        write_out("".join(f"{part}\n" for line in lines for part in folded(line, room)), path)
+        room = terminal_width(sys.stdout) if path is None else None
+        write_output("".join(f"{part}\n" for line in lines for part in wrap_line(line, room)), path)
     else:
         write_document(blocks, kind, path)
 
@@ -92,10 +92,10 @@ def _row(measure: Measure, task: str | None) -> dict[str, Any]:
 
 def _meant(name: str) -> list[Measure]:
     """What a name means in each task; where it lacks a parameter, all that it may be of."""
-    from calipers.measures import TASKS, in_each_task, parse
+    from calipers.measures import TASKS, parse, parse_by_task
     from calipers.measures.name_parsing import senses
 
-    found = list(in_each_task(name))
+    found = list(parse_by_task(name))
     for task in [task for task in TASKS if task not in {m.definition.task for m in found}]:
         found += [d.example() for d in senses(name, TASKS[task]) if d.required]
     # Of a name that no task knows, to parse it says what is wrong.

@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from calipers.cli.completion import measure_names
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import texts
-from calipers.cli.shared_options import Output, interval_options, output_options
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import repeatable_option
+from calipers.cli.shared_options import OutputOptions, interval_options, output_options
 from calipers.cli.streams import memory_option, state_option
 
 
 @click.command("merge", cls=Command)
-@click.argument("states", metavar="STATE...", nargs=-1, required=True, type=InFile())
-@texts(
+@click.argument("states", metavar="STATE...", nargs=-1, required=True, type=InputFile())
+@repeatable_option(
     "-m --measure measures",
     "NAME",
     "One of the measures that were kept; repeatable.  [default: all of them]",
@@ -42,7 +42,7 @@ def command(
       calipers merge monday.state tuesday.state wednesday.state --report days.html
       calipers merge may/*.state --save-state may.state -m AUC -m log-loss
     """
-    output = Output.take(options)
+    output = OutputOptions.take(options)
     from calipers.evaluate.merge_states import merge_states
     from calipers.evaluate.merge_states import save_state as save
 

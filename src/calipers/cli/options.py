@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.completion import column_names, measure_names
-from calipers.cli.files import Earlier, InFile
+from calipers.cli.files import BaselineName, InputFile
 from calipers.evaluation.task import Argument, Column
 from calipers.evaluation.tasks import OPTIONS
 
@@ -18,7 +18,7 @@ Option = Callable[[Command], Command]
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-def stacked(*options: Option) -> Option:
+def combine_options(*options: Option) -> Option:
     """Options one after the other, as a decorator."""
 
     def decorated(command: Command) -> Command:
@@ -29,17 +29,17 @@ def stacked(*options: Option) -> Option:
     return decorated
 
 
-def parameters(options: Option) -> list[click.Parameter]:
+def added_parameters(options: Option) -> list[click.Parameter]:
     """What a decorator of options adds to a command."""
     return click.command()(options(lambda: None)).params
 
 
-def text(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def text_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """A text; ``flags`` may have the name of the parameter behind them."""
     return click.option(*flags.split(), metavar=metavar, help=text, **_of(metavar), **more)
 
 
-def texts(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def repeatable_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """Texts, one each time."""
     told = {"metavar": metavar, "help": text, **_of(metavar), **more}
     return click.option(*flags.split(), multiple=True, **told)
@@ -50,23 +50,23 @@ def _of(metavar: str) -> dict[str, Any]:
     return {"shell_complete": column_names} if "COL" in metavar else {}
 
 
-def choice(flags: str, values: Sequence[str], text: str) -> Option:
+def choice_option(flags: str, values: Sequence[str], text: str) -> Option:
     """One of some words, of which the first is the default."""
     kind = click.Choice(values)
-    return preset(flags, values[0], text, type=kind)
+    return option_with_default(flags, values[0], text, type=kind)
 
 
-def preset(flags: str, default: Any, text: str, **more: Any) -> Option:
+def option_with_default(flags: str, default: Any, text: str, **more: Any) -> Option:
     """A value with a default that the help tells."""
     return click.option(*flags.split(), default=default, show_default=True, help=text, **more)
 
 
-def number(flags: str, metavar: str, text: str, **more: Any) -> Option:
+def number_option(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """A number."""
     return click.option(*flags.split(), type=float, metavar=metavar, help=text, **more)
 
 
-def switch(flags: str, text: str) -> Option:
+def flag_option(flags: str, text: str) -> Option:
     """Something that is on where it is named."""
     return click.option(*flags.split(), is_flag=True, help=text)
 
@@ -75,7 +75,7 @@ def of_column(column: Column) -> Option:
     """The option, or the argument, that names a column which is declared."""
     if column.file:
         nargs = -1 if column.many else 1
-        return click.argument(column.role, nargs=nargs, required=column.required, type=InFile())
+        return click.argument(column.role, nargs=nargs, required=column.required, type=InputFile())
     return click.option(
         column.option,
         column.role,
@@ -91,7 +91,7 @@ def of_argument(argument: Argument) -> Option:
     """The option that says an argument which is declared; of a switch that is on unless said, the
     one that turns it off."""
     if argument.kind == "switch" and argument.default:
-        return switch(argument.option, argument.help)
+        return flag_option(argument.option, argument.help)
     told: dict[str, Any] = {"help": argument.help, **_of(argument.metavar)}
     default = argument.choices[0] if argument.choices else argument.default
     if default is not None:
@@ -115,11 +115,11 @@ def of_argument(argument: Argument) -> Option:
 _KINDS: Mapping[str, Any] = {
     "number": click.FLOAT,
     "share": SHARE,
-    "file": InFile(),
-    "earlier": Earlier(),
+    "file": InputFile(),
+    "earlier": BaselineName(),
 }
 
 
 def of_options(*names: str) -> Option:
     """Options that tasks share, by their names."""
-    return stacked(*(of_argument(OPTIONS[name]) for name in names))
+    return combine_options(*(of_argument(OPTIONS[name]) for name in names))

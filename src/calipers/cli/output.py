@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.charts import Charts, chart_options
-from calipers.cli.files import DASH, OutFile, check_files
-from calipers.cli.options import Command, Option, stacked, switch, text
-from calipers.cli.process import say
+from calipers.cli.charts import ChartOptions, chart_options
+from calipers.cli.files import DASH, OutputFile, check_files
+from calipers.cli.options import Command, Option, combine_options, flag_option, text_option
+from calipers.cli.process import write_stderr
 from calipers.report import writers
 
 if TYPE_CHECKING:
@@ -80,35 +80,37 @@ def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool
         "wide where several systems meet several measures, and comparisons of more than eight "
         "systems; csv is long unless asked.",
     )
-    page = text("--report", "FILE.html", "Write an HTML report as well.", type=OutFile(page=True))
-    shown = switch(
+    page = text_option(
+        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
+    )
+    shown = flag_option(
         "--open open_", "Show the report in a browser; without --report it is a temporary file."
     )
-    return stacked(
+    return combine_options(
         click.option(
             "--format",
             "format_",
             type=kind,
             help="Format of the result; by the suffix of -o, else table.",
         ),
-        text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
+        text_option("-o --output", "FILE", "Write there, not to stdout.", type=OutputFile()),
         *([layout, page, shown, chart_options] if report else []),
     )(command)
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportOptions:
     """What shows charts: an HTML report, its file, if that was named, and whether to show it; and
     a folder of charts."""
 
     path: str | None
     shown: bool
-    charts: Charts | None
+    charts: ChartOptions | None
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> Page:
+    def take(cls, options: dict[str, Any]) -> ReportOptions:
         """Take it out of a command's options."""
-        return cls(options.pop("report"), options.pop("open_"), Charts.take(options))
+        return cls(options.pop("report"), options.pop("open_"), ChartOptions.take(options))
 
     @property
     def wanted(self) -> bool:
@@ -126,18 +128,18 @@ class Page:
             import tempfile
 
             path = os.path.join(tempfile.mkdtemp(prefix="calipers-"), "report.html")  # noqa: PTH118
-        write_out(result.to_html(**look), path)
+        write_output(result.to_html(**look), path)
         if self.shown:
-            show_page(path)
+            open_in_browser(path)
 
 
-def show_page(path: str) -> None:
+def open_in_browser(path: str) -> None:
     """A page in the browser that the user has set, or that is found."""
     import webbrowser
     from pathlib import Path
 
     if not webbrowser.open(Path(path).resolve().as_uri()):
-        say(f"calipers: no browser could be started; the page is {path}")
+        write_stderr(f"calipers: no browser could be started; the page is {path}")
 
 
 def format_and_file(
@@ -166,7 +168,7 @@ def check_format(kind: str, data: Sequence[str], what: str) -> None:
         raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
 
 
-def layout_of(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
+def pop_layout(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
     """The layout asked for, taken out of the options."""
     layout: str | None = options.pop("layout", None)
     if layout is not None and (units or not _is_laid_out(kind)):
@@ -196,7 +198,7 @@ def write(
     result: Evaluation | Comparison,
     kind: str,
     output: str | None,
-    page: Page,
+    page: ReportOptions,
     layout: str | None = None,
     **look: Any,
 ) -> None:
@@ -207,7 +209,7 @@ def write(
     if cutoffs is not None and (kind == "csv" or (kind not in DATA and is_for_papers(kind))):
         write_result(cutoffs, kind, output)  # which stands alone
     elif kind == "csv" and layout is not None:
-        write_out(result.to_csv(layout=layout), output)
+        write_output(result.to_csv(layout=layout), output)
     else:
         write_result(result, kind, output, layout=layout, **look)
 
@@ -215,7 +217,7 @@ def write(
 def write_result(result: Any, kind: str, output: str | None, **look: Any) -> None:
     """A result as data, or as a document of the look, to a file or to stdout."""
     if kind in DATA:
-        write_out(getattr(result, f"to_{kind}")(), output)
+        write_output(getattr(result, f"to_{kind}")(), output)
         return
     from calipers.report.documents import Look, document
 
@@ -231,10 +233,10 @@ def write_document(blocks: Iterable[Block], kind: str, output: str | None) -> No
     if output is None and isinstance(writer, Text):
         writer.print(blocks, sys.stdout)
     else:
-        write_out(writer.write(blocks), output)
+        write_output(writer.write(blocks), output)
 
 
-def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Page) -> None:
+def write_units(evaluation: Evaluation, kind: str, output: str | None, page: ReportOptions) -> None:
     """The value on every unit in one format, to a file or to stdout, and the page if asked."""
     from calipers.report.per_topic import trec_lines, units
 
@@ -246,9 +248,9 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Pag
 
         made = BytesIO()  # a pipe cannot say how much has been written to it
         parquet.write_table(values.to_arrow(), made)
-        write_out(made.getvalue(), output)
+        write_output(made.getvalue(), output)
     elif kind == "trec":
-        write_out(trec_lines(evaluation, values, *evaluation.systems), output)
+        write_output(trec_lines(evaluation, values, *evaluation.systems), output)
     elif kind in DATA:
         write_result(values, kind, output)
     else:
@@ -267,17 +269,17 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
     }
     check_files([("the input", file) for file in inputs], [("--per-topic-dir", to) for to in made])
     for path, lines in made.items():
-        write_out(lines, path)
+        write_output(lines, path)
 
 
 def print_tables(evaluation: Evaluation) -> None:
     """The tables of labels or clusters, below the result."""
     from calipers.report.class_tables import label_text, label_titles
-    from calipers.report.text_columns import width_of
+    from calipers.report.text_columns import terminal_width
 
     tables = evaluation.label_tables
     for table, title in zip(tables, label_titles(tables), strict=True):
-        print_below(title, label_text(table, width_of(sys.stdout)))
+        print_below(title, label_text(table, terminal_width(sys.stdout)))
 
 
 def no_tables_below(option: str, kind: str, path: str | None) -> None:
@@ -291,12 +293,12 @@ def no_tables_below(option: str, kind: str, path: str | None) -> None:
 
 def print_below(name: str, table: str) -> None:
     """A table of one system, below the result."""
-    from calipers.report.safe_names import short
+    from calipers.report.safe_names import shorten_name
 
-    click.echo(f"\n{short(name)}\n\n{table}")
+    click.echo(f"\n{shorten_name(name)}\n\n{table}")
 
 
-def write_out(made: str | bytes, output: str | None) -> None:
+def write_output(made: str | bytes, output: str | None) -> None:
     """Text, its last line ended, or bytes, to a file or to stdout."""
     if isinstance(made, str) and not made.endswith("\n"):
         made += "\n"
@@ -304,8 +306,8 @@ def write_out(made: str | bytes, output: str | None) -> None:
         assert isinstance(made, str)
         sys.stdout.write(made)
         return
-    from calipers.report.output_files import replacing
+    from calipers.report.output_files import atomic_writer
 
     # Whoever reads a pipe may have read enough.
-    with suppress(BrokenPipeError), replacing(output) as stream:
+    with suppress(BrokenPipeError), atomic_writer(output) as stream:
         stream.write(made.encode() if isinstance(made, str) else made)

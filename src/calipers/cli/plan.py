@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, Group, asked
-from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
-from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_out
-from calipers.cli.tasks import evaluating
+from calipers.cli.files import Command, Group, is_given
+from calipers.cli.options import (
+    added_parameters,
+    choice_option,
+    combine_options,
+    flag_option,
+    number_option,
+    option_with_default,
+    text_option,
+)
+from calipers.cli.output import DATA, format_and_file, format_options, write_document, write_output
+from calipers.cli.tasks import evaluation_options
 from calipers.evaluation.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -22,29 +30,31 @@ if TYPE_CHECKING:
 
 
 #: What is asked for, and how it is written; the same from numbers and from a pilot.
-GOALS = parameters(
-    stacked(
-        number("--half-width", "W", "Half the length that the interval may have."),
-        number("--difference", "D", "The true difference that is to be found."),
-        number("--margin", "M", "How much worse still counts as not inferior."),
-        switch("--equivalence", "With --margin: in both directions."),
-        number("--reference", "X", "A known value that this one is to be told from."),
-        text(
+GOALS = added_parameters(
+    combine_options(
+        number_option("--half-width", "W", "Half the length that the interval may have."),
+        number_option("--difference", "D", "The true difference that is to be found."),
+        number_option("--margin", "M", "How much worse still counts as not inferior."),
+        flag_option("--equivalence", "With --margin: in both directions."),
+        number_option("--reference", "X", "A known value that this one is to be told from."),
+        text_option(
             "-n --units n",
             "N",
             "Say what so many topics or rows give, rather than how many it takes.",
             type=click.IntRange(2, 10**12),
         ),
-        number("--power", "P", "Probability of success.", default=0.8, show_default=True),
-        number(
+        number_option("--power", "P", "Probability of success.", default=0.8, show_default=True),
+        number_option(
             "--assurance",
             "P",
             "With --half-width: the probability that the interval is no longer.",
             default=0.8,
             show_default=True,
         ),
-        choice("--test", ["t", "wilcoxon", "anova", "tukey"], "Test of means that is planned for."),
-        preset(
+        choice_option(
+            "--test", ["t", "wilcoxon", "anova", "tukey"], "Test of means that is planned for."
+        ),
+        option_with_default(
             "--comparisons",
             1,
             "Comparisons made at once (Bonferroni).",
@@ -56,25 +66,31 @@ GOALS = parameters(
 )
 
 #: What is assumed where there is no pilot.
-NUMBERS = parameters(
-    stacked(
-        number("--value", "V", "Value that is expected (of the baseline); of shares and areas."),
-        number("--sd", "S", "Standard deviation from unit to unit: of differences, where asked."),
-        number("--positives-share", "P", "Share of positive rows."),
-        number("--discordant", "P", "Share of rows on which one of two systems only is right."),
-        number(
+NUMBERS = added_parameters(
+    combine_options(
+        number_option(
+            "--value", "V", "Value that is expected (of the baseline); of shares and areas."
+        ),
+        number_option(
+            "--sd", "S", "Standard deviation from unit to unit: of differences, where asked."
+        ),
+        number_option("--positives-share", "P", "Share of positive rows."),
+        number_option(
+            "--discordant", "P", "Share of rows on which one of two systems only is right."
+        ),
+        number_option(
             "--correlation", "R", "Of the values of two systems over units, or of their two areas."
         ),
-        switch("--independent", "Two systems see units of their own, N each."),
-        preset(
+        flag_option("--independent", "Two systems see units of their own, N each."),
+        option_with_default(
             "--systems",
             2,
             "Systems compared at once by --test anova or tukey.",
             type=click.IntRange(2, 1000),
         ),
-        number("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
-        number("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
-        number("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
+        number_option("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
+        number_option("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
+        number_option("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
     )
 )
 
@@ -85,7 +101,7 @@ LINES = {
 }
 
 
-class Plans(Group):
+class PlanGroup(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
 
     def resolve_command(
@@ -97,7 +113,7 @@ class Plans(Group):
 
 @click.group(
     "plan",
-    cls=Plans,
+    cls=PlanGroup,
     lines=LINES,
     find=lambda name: assumed if name == "assumed" else _of_pilot(name),
     subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
@@ -137,7 +153,7 @@ assumed: click.Command = Command(
 
 def _of_pilot(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose result is planned from."""
-    own, evaluate = evaluating(name, {"interval"})
+    own, evaluate = evaluation_options(name, {"interval"})
 
     def callback(**options: Any) -> None:
         kind, path = format_and_file(options, DATA, "a plan")
@@ -178,7 +194,7 @@ def _of_pilot(name: str) -> click.Command:
 def _made(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans, once what was asked for says something about them."""
     if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
-        for name in filter(asked, ("power", "test")):
+        for name in filter(is_given, ("power", "test")):
             raise click.UsageError(
                 f"--{name}: nothing is tested where an interval of one system's value is planned"
             )
@@ -190,11 +206,11 @@ def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
-        write_out(text, path)
+        write_output(text, path)
     elif kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_out(csv_text([row for p in plans for row in p.rows()], plans[0].kinds()), path)
+        write_output(csv_text([row for p in plans for row in p.rows()], plans[0].kinds()), path)
     else:
         from calipers.report.documents import Look, document
         from calipers.report.writers import named

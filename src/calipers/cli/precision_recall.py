@@ -7,32 +7,32 @@ from typing import Any
 import click
 
 from calipers.cli.completion import measure_names
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import choice, text, texts
-from calipers.cli.shared_options import Output, output_options
-from calipers.cli.tables import read
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import choice_option, repeatable_option, text_option
+from calipers.cli.shared_options import OutputOptions, output_options
+from calipers.cli.tables import read_input_table
 
 
 @click.command("precision-recall", cls=Command)
-@click.argument("table", type=InFile(), required=False)
-@text(
+@click.argument("table", type=InputFile(), required=False)
+@text_option(
     "--precision",
     "COL|X,Y,…",
     "Column of the precision of each point, 'precision' unless said; without TABLE the numbers.",
 )
-@text(
+@text_option(
     "--recall",
     "COL|X,Y,…",
     "Column of the recall of each point, 'recall' unless said; without TABLE the numbers.",
 )
-@text("--system", "COL", "Column of the system of each point, where there are several.")
-@choice(
+@text_option("--system", "COL", "Column of the system of each point, where there are several.")
+@choice_option(
     "--unreached",
     ["nan", "zero"],
     "What precision is beyond the largest recall given: not known, or 0 as of a ranking that ends "
     "there.",
 )
-@texts(
+@repeatable_option(
     "-m --measure measures",
     "NAME",
     "A measure such as PR-11pt, PR-AUC or interpolated-precision@recall=0.5; repeatable.",
@@ -59,7 +59,7 @@ def command(
       calipers precision-recall curves.csv --precision p --recall r --system model
       calipers precision-recall --precision 0.5,0.67,1 --recall 1,0.6,0.2 --report curve.html
     """
-    output = Output.take(options)
+    output = OutputOptions.take(options)
     from calipers.evaluate.precision_recall import precision_recall
 
     given: dict[str, Any]
@@ -75,17 +75,20 @@ def command(
         }
         evaluation = precision_recall(**given, measures=measures or None, **options)
     else:
-        from calipers.data.tables import column, located
+        from calipers.data.tables import add_location, column
 
-        rows = read(table).rows
-        with located(table):
+        rows = read_input_table(table).rows
+        with add_location(table):
             given = {
                 "precision": column(rows, precision or "precision", table),
                 "recall": column(rows, recall or "recall", table),
                 "system": None if system is None else column(rows, system, table),
             }
             evaluation = precision_recall(
-                **given, measures=measures or None, inputs=[read(table).origin], **options
+                **given,
+                measures=measures or None,
+                inputs=[read_input_table(table).origin],
+                **options,
             )
     output.finish(evaluation)
 

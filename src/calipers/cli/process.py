@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from calipers import plugins
-from calipers.cli.progress_line import Watcher, watcher
+from calipers.cli.progress_line import ProgressLine, start_progress_line
 
 EXIT_UNMET = 1
 EXIT_BAD_INPUT = 3
@@ -28,9 +28,9 @@ DEBUG = "--debug"
 def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and end it with the code that belongs to how it went."""
     _take_streams()
-    sys.meta_path.insert(0, _WithoutPandas())
-    plugins.BEFORE.append(with_pandas)
-    _Pipe.watched = watcher()
+    sys.meta_path.insert(0, _PandasBlocker())
+    plugins.BEFORE.append(allow_pandas)
+    _StandardStream.watched = start_progress_line()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0
@@ -38,8 +38,8 @@ def run(command: Callable[[], Any]) -> NoReturn:
         code = error.code
     except BaseException as error:  # nothing ends in Python's own exit code, 1
         code = _told(error)
-    if _Pipe.watched is not None:
-        _Pipe.watched.stop()
+    if _StandardStream.watched is not None:
+        _StandardStream.watched.stop()
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -71,7 +71,7 @@ def _is_own_process() -> bool:
     return inside or name in ("calipers", "calipers-trec_eval")
 
 
-class _WithoutPandas:
+class _PandasBlocker:
     """In the process of the command there is no pandas: Arrow imports it, half a second, with the
     first array that it makes, and the command has no use for data frames."""
 
@@ -82,12 +82,12 @@ class _WithoutPandas:
             raise ModuleNotFoundError("the command works without pandas", name=name)
 
 
-def with_pandas() -> None:
+def allow_pandas() -> None:
     """For what cannot do without."""
-    sys.meta_path[:] = [of for of in sys.meta_path if not isinstance(of, _WithoutPandas)]
+    sys.meta_path[:] = [of for of in sys.meta_path if not isinstance(of, _PandasBlocker)]
 
 
-def say(text: str) -> None:
+def write_stderr(text: str) -> None:
     """A line for people, on stderr; nobody may be there to read it."""
     with suppress(OSError):
         click.echo(text, err=True)
@@ -101,26 +101,26 @@ def _told(error: BaseException) -> int:
         # Those that are no usage errors have 1, which means an unmet requirement here.
         return max(error.exit_code, click.UsageError.exit_code)
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        say("interrupted")
+        write_stderr("interrupted")
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
         return 0  # the reader of our output has gone
     if DEBUG in sys.argv[1:]:
         import traceback
 
-        say("".join(traceback.format_exception(error)).rstrip())
+        write_stderr("".join(traceback.format_exception(error)).rstrip())
     if isinstance(error, MemoryError):
-        say("calipers: there is not enough memory for this")
+        write_stderr("calipers: there is not enough memory for this")
         return EXIT_NO_MEMORY
     if isinstance(error, OSError):
         named = f"{error.filename}: {error.strerror}" if error.filename is not None else error
-        say(f"calipers: {named}")
+        write_stderr(f"calipers: {named}")
         return EXIT_BAD_INPUT
     code = _code_of_user(error)
     if code is None:
-        say(_internal(error))
+        write_stderr(_internal(error))
         return EXIT_INTERNAL
-    say(f"calipers: {error}")
+    write_stderr(f"calipers: {error}")
     return code
 
 
@@ -173,14 +173,16 @@ def _take_streams() -> None:
 def _taken(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
     """The stream of a descriptor; what somebody else has put in its place stays."""
     if stream is None:
-        return io.TextIOWrapper(io.BufferedWriter(_Pipe(descriptor, name)), encoding="utf-8")
+        return io.TextIOWrapper(
+            io.BufferedWriter(_StandardStream(descriptor, name)), encoding="utf-8"
+        )
     if not isinstance(stream, io.TextIOWrapper) or not _leads_to(stream, descriptor):
         return stream
     if os.name != "posix":
         stream.reconfigure(errors="backslashreplace")
         return stream
     return io.TextIOWrapper(
-        io.BufferedWriter(_Pipe(descriptor, name)),
+        io.BufferedWriter(_StandardStream(descriptor, name)),
         encoding=stream.encoding,
         # A terminal that lacks a character shows its escape; the command does not fail.
         errors="backslashreplace",
@@ -196,12 +198,12 @@ def _leads_to(stream: TextIO, descriptor: int) -> bool:
         return False
 
 
-class _Pipe(io.FileIO):
+class _StandardStream(io.FileIO):
     """A standard stream. Once its reader has left, what is written to it goes nowhere, so that the
     exit code is that of the result, whoever reads of it how much. The line of progress
     goes before anything is written."""
 
-    watched: Watcher | None = None
+    watched: ProgressLine | None = None
 
     def __init__(self, descriptor: int, shown: str) -> None:
         super().__init__(descriptor, "wb", closefd=False)

@@ -15,7 +15,7 @@ _PATIENCE, _EVERY = 2.0, 0.2
 _CLEAR = b"\r\x1b[K"
 
 
-class Watcher(threading.Thread):
+class ProgressLine(threading.Thread):
     """Writes how far the work is to the terminal behind a descriptor, on one line, which goes
     before anything else is written."""
 
@@ -54,12 +54,12 @@ class Watcher(threading.Thread):
             os.write(self._descriptor, text)
 
 
-def watcher() -> Watcher | None:
+def start_progress_line() -> ProgressLine | None:
     """One for the terminal behind standard error, at work; None where there is none that knows how
     to clear a line."""
     if os.name != "posix" or os.environ.get("TERM", "dumb") == "dumb" or not os.isatty(2):
         return None
-    made = Watcher(2)
+    made = ProgressLine(2)
     with suppress(RuntimeError):  # no thread is to be had
         made.start()
         return made

@@ -10,26 +10,28 @@ from xml.etree import ElementTree as ET
 
 import click
 
-from calipers.cli.files import OutFile
-from calipers.cli.options import stacked, text, texts
-from calipers.cli.output import write_out
-from calipers.cli.process import EXIT_UNMET, say
+from calipers.cli.files import OutputFile
+from calipers.cli.options import combine_options, repeatable_option, text_option
+from calipers.cli.output import write_output
+from calipers.cli.process import EXIT_UNMET, write_stderr
 
 if TYPE_CHECKING:
-    from calipers.evaluate.requirements import Ruling
+    from calipers.evaluate.requirements import RequirementResult
     from calipers.results import Evaluation
 
 #: The file that GitHub shows beside a run, and what tells that it is one.
 SUMMARY, ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
-gate_options = stacked(
-    texts(
+gate_options = combine_options(
+    repeatable_option(
         "--require requirements",
         "RULE",
         "Exit with 1 unless this is met: 'nDCG@10 >= 0.35', 'low(AUC) >= 0.9', 'AUC not worse than "
         "last by 0.01', 'AP better than bm25'. Repeatable.",
     ),
-    text("--junit", "FILE.xml", "Write the outcome of each --require there.", type=OutFile()),
+    text_option(
+        "--junit", "FILE.xml", "Write the outcome of each --require there.", type=OutputFile()
+    ),
     click.option(
         "--summary",
         is_flag=True,
@@ -40,7 +42,7 @@ gate_options = stacked(
 
 
 @dataclass(frozen=True)
-class Gate:
+class RequirementOptions:
     """What is required, and where its outcome goes."""
 
     rules: tuple[str, ...]
@@ -49,7 +51,7 @@ class Gate:
     baseline: str | None = None
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> Gate:
+    def take(cls, options: dict[str, Any]) -> RequirementOptions:
         """Take it out of a command's options; rules are read before any data are."""
         rules, junit = options.pop("requirements"), options.pop("junit")
         summary = None
@@ -62,18 +64,18 @@ class Gate:
                 )
         if rules:
             from calipers.data.errors import InputError
-            from calipers.evaluate.requirements import rule
+            from calipers.evaluate.requirements import parse_requirement
 
             for each in rules:
                 try:
-                    rule(each)
+                    parse_requirement(each)
                 except InputError as error:
                     raise click.UsageError(f"--require {error}") from None
         elif junit:
             raise click.UsageError("--junit goes with --require")
         return cls(rules, junit, summary, options.get("baseline"))
 
-    def rulings(self, evaluation: Evaluation) -> tuple[Ruling, ...]:
+    def rulings(self, evaluation: Evaluation) -> tuple[RequirementResult, ...]:
         """What comes of the rules."""
         if not self.rules:
             return ()
@@ -87,17 +89,19 @@ class Gate:
         except InputError as error:
             raise click.UsageError(f"--require {error}") from None
 
-    def close(self, evaluation: Evaluation, rulings: Sequence[Ruling]) -> None:
+    def close(self, evaluation: Evaluation, rulings: Sequence[RequirementResult]) -> None:
         """Tell what came of them, and exit with 1 where one is not met."""
         if self.junit is not None:
-            write_out(junit(evaluation.task, rulings), self.junit)
+            write_output(junit(evaluation.task, rulings), self.junit)
         if self.summary is not None:
             with open(self.summary, "a", encoding="utf-8") as file:  # noqa: PTH123
                 file.write(markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
         for ruling in rulings:
-            say(str(ruling))
+            write_stderr(str(ruling))
             if not ruling.met and os.environ.get(ON_GITHUB) == "true":
-                say(f"::error title={_escaped(ruling.rule, ':,')}::{_escaped(ruling.said)}")
+                write_stderr(
+                    f"::error title={_escaped(ruling.rule, ':,')}::{_escaped(ruling.said)}"
+                )
         if not all(ruling.met for ruling in rulings):
             raise click.exceptions.Exit(EXIT_UNMET)
 
@@ -109,7 +113,7 @@ def _escaped(text: str, more: str = "") -> str:
     return text
 
 
-def junit(name: str, rulings: Sequence[Ruling]) -> str:
+def junit(name: str, rulings: Sequence[RequirementResult]) -> str:
     """The outcome as the XML of JUnit, a test case for each rule and system."""
     failures = sum(not ruling.met for ruling in rulings)
     counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
@@ -134,7 +138,7 @@ def _shown(text: str) -> str:
     )
 
 
-def markdown(rulings: Sequence[Ruling]) -> str:
+def markdown(rulings: Sequence[RequirementResult]) -> str:
     """The outcome as a table."""
     from calipers.report.writers.markdown import escape
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.costs import read_costs
-from calipers.cli.files import OutFolder
-from calipers.cli.options import Option, text
+from calipers.cli.files import OutputFolder
+from calipers.cli.options import Option, text_option
 from calipers.cli.output import write_trec_files
-from calipers.cli.shared_options import Output
+from calipers.cli.shared_options import OutputOptions
 from calipers.cli.streams import connect, is_apart
 from calipers.cli.tasks import TaskCommand
 
@@ -25,14 +25,14 @@ class RetrievalCommand(TaskCommand):
 
     def more_options(self) -> Option:
         """A file for each run."""
-        return text(
+        return text_option(
             "--per-topic-dir",
             "DIR",
             "Write the lines of trec_eval -q of every run into DIR as well, a file RUN.eval each.",
-            type=OutFolder(),
+            type=OutputFolder(),
         )
 
-    def check(self, options: dict[str, Any], output: Output) -> None:
+    def check(self, options: dict[str, Any], output: OutputOptions) -> None:
         """That options go together."""
         if output.kind == "trec" and len(options["runs"]) > 1:
             raise click.UsageError(
@@ -55,7 +55,7 @@ class RetrievalCommand(TaskCommand):
                 "--topic-table: give it, too"
             )
 
-    def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:
+    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """Of the runs."""
         from calipers.evaluate.retrieval import retrieval
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import Command, of_options, stacked
+from calipers.cli.options import Command, combine_options, of_options
 from calipers.cli.output import (
     DATA,
     UNIT_DATA,
-    Page,
+    ReportOptions,
     format_and_file,
     format_options,
-    layout_of,
+    pop_layout,
     write,
     write_units,
 )
-from calipers.cli.requirements import Gate, gate_options
+from calipers.cli.requirements import RequirementOptions, gate_options
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 interval_options = of_options("level", "interval")
 inference_options = of_options("level", "interval", "resamples", "seed")
 #: What is measured and how sure the numbers are.
-measure_options = stacked(of_options("measures", "baseline", "primary"), inference_options)
+measure_options = combine_options(of_options("measures", "baseline", "primary"), inference_options)
 
 
 def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
@@ -43,7 +43,7 @@ def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputOptions:
     """What a user wants done with the result; ``units`` for the value on every unit instead.
 
     ``then`` takes the result over, where another command asked for the evaluation.
@@ -51,24 +51,24 @@ class Output:
 
     kind: str
     path: str | None
-    page: Page
-    gate: Gate
+    page: ReportOptions
+    gate: RequirementOptions
     units: bool = False
     layout: str | None = None
     keep: bool = False
     then: Callable[[Evaluation], None] | None = None
 
     @classmethod
-    def take(cls, options: dict[str, Any], *, units: bool = False) -> Output:
+    def take(cls, options: dict[str, Any], *, units: bool = False) -> OutputOptions:
         """Take the output options out of a command's, checked before any data are read."""
         what = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_DATA if units else DATA, what)
-        layout = layout_of(options, kind, units=units)
+        layout = pop_layout(options, kind, units=units)
         then, keep = options.pop("then", None), options.pop("keep")
         if keep and (kind != "json" or units):
             raise click.UsageError("--keep goes with -o FILE.json or --format json")
-        gate = Gate.take(options)
-        return cls(kind, path, Page.take(options), gate, units, layout, keep, then)
+        gate = RequirementOptions.take(options)
+        return cls(kind, path, ReportOptions.take(options), gate, units, layout, keep, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
@@ -81,9 +81,9 @@ class Output:
             write_units(evaluation, self.kind, self.path, self.page)
         else:
             if self.kind == "json":
-                from calipers.evaluation.stored_predictions import keep, worth_keeping
+                from calipers.evaluation.stored_predictions import is_storable, keep
 
-                to_file = self.path is not None and worth_keeping(evaluation)
+                to_file = self.path is not None and is_storable(evaluation)
                 evaluation = keep(evaluation) if self.keep or to_file else evaluation
             write(evaluation, self.kind, self.path, self.page, self.layout, **look)
         self.gate.close(evaluation, rulings)

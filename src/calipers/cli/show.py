@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH, Command, InFile, asked
+from calipers.cli.files import DASH, Command, InputFile, is_given
 from calipers.cli.output import (
     DATA,
-    Page,
+    ReportOptions,
     format_and_file,
     format_options,
-    layout_of,
-    show_page,
+    open_in_browser,
+    pop_layout,
     write,
 )
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Definition, Evaluation, Plan
-    from calipers.results.learning import Learned
+    from calipers.results.learning import LearningResult
 
 _PAGES = (".html", ".htm")
 
 
 @click.command("show", cls=Command)
-@click.argument("file", type=InFile())
+@click.argument("file", type=InputFile())
 @format_options
 def command(file: str, **options: Any) -> None:
     """Show a result again that was written with -o FILE.json, or that a page of --report holds: an
@@ -47,9 +47,9 @@ def command(file: str, **options: Any) -> None:
       calipers show last.html --format csv
     """
     if file.lower().endswith(_PAGES):
-        given = [name for name in options if asked(name)]
+        given = [name for name in options if is_given(name)]
         if given == ["open_"]:
-            show_page(file)
+            open_in_browser(file)
             return
         if _embedded(file) is None:
             if given:
@@ -57,12 +57,12 @@ def command(file: str, **options: Any) -> None:
                     f"{file} is a page that holds no result, which is opened as it is, without "
                     "options"
                 )
-            show_page(file)
+            open_in_browser(file)
             return
-    from calipers.results.learning import Learned
+    from calipers.results.learning import LearningResult
 
     kind, path = format_and_file(options, DATA, "this result")
-    page, layout = Page.take(options), layout_of(options, kind)
+    page, layout = ReportOptions.take(options), pop_layout(options, kind)
     found = read_result(file)
     if isinstance(found, tuple):
         from calipers.cli.plan import write_plans
@@ -70,21 +70,21 @@ def command(file: str, **options: Any) -> None:
         if page.wanted or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(found, kind, path)
-    elif isinstance(found, Learned):
-        from calipers.cli.learn.shared import write_learned
+    elif isinstance(found, LearningResult):
+        from calipers.cli.learn.shared import write_learning_result
 
         if page.charts is not None or layout is not None or (page.shown and page.path is None):
             raise click.UsageError("a result of learning has one layout, and a page by --report")
-        write_learned(found, kind, path, page.path, shown=page.shown)
+        write_learning_result(found, kind, path, page.path, shown=page.shown)
     else:
         write(found, kind, path, page, layout)
 
 
-def read_result(file: str) -> Evaluation | Comparison | Learned | tuple[Plan, ...]:
+def read_result(file: str) -> Evaluation | Comparison | LearningResult | tuple[Plan, ...]:
     """What a file holds that was written as JSON, or a page that holds one."""
     from calipers.data.errors import FileError, InputError
     from calipers.results import Comparison, Evaluation, Plan, from_json
-    from calipers.results.learning import Learned
+    from calipers.results.learning import LearningResult
 
     try:
         packed = _embedded(file) if file.lower().endswith(_PAGES) else None
@@ -99,7 +99,7 @@ def read_result(file: str) -> Evaluation | Comparison | Learned | tuple[Plan, ..
         return plans
     if isinstance(found, Evaluation):
         return found if found.definitions else replace(found, definitions=_known(found))
-    if isinstance(found, Comparison | Learned):
+    if isinstance(found, Comparison | LearningResult):
         return found
     what = getattr(type(found), "__name__", "something else")
     raise FileError(f"{file}: holds {what}, expected an evaluation, a comparison or a plan")

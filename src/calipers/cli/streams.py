@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH, InFile, OutFile
-from calipers.cli.options import Option, of_options, stacked, text, texts
-from calipers.cli.process import with_pandas
+from calipers.cli.files import DASH, InputFile, OutputFile
+from calipers.cli.options import Option, combine_options, of_options, repeatable_option, text_option
+from calipers.cli.process import allow_pandas
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import engine_of
 
@@ -27,20 +27,20 @@ _ELSEWHERE = ("spark", "dask")
 _STDIN = (DASH, "/dev/stdin")
 
 memory_option = of_options("memory")
-state_option = text(
+state_option = text_option(
     "--save-state",
     "FILE",
     "Keep what was added up of the rows in a file, for --merge and `calipers merge`.",
-    type=OutFile(dash=False),
+    type=OutputFile(dash=False),
 )
-_merge_option = texts(
+_merge_option = repeatable_option(
     "--merge",
     "FILE",
     "Add the rows of an earlier evaluation that --save-state kept; repeatable. What takes a second "
     "look at rows, such as paired differences, is left out.",
-    type=InFile(),
+    type=InputFile(),
 )
-_master_option = text(
+_master_option = text_option(
     "--master",
     "URL",
     "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
@@ -53,15 +53,15 @@ def engine_options(task: Task) -> Option:
     """How the engine of a task is chosen, and what goes with it."""
     how = engine_of(task)
     if how is None:
-        return stacked()
+        return combine_options()
     chosen = click.option("--engine", type=click.Choice(task.engines), help=how.help)
     memory = [memory_option] if "memory" in task.options else []
     states = [state_option, _merge_option] if "states" in task.options else []
-    return stacked(chosen, _master_option, *memory, *states)
+    return combine_options(chosen, _master_option, *memory, *states)
 
 
 @dataclass(frozen=True)
-class States:
+class StateOptions:
     """What becomes of the sums over the rows: the file that keeps them, and the files of others
     that are added."""
 
@@ -69,7 +69,7 @@ class States:
     others: tuple[str, ...]
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> States:
+    def take(cls, options: dict[str, Any]) -> StateOptions:
         """Take them out of a command's options, of which they are the reason to stream."""
         made = cls(options.pop("save_state"), options.pop("merge"))
         given = (("--save-state", made.path), ("--merge", made.others))
@@ -136,7 +136,7 @@ def connect(options: dict[str, Any]) -> None:
     from calipers.engines.spark import session_of
 
     master = options.pop("master")
-    with_pandas()
+    allow_pandas()
     if options["engine"] == "spark":
         session_of(master)
     else:
@@ -162,16 +162,16 @@ def rows_of(table: str, options: dict[str, Any]) -> Engine:
     """The engine that has the rows of a table; what the options say of it is taken out of them."""
     from calipers.engines import dask, spark
     from calipers.engines.spark import session_of
-    from calipers.evaluation.stream_columns import engine_of
+    from calipers.evaluation.stream_columns import get_engine
 
     engine, master = options.pop("engine"), options.pop("master")
     if engine in _ELSEWHERE and table in _STDIN:
         raise click.UsageError(f"--engine {engine} reads files, not the standard input")
     if engine in _ELSEWHERE:
-        with_pandas()
+        allow_pandas()
     if engine == "spark":
-        return spark.Spark.of(table, session_of(master))
+        return spark.SparkEngine.of(table, session_of(master))
     if engine == "dask":
         dask.connect(master)
     # A file behind it is read from where it stands, and has no extension.
-    return engine_of(DASH if table in _STDIN else table, engine)
+    return get_engine(DASH if table in _STDIN else table, engine)

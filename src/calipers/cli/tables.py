@@ -13,52 +13,54 @@ from calipers.cli.files import DASH
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.byte_sources import Source
-    from calipers.data.trec import Origin
+    from calipers.data.byte_sources import ByteSource
+    from calipers.data.trec import InputOrigin
 
 _KEY = "calipers.tables"
 
 
-class Table(NamedTuple):
+class InputTable(NamedTuple):
     """A table, what it was read from, and that for the provenance."""
 
     rows: pa.Table
-    source: Source
-    origin: Origin
+    source: ByteSource
+    origin: InputOrigin
     #: Whether these are all its columns.
     whole: bool = True
 
     @property
     def is_csv(self) -> bool:
         """Whether it is text between commas or tabs, in which an empty field may mean nothing."""
-        from calipers.data.tables import extension
+        from calipers.data.tables import file_extension
 
-        kind, _ = extension(self.source.name)
+        kind, _ = file_extension(self.source.name)
         if not self.source.is_file and not kind:
             kind = self.source.guessed()
         return kind in (".csv", ".tsv")
 
 
-def read(path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None) -> Table:
+def read_input_table(
+    path: str, choose: Callable[[Sequence[str]], Sequence[str]] | None = None
+) -> InputTable:
     """The table at a path, or, where it can be read again, the columns that ``choose`` picks by the
     names of all. What was read is kept while the command runs."""
-    from calipers.data.byte_sources import Source
+    from calipers.data.byte_sources import ByteSource
     from calipers.data.tables import read_table
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
 
-    known: dict[str, Table] = click.get_current_context().meta.setdefault(_KEY, {})
+    known: dict[str, InputTable] = click.get_current_context().meta.setdefault(_KEY, {})
     if path not in known or (choose is None and not known[path].whole):
         # A file behind it is read from where it stands, and has no extension.
-        source = Source.of(DASH if path == "/dev/stdin" else path)
+        source = ByteSource.of(DASH if path == "/dev/stdin" else path)
         choose = choose if os.path.isfile(path) else None  # noqa: PTH113
         rows = read_table(source, choose=choose)
         size, digest = source.digest()
-        origin = Origin("table", path, bytes=size, sha256=digest)
-        known[path] = Table(rows, source, origin, choose is None)
+        origin = InputOrigin("table", path, bytes=size, sha256=digest)
+        known[path] = InputTable(rows, source, origin, choose is None)
     return known[path]
 
 
-def origin_of(path: str) -> Origin:
+def origin_of(path: str) -> InputOrigin:
     """Where the table at a path came from, whatever columns of it were read."""
-    known: dict[str, Table] = click.get_current_context().meta.get(_KEY, {})
-    return (known.get(path) or read(path)).origin
+    known: dict[str, InputTable] = click.get_current_context().meta.get(_KEY, {})
+    return (known.get(path) or read_input_table(path)).origin

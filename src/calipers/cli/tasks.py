@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from calipers.cli.columns import Columns, system_option
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InputFile
 from calipers.cli.options import (
     Option,
+    added_parameters,
+    combine_options,
+    flag_option,
     of_argument,
     of_column,
     of_options,
-    parameters,
-    stacked,
-    switch,
 )
 from calipers.cli.output import DATA, UNIT_DATA, no_tables_below, print_tables
-from calipers.cli.shared_options import Output, output_options
-from calipers.cli.streams import States, engine_options, is_apart, rows_of
-from calipers.cli.tables import read
+from calipers.cli.shared_options import OutputOptions, output_options
+from calipers.cli.streams import StateOptions, engine_options, is_apart, rows_of
+from calipers.cli.tables import read_input_table
 from calipers.evaluation.availability import refusal_of_flag
 from calipers.evaluation.task import Task
 from calipers.evaluation.tasks import OPTIONS, SHARED_ROLES, TASKS
@@ -65,7 +65,7 @@ class TaskCommand(Command):
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        params = parameters(self._options())
+        params = added_parameters(self._options())
         super().__init__(
             task.name,
             params=params,
@@ -77,7 +77,7 @@ class TaskCommand(Command):
 
     def more_options(self) -> Option:
         """Options of its own."""
-        return stacked()
+        return combine_options()
 
     def _options(self) -> Option:
         task = self.task
@@ -85,8 +85,8 @@ class TaskCommand(Command):
         shared = [of_column(c) for c in task.columns if c.role in SHARED_ROLES]
         joins = [of_options("id"), system_option] if "id" in task.options else []
         missing = [of_options("missing")] if "missing" in task.options else []
-        table = [click.argument("table", type=InFile())] if task.table else []
-        return stacked(
+        table = [click.argument("table", type=InputFile())] if task.table else []
+        return combine_options(
             *table,
             *own,
             *joins,
@@ -95,10 +95,10 @@ class TaskCommand(Command):
             *shared,
             *self._shared(_FIRST),
             self.more_options(),
-            *([switch(f"--{task.below}", task.below_help)] if task.below else []),
+            *([flag_option(f"--{task.below}", task.below_help)] if task.below else []),
             *self._shared(("undefined",)),
             engine_options(task),
-            *([switch(f"--per-{task.per_unit}", task.per_unit_help)] if task.per_unit else []),
+            *([flag_option(f"--per-{task.per_unit}", task.per_unit_help)] if task.per_unit else []),
             *self._shared(_LAST),
             lambda command: output_options(command, self._formats),
         )
@@ -131,7 +131,7 @@ class TaskCommand(Command):
         shown and those named in ``without``, and what to call with their values and ``then=``,
         which is given the evaluation."""
         task = self.task
-        of_output = {str(p.name) for p in parameters(output_options)}
+        of_output = {str(p.name) for p in added_parameters(output_options)}
         of_output |= {"slices", "save_state", "merge", "no_compare", *self.shown, *without}
         of_output |= {_name(switch) for switch in (task.below, f"per-{task.per_unit}")}
         of_output |= {a.name for a in (*task.arguments, *OPTIONS.values()) if a.shown}
@@ -147,7 +147,7 @@ class TaskCommand(Command):
         per_unit = bool(options.get(_name(f"per-{task.per_unit}")))
         if not task.per_unit_asked:
             options.pop(_name(f"per-{task.per_unit}"), None)
-        output = Output.take(options, units=per_unit)
+        output = OutputOptions.take(options, units=per_unit)
         below = bool(options.pop(_name(task.below), False))
         if below and per_unit:
             raise click.UsageError(f"--{task.below} and --per-{task.per_unit}: give one")
@@ -166,7 +166,7 @@ class TaskCommand(Command):
         evaluation = self.evaluation(options, output)
         self.finish(evaluation, output, below=below, **look)
 
-    def check(self, options: dict[str, Any], output: Output) -> None:
+    def check(self, options: dict[str, Any], output: OutputOptions) -> None:
         """That options go together, before any data are read."""
         systems = [*options.get("tables", ())]
         systems += [spec for column in self.task.per_system for spec in options[column.role]]
@@ -176,11 +176,11 @@ class TaskCommand(Command):
                 + self.task.per_system[0].role
             )
 
-    def evaluation(self, options: dict[str, Any], output: Output) -> Evaluation:
+    def evaluation(self, options: dict[str, Any], output: OutputOptions) -> Evaluation:
         """The evaluation, by the verb of the task."""
         task, table = self.task, options.pop("table")
         columns = Columns.take(task, options)
-        states = States.take(options) if "states" in task.options else None
+        states = StateOptions.take(options) if "states" in task.options else None
         self.parse(options)
         return self.of_rows(table, columns, states, options, output)
 
@@ -200,9 +200,9 @@ class TaskCommand(Command):
         self,
         table: str,
         columns: Columns,
-        states: States | None,
+        states: StateOptions | None,
         options: dict[str, Any],
-        output: Output,
+        output: OutputOptions,
         whole: Mapping[str, Any] = MappingProxyType({}),
         beside: Callable[[pa.Table], dict[str, Any]] | None = None,
     ) -> Evaluation:
@@ -249,7 +249,9 @@ class TaskCommand(Command):
         if options.get("separator") is not None and not columns.of_text(names):
             raise click.UsageError("--separator is about columns of text, and none is named")
 
-    def finish(self, evaluation: Evaluation, output: Output, *, below: bool, **look: Any) -> None:
+    def finish(
+        self, evaluation: Evaluation, output: OutputOptions, *, below: bool, **look: Any
+    ) -> None:
         """Write the result, and the tables below it."""
         try:
             output.finish(evaluation, **look)
@@ -266,16 +268,16 @@ class TaskCommand(Command):
     ) -> pa.Table:
         """The table in a file, or those of its columns that ``choose`` picks; where columns of a
         CSV file hold text that lists labels, an empty field is no label."""
-        table = read(path, choose)
+        table = read_input_table(path, choose)
         if separator is None or not table.is_csv:
             return table.rows
-        from calipers.data.multilabel import no_labels
+        from calipers.data.multilabel import empty_as_no_labels
 
         specs = [spec for c in self.task.columns if c.lists for spec in columns.specs[c.role]]
         named = [
             spec if spec in table.rows.column_names else spec.rpartition("=")[2] for spec in specs
         ]
-        return no_labels(table.rows, named)
+        return empty_as_no_labels(table.rows, named)
 
 
 def _named(columns: Columns, names: Sequence[str]) -> Sequence[str]:
@@ -293,7 +295,7 @@ def _name(option: str) -> str:
     return option.replace("-", "_")
 
 
-def evaluating(
+def evaluation_options(
     name: str, without: Collection[str] = ()
 ) -> tuple[list[click.Parameter], Callable[..., Any]]:
     """How ``plan`` and ``compare`` have the task ``name`` evaluate."""

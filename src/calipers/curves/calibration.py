@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.curves.score_data import GRID, Scored, curve_of
+from calipers.curves.score_data import GRID, ScoreData, make_score_curve
 from calipers.inference import proportions
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.settings import Settings
@@ -22,12 +22,12 @@ from calipers.report.figures.curve_chart import curve_chart, threshold_text
 from calipers.report.figures.curves import CurveChart, drawn_within
 from calipers.report.figures.figure import Figure, Numbers
 from calipers.report.figures.registry import register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, short
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Curve, Evaluation, of_kinds
 from calipers.statistics import FloatArray, ScoreTable
-from calipers.statistics.calibration import Levels
+from calipers.statistics.calibration import ProbabilityLevels
 
 CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
 
@@ -38,7 +38,7 @@ _AT_A_TIME = 1_000_000
 _BINS, _BARS = 10, 20
 
 
-def calibration_curve(scored: Scored) -> Curve:
+def calibration_curve(scored: ScoreData) -> Curve:
     """The share of positives against the probability by isotonic regression (CORP; Dimitriadis,
     Gneiting and Jordan 2021).
 
@@ -63,7 +63,7 @@ def calibration_curve(scored: Scored) -> Curve:
 
 
 def binned_calibration_curve(
-    scored: Scored, bins: int = _BINS, binning: str = "equal-mass"
+    scored: ScoreData, bins: int = _BINS, binning: str = "equal-mass"
 ) -> Curve:
     """The share of positives against the mean probability in bins, with Wilson's intervals; empty
     bins are left out."""
@@ -89,13 +89,13 @@ def binned_calibration_curve(
     )
 
 
-def probability_histogram(scored: Scored) -> Curve:
+def probability_histogram(scored: ScoreData) -> Curve:
     """How the probabilities are spread: the share of rows in bars of equal width; ``x`` are the
     borders."""
     levels = scored.levels
     place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
     share = np.bincount(place, levels.total, _BARS) / levels.weight
-    return curve_of(
+    return make_score_curve(
         scored,
         SPREAD,
         ("Predicted probability", "Share of rows"),
@@ -108,7 +108,7 @@ def probability_histogram(scored: Scored) -> Curve:
     )
 
 
-def _of_probabilities(scored: Scored, kind: str, **parts: Any) -> Curve:
+def _of_probabilities(scored: ScoreData, kind: str, **parts: Any) -> Curve:
     """A curve over the probabilities that the threshold in use has no place on."""
     shared = {
         "cut": float("nan"),
@@ -116,10 +116,10 @@ def _of_probabilities(scored: Scored, kind: str, **parts: Any) -> Curve:
         "at": "weight" if scored.table.weighted else "rows",
     }
     labels = "Predicted probability", "Share of positives"
-    return curve_of(scored, kind, labels, **{**shared, **parts})
+    return make_score_curve(scored, kind, labels, **{**shared, **parts})
 
 
-def _consistency_bands(scored: Scored, levels: Levels) -> dict[str, Any]:
+def _consistency_bands(scored: ScoreData, levels: ProbabilityLevels) -> dict[str, Any]:
     settings = scored.settings
     if settings.interval in ("none", "analytic") or not scored.independent:
         return {}
@@ -147,7 +147,7 @@ def _row_size(table: ScoreTable) -> float:
 
 
 def calibrated_fits(
-    levels: Levels, row_size: float, grid: FloatArray, settings: Settings
+    levels: ProbabilityLevels, row_size: float, grid: FloatArray, settings: Settings
 ) -> FloatArray:
     """Isotonic fits over a grid, shape (B, G), had all probabilities been right.
 
@@ -183,7 +183,7 @@ class _CalibrationChart(CurveChart):
     def figures(self, evaluation: Evaluation, orientation: str = "") -> Iterator[Figure]:
         """Its figure of an evaluation; none where there is no curve."""
         drawn = (c for c in of_kinds(evaluation.curves, {CURVE, BINS, SPREAD}) if len(c.x))
-        curves = grouped(drawn, lambda c: c.kind)
+        curves = group_by(drawn, lambda c: c.kind)
         if CURVE in curves:
             yield _figure(curves, evaluation.systems)
 
@@ -204,7 +204,7 @@ def _figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Fi
 def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
     """Shares of positives over probabilities, and below them how often each is predicted."""
     shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
-    names = labels(shown, vega.LABEL)
+    names = unique_labels(shown, vega.LABEL)
     upper = curve_chart(curves[CURVE], shown)
     drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
     drawn["mark"].pop("point", None)  # dots are bins
@@ -221,11 +221,16 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
 def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
     """A dot a bin, and a whisker where it has an interval."""
     data = [
-        {"x": finite(x, 4), "y": finite(y, 4), "low": finite(low, 4), "high": finite(high, 4),
-         "system": names[c.system]}
+        {
+            "x": json_number(x, 4),
+            "y": json_number(y, 4),
+            "low": json_number(low, 4),
+            "high": json_number(high, 4),
+            "system": names[c.system],
+        }
         for c in curves
         for x, y, (low, high) in zip(c.x, c.y, _limits(c), strict=True)
-    ]  # fmt: skip
+    ]
     shared = {"x": line["x"], "color": line["color"]}
     dots = vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"])
     if not any(len(c.low) for c in curves):
@@ -250,14 +255,14 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
     if any(len(c.low) for c in curves[CURVE]):
         parts.append(
-            f"Shaded: where {numbers.percent(first.level)} of the curves would lie if the "
+            f"Shaded: where {numbers.format_percent(first.level)} of the curves would lie if the "
             "probabilities were right, at each probability; paler: as a whole "
-            f"({short(first.method)})."
+            f"({shorten_name(first.method)})."
         )
     if BINS in curves:
         parts.append(
-            f"Dots: means of bins with {numbers.percent(first.level)} intervals "
-            f"({short(curves[BINS][0].method)})."
+            f"Dots: means of bins with {numbers.format_percent(first.level)} intervals "
+            f"({shorten_name(curves[BINS][0].method)})."
             if any(len(c.low) for c in curves[BINS])
             else "Dots: means of bins."
         )
@@ -268,7 +273,7 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
 
 def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
     """What the chart shows, in a sentence."""
-    who = " and ".join(dict.fromkeys(short(c.system) for c in curves[CURVE] if c.system))
+    who = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves[CURVE] if c.system))
     first = curves[CURVE][0]
     of = f", for {who}" if who else ""
     return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{of}."
@@ -278,7 +283,7 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
     """The bins with their intervals."""
     binned = curves.get(BINS, ())
     rows = tuple(
-        (short(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_ends(c, i),
+        (shorten_name(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_ends(c, i),
          threshold_text(c.threshold[i]))
         for c in binned
         for i in range(len(c.x))

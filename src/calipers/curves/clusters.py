@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.construction import of_system
+from calipers.curves.construction import make_curve
 from calipers.report import numbers
-from calipers.report.class_tables import cells_of
+from calipers.report.class_tables import format_cells
 from calipers.report.figures import confusions, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.curves import CurveChart
-from calipers.report.figures.figure import Figure, choice_of, of_measure
+from calipers.report.figures.figure import Figure, measure_figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, short, visible
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.results import Curve, Estimate, Evaluation, LabelTable, kinds_in, of_kinds
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         parts["references"] = {"mean": [[0.0, mean], [float(total), mean]]}
         labels = "Point", str(measure)
         made.append(
-            of_system(
+            make_curve(
                 system, SILHOUETTES, *labels,
                 series=system.names[k], shape="bars", classes=classes,
                 areas={"points": float(len(system.cluster))}, **parts,
@@ -123,7 +123,7 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
     if classes:
         series.append(("", ~np.isin(cluster, drawn)))
     return [
-        of_system(
+        make_curve(
             system, PROJECTION, labels[0], labels[1],
             x=projected.at[own, 0], y=projected.at[own, 1], series=name, classes=classes,
             areas={"points": float(projected.whole)},
@@ -153,7 +153,7 @@ class _ClusterChart(CurveChart):
             return
         make = _silhouettes if self.name == SILHOUETTES else _projection
         found = of_kinds(evaluation.curves, {self.name})
-        for system, own in grouped(found, lambda c: c.system).items():
+        for system, own in group_by(found, lambda c: c.system).items():
             figure = replace(make(system, own), kind=self.name)
             yield _placed(figure, system, evaluation.systems)
 
@@ -178,13 +178,13 @@ def meeting_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def _placed(figure: Figure, system: str, systems: Sequence[str]) -> Figure:
     """The figure of one system, of which the reader chooses where there are many."""
-    title = figure.title if len(systems) < 2 else f"{figure.title}: {short(system)}"
-    choice = choice_of(system, len(systems))
+    title = figure.title if len(systems) < 2 else f"{figure.title}: {shorten_name(system)}"
+    choice = selector_label(system, len(systems))
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
 def _named(names: Sequence[str]) -> dict[str, str]:
-    return labels(names, vega.LABEL)
+    return unique_labels(names, vega.LABEL)
 
 
 def _left_out(told: int, curve: Curve) -> str:
@@ -202,7 +202,7 @@ def _mean(curve: Curve) -> tuple[int, float]:
 
 
 def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
-    mean, what = curves[0].references["mean"][0][1], visible(curves[0].y_label)
+    mean, what = curves[0].references["mean"][0][1], escape_unprintable(curves[0].y_label)
     names = _named([c.series for c in curves])
     digits, points = numbers.Rounding(3), curves[-1].x[-1]
     whole = curves[0].areas.get("points", points)
@@ -240,7 +240,7 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
         layers.append(
             vega.layer(
                 [
-                    {"at": finite(x), "s": finite(v, 4), **shown}
+                    {"at": json_number(x), "s": json_number(v, 4), **shown}
                     for x, v in zip(at, y, strict=True)
                 ],
                 # A horizontal area goes along its own axis first.
@@ -251,19 +251,19 @@ def _bars(curves: Sequence[Curve], names: Mapping[str, str], mean: float) -> Spe
             )
         )  # fmt: skip
         if (at[-1] - at[0]) / total * _HEIGHT >= _LINE or len(curves) <= 3:
-            written.append({"at": finite((at[0] + at[-1]) / 2), "s": lowest, **shown})
+            written.append({"at": json_number((at[0] + at[-1]) / 2), "s": lowest, **shown})
     sides = _sides(total + gap * (len(curves) - 1), lowest)
     text: Spec = {"type": "text", "align": "right", "dx": -6, "fontSize": 12,
                   "color": "currentColor"}  # fmt: skip
     layers.append(vega.layer(written, text, **sides, text=vega.nominal("cluster")))
     line = vega.rule(strokeDash=[4, 3], opacity=0.8)
-    layers.append(vega.layer([{"s": finite(mean)}], line, x=sides["x"]))
+    layers.append(vega.layer([{"s": json_number(mean)}], line, x=sides["x"]))
     return vega.whole(width=400, height=_HEIGHT, layer=layers)
 
 
 def _sides(total: float, lowest: float) -> dict[str, Spec]:
-    ends = {"domain": [finite(lowest, 3), 1], "nice": False}
-    down = {"domain": [finite(total), 0], "nice": False}
+    ends = {"domain": [json_number(lowest, 3), 1], "nice": False}
+    down = {"domain": [json_number(total), 0], "nice": False}
     return {
         "x": vega.quantity("s", title="Silhouette", scale=ends, axis={"tickCount": 5}),
         "y": vega.quantity("at", title=None, scale=down, axis=None),
@@ -300,7 +300,7 @@ def _sizes(table: LabelTable) -> Figure:
         caption=f"Points of each cluster, of {total:,.0f}.{of}",
         spec=vega.whole(width=400, height={"step": 20}, **bars),
         head=("cluster", "points", "share"),
-        rows=tuple(zip(names, map(numbers.count, sizes), shares, strict=True)),
+        rows=tuple(zip(names, map(numbers.format_count, sizes), shares, strict=True)),
     )
 
 
@@ -313,7 +313,7 @@ def _meeting(table: LabelTable) -> Figure:
     classes = list(_named(list(table.counts)).values())
     clusters = [list(_named(table.labels).values())[k] for k in order]
     counts = counts[:, order]
-    text = cells_of(counts, shares=False)
+    text = format_cells(counts, shares=False)
     return Figure(
         title="Classes and clusters",
         label=f"How many points of each of {len(classes)} classes are in each of {len(clusters)} "
@@ -337,13 +337,13 @@ def _heat_map(counts: FloatArray, classes: Sequence[str], clusters: Sequence[str
     with np.errstate(invalid="ignore"):
         share = counts / counts.sum(axis=1, keepdims=True)
         of_cluster = counts / counts.sum(axis=0)
-    text, digits = cells_of(counts, shares=False), numbers.Rounding(3)
+    text, digits = format_cells(counts, shares=False), numbers.Rounding(3)
     data = [
         {
             "class": one,
             "cluster": other,
             "count": text[i][j],
-            "share": finite(share[i, j], 4),
+            "share": json_number(share[i, j], 4),
             "shares": digits(float(share[i, j])),
             "ofCluster": digits(float(of_cluster[i, j])),
         }
@@ -393,13 +393,13 @@ def _points(drawn: Sequence[tuple[str, Curve, str]]) -> Spec:
         legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
     first = curves[0]
     axes = {
-        "x": vega.quantity("x", title=visible(first.x_label), scale={"zero": False}),
-        "y": vega.quantity("y", title=visible(first.y_label), scale={"zero": False}),
+        "x": vega.quantity("x", title=escape_unprintable(first.x_label), scale={"zero": False}),
+        "y": vega.quantity("y", title=escape_unprintable(first.y_label), scale={"zero": False}),
         "color": vega.category("cluster", scale=vega.scale(shown, hues), legend=legend),
         "shape": vega.category("cluster", scale=vega.scale(shown, forms), legend=legend),
     }
     data = [
-        {"x": finite(x, 3), "y": finite(y, 3), "cluster": name}
+        {"x": json_number(x, 3), "y": json_number(y, 3), "cluster": name}
         for name, c, _ in drawn
         for x, y in zip(c.x.tolist(), c.y.tolist(), strict=True)
     ]
@@ -421,10 +421,10 @@ def number_figures(evaluation: Evaluation) -> Iterator[Figure]:
     if len(set(number.values())) < LEAST_NUMBERS or not series:
         return
     known = (e for e in estimates if e.system in number and math.isfinite(e.value))
-    found = grouped(known, lambda e: e.measure)
+    found = group_by(known, lambda e: e.measure)
     drawn = {m: of for m, of in found.items() if len({number[e.system] for e in of}) > 2}
     for name, of in drawn.items():
-        yield of_measure(_of_number(name, of, number, series), name, len(drawn), "number")
+        yield measure_figure(_of_number(name, of, number, series), name, len(drawn), "number")
 
 
 def lines(number: Mapping[str, int]) -> dict[str, str]:
@@ -447,7 +447,7 @@ def _of_number(
     ascending = sorted(estimates, key=lambda e: number[e.system])
     curves = [
         _line(measure, stem, own, number)
-        for stem, own in grouped(ascending, lambda e: series[e.system]).items()
+        for stem, own in group_by(ascending, lambda e: series[e.system]).items()
     ]
     spec = curve_chart(curves)
     ks = sorted({number[e.system] for e in estimates})
@@ -455,18 +455,19 @@ def _of_number(
     for part in spec["layer"]:
         if "x" in part["encoding"]:
             part["encoding"]["x"] = {**part["encoding"]["x"], "axis": ticks}
-    level = numbers.percent(curves[0].level)
+    level = numbers.format_percent(curves[0].level)
     shaded = any(math.isfinite(v) for c in curves for v in c.low)
     return Figure(
-        title=f"{short(measure)} by the number of clusters",
-        label=f"{visible(measure)} of {len(estimates)} clusterings of {ks[0]} to {ks[-1]} "
+        title=f"{shorten_name(measure)} by the number of clusters",
+        label=f"{escape_unprintable(measure)} of {len(estimates)} clusterings of {ks[0]} to "
+        f"{ks[-1]} "
         "clusters.",
         caption=f"Shaded: {level} interval of each clustering by itself." if shaded else "",
         spec=spec,
         head=("system", "clusters", measure, f"{level} interval"),
         rows=tuple(
             (
-                short(e.system),
+                shorten_name(e.system),
                 str(number[e.system]),
                 digits(e.value),
                 digits.interval(e.low, e.high),

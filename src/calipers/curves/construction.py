@@ -9,17 +9,17 @@ import numpy as np
 from calipers.results import Curve
 
 if TYPE_CHECKING:
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
 
-def no_band() -> dict[str, Any]:
+def empty_band() -> dict[str, Any]:
     """The parts of a curve that has no band."""
     nothing = np.zeros(0)
     return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
-def of_system(system: System, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
+def make_curve(system: SystemOutput, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
     """A curve of a system whose points have no thresholds; without a band, unless its ``parts`` are
     given."""
-    bare = {**no_band(), "threshold": np.zeros(0), "at": "", "level": system.settings.level}
+    bare = {**empty_band(), "threshold": np.zeros(0), "at": "", "level": system.settings.level}
     return Curve(system.name, kind, x_label, y_label, **{**bare, **parts})

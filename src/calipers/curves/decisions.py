@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calipers.curves.score_data import GRID, ODDS_GRID, Scored, band_of, curve_of
+from calipers.curves.score_data import GRID, ODDS_GRID, ScoreData, make_band, make_score_curve
 from calipers.measures.counts import (
     false_negative_rate,
     false_positive_rate,
@@ -21,24 +21,24 @@ from calipers.results import Curve
 from calipers.statistics import FloatArray
 
 
-def lift_curve(scored: Scored) -> Curve:
+def lift_curve(scored: ScoreData) -> Curve:
     """Lift against the share predicted positive; it begins where something is."""
     shares = scored.along(volume, start=1)
     grid = GRID[(GRID > 0) & (shares[0] <= GRID)]
-    return curve_of(
+    return make_score_curve(
         scored,
         "lift",
         ("Share predicted positive", "Lift"),
         x=shares,
         y=scored.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
-        **band_of(scored, grid, lambda: scored.counted.gain(grid) / grid),
+        **make_band(scored, grid, lambda: scored.counted.gain(grid) / grid),
     )
 
 
-def gain_curve(scored: Scored) -> Curve:
+def gain_curve(scored: ScoreData) -> Curve:
     """Cumulative gain: recall against the share predicted positive."""
-    return curve_of(
+    return make_score_curve(
         scored,
         "gain",
         ("Share predicted positive", "Recall"),
@@ -46,11 +46,11 @@ def gain_curve(scored: Scored) -> Curve:
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
         references={"perfect order": ((0.0, 0.0), (scored.prevalence, 1.0), (1.0, 1.0))},
-        **band_of(scored, GRID, lambda: scored.counted.gain(GRID)),
+        **make_band(scored, GRID, lambda: scored.counted.gain(GRID)),
     )
 
 
-def cost_curve(scored: Scored) -> Curve:
+def cost_curve(scored: ScoreData) -> Curve:
     """The lowest expected cost that a threshold reaches, whatever the costs and the prevalence.
 
     At the probability cost p, the share of the cost that positives would cause if all were wrong,
@@ -80,7 +80,7 @@ def cost_curve(scored: Scored) -> Curve:
         positive, negative = scored.counted.rates(corners[best])
         return (1 - positive) * GRID + negative * (1 - GRID)
 
-    return curve_of(
+    return make_score_curve(
         scored,
         "cost",
         ("Probability cost", "Normalised expected cost"),
@@ -88,11 +88,11 @@ def cost_curve(scored: Scored) -> Curve:
         y=fnr[line] * p + fpr[line] * (1 - p),
         threshold=scored.table.thresholds[corners][line],
         references=lines,
-        **band_of(scored, GRID, drawn),
+        **make_band(scored, GRID, drawn),
     )
 
 
-def net_benefit_curve(scored: Scored) -> Curve:
+def net_benefit_curve(scored: ScoreData) -> Curve:
     """Net benefit against the threshold probability (a decision curve; Vickers and Elkin 2006).
 
     Who acts from a probability p on takes p / (1 − p) true positives for the price of one false
@@ -114,7 +114,7 @@ def net_benefit_curve(scored: Scored) -> Curve:
     def drawn() -> FloatArray:
         return scored.counted.net_benefit(scored.places(ODDS_GRID), ODDS_GRID)
 
-    return curve_of(
+    return make_score_curve(
         scored,
         "net benefit",
         ("Threshold probability", "Net benefit"),
@@ -127,11 +127,11 @@ def net_benefit_curve(scored: Scored) -> Curve:
             "act on all": _act_on_all(scored, bottom),
             "act on none": ((0.0, 0.0), (1.0, 0.0)),
         },
-        **band_of(scored, ODDS_GRID, drawn),
+        **make_band(scored, ODDS_GRID, drawn),
     )
 
 
-def _act_on_all(scored: Scored, bottom: float) -> tuple[tuple[float, float], ...]:
+def _act_on_all(scored: ScoreData, bottom: float) -> tuple[tuple[float, float], ...]:
     """The net benefit of calling everything positive, down to where the drawing ends."""
     everything = replace(
         scored.matrix, counts=scored.matrix.counts[-1:], squares=scored.matrix.squares[-1:]

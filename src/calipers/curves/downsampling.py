@@ -24,7 +24,7 @@ TOLERANCE = 0.005
 NEAR = 0.05
 
 
-def thinned(curve: Curve) -> Curve:
+def downsample_curve(curve: Curve) -> Curve:
     """The curve, and its bands, with as many of its points as a drawing needs.
 
     What is then drawn lies within :data:`TOLERANCE` of the whole curve, and the whole curve as near

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from calipers.caching import Made, cached_property
+from calipers.caching import LazySequence, cached_property
 from calipers.results import Curve
 
 if TYPE_CHECKING:
     from calipers.curves.clusters import Projection
     from calipers.measures import Measure
     from calipers.systems.clustering import Clustering
-    from calipers.systems.quantiles import Quantiles
-    from calipers.systems.regression import Predictions
+    from calipers.systems.quantiles import QuantileOutput
+    from calipers.systems.regression import RegressionOutput
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class LazyCurve:
     """How a curve is made, and which one it will be."""
 
     make: Callable[[], Curve]
@@ -31,11 +31,11 @@ class Planned:
     output: str = ""
 
 
-class PlannedCurves(Sequence[Curve]):
+class LazyCurves(Sequence[Curve]):
     """Curves by their plan; :attr:`kinds` are known without computing any."""
 
     @property
-    def plan(self) -> Sequence[Planned]:
+    def plan(self) -> Sequence[LazyCurve]:
         """The curves that there are."""
         raise NotImplementedError
 
@@ -68,17 +68,17 @@ class PlannedCurves(Sequence[Curve]):
         return len(self.plan)
 
 
-def planned(of: str, systems: Sequence[Any]) -> list[Planned]:
+def planned(of: str, systems: Sequence[Any]) -> list[LazyCurve]:
     """What the charts whose curves are computed ``of`` numbers, say, draw of some systems."""
     from calipers.report.figures.curves import curve_charts
 
-    made: list[Planned] = []
+    made: list[LazyCurve] = []
     for chart in curve_charts((of,)):
         if chart.plan is not None:
             made += chart.plan(systems)
         elif chart.curve is not None:
             made += [
-                Planned(partial(chart.compute, s, **options), chart.name, s.name)
+                LazyCurve(partial(chart.compute, s, **options), chart.name, s.name)
                 for s in systems
                 for options in chart.variants(s)
             ]
@@ -86,13 +86,13 @@ def planned(of: str, systems: Sequence[Any]) -> list[Planned]:
 
 
 @dataclass(frozen=True, eq=False)
-class BareCurves(PlannedCurves):
+class CurvesWithoutBands(LazyCurves):
     """The curves ``of`` others without their bands."""
 
-    of: PlannedCurves
+    of: LazyCurves
 
     @property
-    def plan(self) -> Sequence[Planned]:
+    def plan(self) -> Sequence[LazyCurve]:
         """The curves that there are."""
         return self.of.plan
 
@@ -106,14 +106,14 @@ class BareCurves(PlannedCurves):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualCurves(PlannedCurves):
+class ResidualCurves(LazyCurves):
     """The curves of systems that predict numbers, each computed when it is first looked at; by what
     outputs are called, ``""`` where there is one."""
 
-    systems: Mapping[str, Sequence[Predictions]]
+    systems: Mapping[str, Sequence[RegressionOutput]]
 
     @cached_property
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[LazyCurve]:
         """The curves that there are."""
         return [
             replace(one, make=partial(_of_output, one.make, output), output=output)
@@ -127,19 +127,19 @@ def _of_output(make: Callable[[], Curve], output: str) -> Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileCurves(PlannedCurves):
+class QuantileCurves(LazyCurves):
     """The curves of systems that predict quantiles, each computed when it is first looked at."""
 
-    systems: Sequence[Quantiles]
+    systems: Sequence[QuantileOutput]
 
     @cached_property
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[LazyCurve]:
         """The curves that there are."""
         return planned("quantiles", self.systems)
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterCurves(Made[Curve]):
+class ClusterCurves(LazySequence[Curve]):
     """The silhouettes of each cluster, by ``measure`` if there is one, and the points of each on
     their first two principal components; computed when they are first looked at."""
 

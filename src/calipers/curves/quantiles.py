@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.construction import of_system
-from calipers.curves.lazy_curves import Planned
-from calipers.curves.residuals import bins
+from calipers.curves.construction import make_curve
+from calipers.curves.lazy_curves import LazyCurve
+from calipers.curves.residuals import equal_weight_bins
 from calipers.inference import policy
 from calipers.measures import parse
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.registry import register_chart
 from calipers.results import Curve
-from calipers.statistics.quantiles import NoLevelError, coverages
+from calipers.statistics.quantiles import NoLevelError, interval_levels
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
-    from calipers.systems.quantiles import Quantiles
+    from calipers.systems.quantiles import QuantileOutput
 
 #: Bins of the same number of rows.
 BINS = 10
@@ -34,19 +34,19 @@ GIVEN: Mapping[str, str] = {
 LEVELS = "quantile coverage"
 
 
-def _by_share(kind: str, systems: Sequence[Quantiles]) -> list[Planned]:
+def _by_share(kind: str, systems: Sequence[QuantileOutput]) -> list[LazyCurve]:
     """The curves of each central interval that there is."""
-    shares = coverages(systems[0].levels)
+    shares = interval_levels(systems[0].levels)
     named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
     return [
-        Planned(partial(by_size, s, kind, share, series), kind, s.name, series)
+        LazyCurve(partial(by_size, s, kind, share, series), kind, s.name, series)
         for s in systems
         for share, series in zip(shares, named, strict=True)
     ]
 
 
 def _curve(
-    system: Quantiles,
+    system: QuantileOutput,
     kind: str,
     x: Sequence[float],
     made: Sequence[tuple[float, Interval]],
@@ -60,10 +60,10 @@ def _curve(
         band = {"band_x": points["x"], "low": low, "high": high, "method": found[0].method}
         points.update(band)
     x_label, y_label = labels
-    return of_system(system, kind, x_label, y_label, **points, **parts)
+    return make_curve(system, kind, x_label, y_label, **points, **parts)
 
 
-def by_level(system: Quantiles) -> Curve:
+def by_level(system: QuantileOutput) -> Curve:
     """The share of rows at or below each quantile, against its level."""
     made = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
     labels = "Level of the quantile", "Share of rows at or below it"
@@ -71,7 +71,7 @@ def by_level(system: Quantiles) -> Curve:
     return _curve(system, LEVELS, system.levels, made, labels, references=lines)
 
 
-def by_size(system: Quantiles, kind: str, share: float, series: str = "") -> Curve:
+def by_size(system: QuantileOutput, kind: str, share: float, series: str = "") -> Curve:
     """The coverage of a central interval in bins of equally many rows, by the prediction (the
     median, or else the middle of the interval) or by the truth."""
     x = system.truth
@@ -81,7 +81,7 @@ def by_size(system: Quantiles, kind: str, share: float, series: str = "") -> Cur
         except NoLevelError:
             x = np.mean(system.said.ends(share), axis=0)
     w = np.ones(len(x)) if system.weight is None else system.weight
-    parts = bins(x, w, BINS)
+    parts = equal_weight_bins(x, w, BINS)
     middle = [float(np.average(x[rows], weights=w[rows])) for rows in parts]
     made = [_value(system.taken(rows), f"interval-coverage@{share!r}") for rows in parts]
     line = {f"{100 * share:.4g}%": [[end, share] for end in (middle[0], middle[-1])]}
@@ -90,7 +90,7 @@ def by_size(system: Quantiles, kind: str, share: float, series: str = "") -> Cur
     )
 
 
-def _value(system: Quantiles, measure: str) -> tuple[float, Interval]:
+def _value(system: QuantileOutput, measure: str) -> tuple[float, Interval]:
     """A share of rows, with the interval that it has in tables."""
     reading = system.reading(parse(measure, ("quantiles",)))
     return reading.value, policy.interval(reading)

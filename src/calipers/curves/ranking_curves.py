@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import Made, cached_property
-from calipers.curves.construction import no_band
+from calipers.caching import LazySequence, cached_property
+from calipers.curves.construction import empty_band
 from calipers.data.errors import InputError, did_you_mean
-from calipers.estimation.topics import Topics, of_topics
+from calipers.estimation.topics import TopicRows, estimate_over_topics
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.measures.registry import found
+from calipers.measures.registry import get_definition
 from calipers.measures.retrieval.binary_relevance import interpolated_precision
 from calipers.results import Curve
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.time_order import TimeOrder
 
 
@@ -36,7 +36,7 @@ MEANS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MeanCurves(Made["Curve"]):
+class MeanCurves(LazySequence["Curve"]):
     """Curves whose points are means over topics, computed when they are first looked at.
 
     Their bands cost about as much as the whole evaluation of a run with many topics.
@@ -47,7 +47,7 @@ class MeanCurves(Made["Curve"]):
     #: The places of the topics that count, if not all do; and what they count for, if not once.
     kept: IntArray | None = None
     importance: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     unit: str = "topics"
 
@@ -55,12 +55,12 @@ class MeanCurves(Made["Curve"]):
         self, x: FloatArray, measures: Sequence[Measure], columns: Sequence[FloatArray]
     ) -> dict[str, Any]:
         if self.settings.interval == "none":
-            return no_band()
+            return empty_band()
         table = np.column_stack([self._filled(column) for column in columns])
         of = {"importance": self.importance, "clusters": self.clusters, "order": self.order}
-        readings = of_topics(
+        readings = estimate_over_topics(
             [
-                Topics(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
+                TopicRows(m, values, None, self.settings, self.unit, **of)  # type: ignore[arg-type]
                 for m, values in zip(measures, table.T, strict=True)
             ]
         )
@@ -180,7 +180,9 @@ class RankCurves(MeanCurves):
     @property
     def kinds(self) -> list[str]:
         """The kind of each, known before they are computed."""
-        of_topics = [OF_TOPICS[kind] for kind in kinds_of(self.collection) for _ in self.topics]
+        of_topics = [
+            OF_TOPICS[kind] for kind in available_kinds(self.collection) for _ in self.topics
+        ]
         return [kind for kind in (*MEANS.values(), *of_topics) for _ in self.whole]
 
     def averaged(
@@ -257,7 +259,7 @@ def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> Floa
 
 
 def _measure(name: str, **parameters: Any) -> Measure:
-    return found("retrieval", name).bind(parameters)
+    return get_definition("retrieval", name).bind(parameters)
 
 
 #: The kinds by how they are asked for; the last takes the size of the collection.
@@ -268,7 +270,7 @@ OF_TOPICS = {
 }
 
 
-def drawn_topics(
+def select_topics(
     asked: str | Sequence[str],
     rankings: Mapping[str, JudgedRankings],
     rel: int,
@@ -345,7 +347,7 @@ def topic_curve(
         at="rank",
         series=topic,
         shape="step" if kind == "interpolated PR" else "line",
-        **no_band(),
+        **empty_band(),
     )
 
 
@@ -358,7 +360,7 @@ def topic_curves(
     level: float,
 ) -> Iterator[Curve]:
     """All kinds of curves of these topics, ROC where the size of the collection is known."""
-    for kind in kinds_of(collection):
+    for kind in available_kinds(collection):
         for topic in topics:
             for system, ranking in rankings.items():
                 yield topic_curve(
@@ -366,7 +368,7 @@ def topic_curves(
                 )
 
 
-def kinds_of(collection: int | None) -> list[str]:
+def available_kinds(collection: int | None) -> list[str]:
     """The kinds that can be drawn."""
     return [kind for kind in OF_TOPICS if kind != "ROC" or collection is not None]
 
@@ -379,7 +381,7 @@ def _only(ranking: JudgedRankings, topic: str) -> JudgedRankings:
 
 def _along(ranking: JudgedRankings, name: str, ranks: Any, **parameters: Any) -> FloatArray:
     """A measure with a cutoff at each rank."""
-    of = found("retrieval", name)
+    of = get_definition("retrieval", name)
     measures = (of.bind({"cutoff": int(rank), **parameters}) for rank in ranks)
     return np.array([float(measure.apply(ranking)[0]) for measure in measures])
 

@@ -13,8 +13,8 @@ from calipers.curves.ranking_curves import MEANS, OF_TOPICS
 from calipers.report.figures.curves import CurveChart, leading
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import register_chart
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import short
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import shorten_name
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.statistics import FloatArray, IntArray
 
@@ -57,23 +57,23 @@ class _TopicChart(CurveChart):
         if self.name not in kinds_in(evaluation.curves):
             return
         found = of_kinds(evaluation.curves, {self.name})
-        by_topic = grouped((c for c in found if len(c.x)), lambda c: c.series)
+        by_topic = group_by((c for c in found if len(c.x)), lambda c: c.series)
         for topic, curves in by_topic.items():
-            own = [at_corners(replace(c, series="")) for c in curves]
+            own = [simplify_line(replace(c, series="")) for c in curves]
             shown, of = leading(evaluation, own)
             figure = self.figure(shown, evaluation.systems)
             yield replace(
                 figure,
-                title=f"{figure.title}: {short(topic)}",
-                label=f"Topic {short(topic)}. {figure.label}",
+                title=f"{figure.title}: {shorten_name(topic)}",
+                label=f"Topic {shorten_name(topic)}. {figure.label}",
                 caption=f"{of}{figure.caption}",
-                choice=short(topic) if len(by_topic) > 1 else "",
+                choice=shorten_name(topic) if len(by_topic) > 1 else "",
                 chosen_from=figure.title,
                 chosen_by="Topic",
             )
 
 
-def at_corners(curve: Curve) -> Curve:
+def simplify_line(curve: Curve) -> Curve:
     """The curve without the points between two others on a level or upright line, which shows
     the same; of more than :data:`MOST` those that make its outline."""
     if len(curve) < 3:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.curves.construction import no_band, of_system
-from calipers.curves.score_curves import rates_of, series_of
-from calipers.curves.score_data import GRID, Scored, band_of, curve_of
+from calipers.curves.construction import empty_band, make_curve
+from calipers.curves.score_curves import rates_of, series_name
+from calipers.curves.score_data import GRID, ScoreData, make_band, make_score_curve
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
 from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
@@ -21,9 +21,9 @@ _PLANE = ("False positive rate", "True positive rate")
 _CHANCE = ((0.0, 0.0), (1.0, 1.0))
 
 
-def roc_curve(scored: Scored) -> Curve:
+def roc_curve(scored: ScoreData) -> Curve:
     """TPR against FPR, from (0, 0) to (1, 1)."""
-    return curve_of(
+    return make_score_curve(
         scored,
         "ROC",
         _PLANE,
@@ -42,29 +42,29 @@ def roc_point(system: Any, label: str | None = None) -> Curve:
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
     limits = np.array([[of.low, of.high] for of in made])
-    band = no_band()
+    band = empty_band()
     if len(x) and np.isfinite(limits).all():
         (low, high), method = limits[1], " and ".join(dict.fromkeys(of.method for of in made))
         band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
         band["method"] = method
     mark = (float(x[0]), float(y[0])) if len(x) else None
     if label is not None:
-        band["series"] = series_of(label)
-    return of_system(
+        band["series"] = series_name(label)
+    return make_curve(
         system, "ROC", *_PLANE, x=x, y=y, shape="point", chance=_CHANCE, mark=mark, **band
     )
 
 
-def precision_recall_curve(scored: Scored) -> Curve:
+def precision_recall_curve(scored: ScoreData) -> Curve:
     """Precision against recall; it begins where something is predicted positive."""
-    return curve_of(
+    return make_score_curve(
         scored,
         "PR",
         ("Recall", "Precision"),
         x=scored.along(recall, start=1),
         y=scored.along(precision, start=1),
         chance=((0.0, scored.prevalence), (1.0, scored.prevalence)),
-        **band_of(scored, GRID, lambda: scored.replicates[1], precision_limits),
+        **make_band(scored, GRID, lambda: scored.replicates[1], precision_limits),
     )
 
 
@@ -80,7 +80,7 @@ register_chart(
 )
 
 
-def det_curve(scored: Scored) -> Curve:
+def det_curve(scored: ScoreData) -> Curve:
     """FNR against FPR, to be drawn in normal deviates (Martin and others 1997).
 
     Its bands are those of the ROC curve, turned over.
@@ -89,7 +89,7 @@ def det_curve(scored: Scored) -> Curve:
     for low, high in (("low", "high"), ("wide_low", "wide_high")):
         if low in band:
             band[low], band[high] = 1 - band[high], 1 - band[low]
-    return curve_of(
+    return make_score_curve(
         scored,
         "DET",
         ("False positive rate", "False negative rate"),

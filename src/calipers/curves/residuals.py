@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.construction import of_system
-from calipers.curves.lazy_curves import Planned
+from calipers.curves.construction import make_curve
+from calipers.curves.lazy_curves import LazyCurve
 from calipers.inference import intervals
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart
 from calipers.report.figures.curves import CurveChart
-from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import register_chart
-from calipers.report.figures.vega import Spec, finite, thinned
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, short
+from calipers.report.figures.vega import Spec, json_number, sample_evenly
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 from calipers.statistics import Moments
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.statistics import FloatArray
-    from calipers.systems.regression import Predictions
+    from calipers.systems.regression import RegressionOutput
 
 QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 
@@ -54,14 +54,14 @@ CONDITIONAL: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _weights(system: Predictions) -> FloatArray:
+def _weights(system: RegressionOutput) -> FloatArray:
     return np.ones(len(system.truth)) if system.weight is None else system.weight
 
 
 # --- Normal quantiles -----------------------------------------------------------------------------
 
 
-def normal_quantiles(system: Predictions) -> Curve:
+def normal_quantiles(system: RegressionOutput) -> Curve:
     """Residuals over their standard deviation, by size, against the quantiles of the unit normal
     distribution at (i − ½)/n. Their mean stays in them, so that a bias moves the whole curve up or
     down.
@@ -79,7 +79,7 @@ def normal_quantiles(system: Predictions) -> Curve:
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
         none = np.zeros(0)
-        return of_system(system, QUANTILES, *labels, x=none, y=none)
+        return make_curve(system, QUANTILES, *labels, x=none, y=none)
     order = np.argsort(residual)
     z = residual[order] / np.sqrt(moments.m2 / moments.weight)
     place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
@@ -95,7 +95,7 @@ def normal_quantiles(system: Predictions) -> Curve:
         band = {"band_x": x, "wide_low": low, "wide_high": high, "low": none, "high": none}
         band["wide_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
-    return of_system(system, QUANTILES, *labels, x=x, y=z[shown], references=references, **band)
+    return make_curve(system, QUANTILES, *labels, x=x, y=z[shown], references=references, **band)
 
 
 def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
@@ -121,30 +121,30 @@ def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArr
 # --- Histograms -----------------------------------------------------------------------------------
 
 
-def _plan_residuals(systems: Sequence[Predictions]) -> list[Planned]:
+def _plan_residuals(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     return [
-        Planned(partial(_residuals, systems, place), RESIDUALS, s.name)
+        LazyCurve(partial(_residuals, systems, place), RESIDUALS, s.name)
         for place, s in enumerate(systems)
     ]
 
 
-def _plan_values(systems: Sequence[Predictions]) -> list[Planned]:
+def _plan_values(systems: Sequence[RegressionOutput]) -> list[LazyCurve]:
     """What each predicts, and the truth."""
     named = [*(s.name or "prediction" for s in systems), "truth"]
     return [
-        Planned(partial(_values, systems, place, name), VALUES, s.name, name)
+        LazyCurve(partial(_values, systems, place, name), VALUES, s.name, name)
         for place, name in enumerate(named)
         for s in [systems[place % len(systems)]]
     ]
 
 
-def _residuals(systems: Sequence[Predictions], place: int) -> Curve:
+def _residuals(systems: Sequence[RegressionOutput], place: int) -> Curve:
     """Those of one system, in the bars of all."""
     columns = [s.predicted - s.truth for s in systems]
     return _histogram(systems[place], columns, place, (RESIDUALS, "Residual"))
 
 
-def _values(systems: Sequence[Predictions], place: int, series: str) -> Curve:
+def _values(systems: Sequence[RegressionOutput], place: int, series: str) -> Curve:
     """What one system predicts, or behind the last of them the truth, in the bars of all."""
     columns = [*(s.predicted for s in systems), systems[0].truth]
     system = systems[place % len(systems)]  # the truth is drawn with the first
@@ -152,7 +152,7 @@ def _values(systems: Sequence[Predictions], place: int, series: str) -> Curve:
 
 
 def _histogram(
-    system: Predictions,
+    system: RegressionOutput,
     columns: Sequence[FloatArray],
     place: int,
     names: tuple[str, str],
@@ -164,13 +164,13 @@ def _histogram(
     share = np.histogram(columns[place], edges, weights=_weights(system))[0]
     y = np.append(share / share.sum(), 0.0)
     bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **parts}
-    return of_system(system, *names, "Share of rows", **bars)
+    return make_curve(system, *names, "Share of rows", **bars)
 
 
 # --- Means given a number -------------------------------------------------------------------------
 
 
-def conditional(system: Predictions, kind: str) -> Curve:
+def conditional(system: RegressionOutput, kind: str) -> Curve:
     """The mean of a number in bins of another of equally many rows, with Student's limits; of
     rows in clusters by these."""
     of, _, given = kind.partition(" given ")
@@ -178,17 +178,17 @@ def conditional(system: Predictions, kind: str) -> Curve:
     columns = {"truth": system.truth, "prediction": system.predicted, "residual": residual}
     x, y = columns[given], columns[of]
     w = _weights(system)
-    made = [_bin(system, x, y, w, rows) for rows in bins(x, w, BINS)]
+    made = [_bin(system, x, y, w, rows) for rows in equal_weight_bins(x, w, BINS)]
     middle, mean, low, high = np.array(made).T
     ends = float(middle[0]), float(middle[-1])
     perfect = (0.0, 0.0) if of == "residual" else ends
     references = {"no error": [[ends[0], perfect[0]], [ends[1], perfect[1]]]}
     band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}
-    return of_system(system, kind, *labels, x=middle, y=mean, references=references, **band)
+    return make_curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
 
 
-def bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
+def equal_weight_bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
     """The rows of each bin of equal weight by a number, of :data:`LEAST` rows or more, in order;
     rows of one number stay together, in the bin of the first."""
     used = np.flatnonzero(w > 0)
@@ -202,7 +202,7 @@ def bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
 
 
 def _bin(
-    system: Predictions, x: FloatArray, y: FloatArray, w: FloatArray, rows: Any
+    system: RegressionOutput, x: FloatArray, y: FloatArray, w: FloatArray, rows: Any
 ) -> tuple[float, float, float, float]:
     """The mean of x and of y there, and the limits of the latter."""
     moments = Moments.from_rows(y[rows], w[rows])
@@ -228,8 +228,8 @@ class _ResidualChart(CurveChart):
         """Its figures of an evaluation, one an output."""
         if self.name not in kinds_in(evaluation.curves):
             return
-        found = grouped(of_kinds(evaluation.curves, {self.name}), lambda c: c.output)
-        spread = grouped(of_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
+        found = group_by(of_kinds(evaluation.curves, {self.name}), lambda c: c.output)
+        spread = group_by(of_kinds(evaluation.curves, set(self.needs)), lambda c: c.output)
         for output, own in list(found.items())[:_MOST_OUTPUTS]:
             drawn = [c for c in own if len(c.x)]
             if drawn:
@@ -248,9 +248,9 @@ def _of_several(figure: Figure, output: str, of: int) -> Figure:
     return replace(
         figure,
         caption=" ".join(filter(None, [figure.caption, some])),
-        title=f"{figure.title}: {short(output)}",
-        label=f"{short(output)}. {figure.label}",
-        choice=choice_of(output, of),
+        title=f"{figure.title}: {shorten_name(output)}",
+        label=f"{shorten_name(output)}. {figure.label}",
+        choice=selector_label(output, of),
         chosen_from=figure.title,
         chosen_by="Output",
     )
@@ -260,11 +260,11 @@ def _figure(
     chart: CurveChart, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
 ) -> Figure:
     first, kind = curves[0], chart.name
-    who = " and ".join(dict.fromkeys(short(c.system) for c in curves if c.system))
+    who = " and ".join(dict.fromkeys(shorten_name(c.system) for c in curves if c.system))
     rows = [
-        (short(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
+        (shorten_name(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
         for c in curves
-        for i in thinned(list(range(len(c.x))), _POINTS)
+        for i in sample_evenly(list(range(len(c.x))), _POINTS)
     ]
     return Figure(
         title=chart.title,
@@ -279,9 +279,9 @@ def _figure(
 
 
 def _bands(curves: Sequence[Curve]) -> Iterator[str]:
-    level = numbers.percent(curves[0].level)
+    level = numbers.format_percent(curves[0].level)
     if any(math.isfinite(v) for c in curves for v in c.low):
-        yield f"Shaded: {level} interval of each bin ({short(curves[0].method)})."
+        yield f"Shaded: {level} interval of each bin ({shorten_name(curves[0].method)})."
     if any(len(c.wide_low) for c in curves):
         yield f"Shaded: where {level} of all normal samples of this size around 0 lie as a whole."
 
@@ -296,7 +296,7 @@ def _spec(
 ) -> Spec:
     if kind in (RESIDUALS, VALUES):
         keys = [c.series or c.system for c in curves]
-        made = histograms.panel(curves, labels(keys, vega.LABEL), 260, legend=True)
+        made = histograms.panel(curves, unique_labels(keys, vega.LABEL), 260, legend=True)
         return vega.whole(**made)
     upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
     if kind == QUANTILES or not spread:
@@ -309,7 +309,7 @@ def _over(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str
     """A chart over the histogram of what is given."""
     # The truth comes last, whatever a system is called.
     given = spread[-1:] if _given(kind) == "truth" else spread[:-1]
-    ends = [finite(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
+    ends = [json_number(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
     for part in upper["layer"]:
         if "x" in part["encoding"]:
             scale = {"domain": ends, "nice": False}

@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
-from calipers.curves.lazy_curves import Planned, PlannedCurves
+from calipers.curves.lazy_curves import LazyCurve, LazyCurves
 from calipers.data.errors import InputError, did_you_mean
 from calipers.measures import parse
 
 if TYPE_CHECKING:
-    from calipers.curves.score_data import Scored
+    from calipers.curves.score_data import ScoreData
     from calipers.measures import Measure
     from calipers.results import Curve
 
@@ -28,7 +28,7 @@ MOST_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreCurves(PlannedCurves):
+class ScoreCurves(LazyCurves):
     """The curves of systems, thinned for drawing, each computed when it is first looked at.
 
     ``read`` gives what they are of; ``points`` are those of systems that have no scores, by their
@@ -38,17 +38,17 @@ class ScoreCurves(PlannedCurves):
     apart. Of more than :data:`MOST_CLASSES` only the most frequent are here.
     """
 
-    read: Callable[[], Sequence[Scored]]
+    read: Callable[[], Sequence[ScoreData]]
     points: Mapping[tuple[str, str], Callable[[], Curve]] = field(default_factory=dict)
     often: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
-    def of(self) -> Sequence[Scored]:
+    def of(self) -> Sequence[ScoreData]:
         """What the curves are of."""
         return self.read()
 
     @cached_property
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[LazyCurve]:
         """The curves that there are."""
         from calipers.report.figures.curves import curve_charts
 
@@ -59,7 +59,7 @@ class ScoreCurves(PlannedCurves):
             most = most_frequent(shares)
             drawn = [s for s in drawn if s.series in most]
         made = [
-            Planned(
+            LazyCurve(
                 partial(chart.compute, scored, **options), chart.name, scored.system, scored.series
             )
             for chart in curve_charts(OF_SCORES)
@@ -73,7 +73,7 @@ class ScoreCurves(PlannedCurves):
         named = dict.fromkeys(series for _, series in self.points)
         first = most_frequent({series: self.often.get(series, 0.0) for series in named})
         made[len(drawn) : len(drawn)] = [
-            Planned(make, "ROC", system, series)
+            LazyCurve(make, "ROC", system, series)
             for (system, series), make in self.points.items()
             if series in first
         ]
@@ -88,18 +88,18 @@ class ScoreCurves(PlannedCurves):
 
     def finished(self, curve: Curve) -> Curve:
         """The curve as it is drawn."""
-        from calipers.curves.downsampling import thinned
+        from calipers.curves.downsampling import downsample_curve
 
-        return thinned(replace(curve, classes=self._all_classes))
+        return downsample_curve(replace(curve, classes=self._all_classes))
 
-    def find(self, system: str | None, series: str | None) -> Scored:
+    def find(self, system: str | None, series: str | None) -> ScoreData:
         """What the curves of one system, and of one class, are made of."""
-        named = only("system", system, [s.system for s in self.of])
+        named = resolve_name("system", system, [s.system for s in self.of])
         of_system = [s for s in self.of if s.system == named]
         classes = [s.series for s in of_system]
         if not any(classes):
             return of_system[0]
-        wanted = only("class", series, classes)
+        wanted = resolve_name("class", series, classes)
         return next(s for s in of_system if s.series == wanted)
 
 
@@ -108,7 +108,7 @@ def most_frequent(shares: Mapping[Any, float]) -> list[Any]:
     return sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES]
 
 
-def series_of(label: str | None) -> str:
+def series_name(label: str | None) -> str:
     """What a class or a label is called among the curves; a curve without a series is of none."""
     return "" if label is None else label or "''"
 
@@ -118,7 +118,7 @@ def rates_of(label: str | None) -> list[Measure]:
     return [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
 
 
-def only(what: str, asked: str | None, there: Sequence[str]) -> str:
+def resolve_name(what: str, asked: str | None, there: Sequence[str]) -> str:
     """The name asked for, or the only one."""
     names = list(dict.fromkeys(there))
     if asked is None and len(names) == 1:

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
-from calipers.curves.construction import no_band
-from calipers.inference.bands import Counted, pointwise, roc_limits
+from calipers.curves.construction import empty_band
+from calipers.inference.bands import ThresholdReplicates, pointwise, roc_limits
 from calipers.inference.score_bootstrap import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
 from calipers.measures.counts import false_positive_rate, recall
 from calipers.results import Curve
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.statistics.calibration import Levels
+from calipers.statistics.calibration import ProbabilityLevels
 
 if TYPE_CHECKING:
-    from calipers.systems.binary import System
+    from calipers.systems.binary import BinaryOutput
 
 #: Where bands are computed.
 GRID = np.linspace(0.0, 1.0, 101)
@@ -47,7 +47,7 @@ _MOST_DRAWN = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoreData:
     """What the curves of one system need, or of one class of it against the rest.
 
     ``rows`` are what :func:`bands` takes, None where the table is enough; ``threshold`` is the one
@@ -107,10 +107,10 @@ class Scored:
     @cached_property
     def roc_band(self) -> Mapping[str, Any]:
         """The bands of the ROC curve, which are those of the DET curve turned over."""
-        return band_of(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
+        return make_band(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
 
     @cached_property
-    def counted(self) -> Counted:
+    def counted(self) -> ThresholdReplicates:
         """Bootstrap replicates of the counts at the thresholds that curves have bands of."""
         table = self.table
         weight = np.cumsum(table.positive + table.negative)
@@ -123,8 +123,8 @@ class Scored:
             parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
         places = np.unique(np.concatenate(parts).clip(0, len(weight)))
         if self._by_block:
-            return Counted.drawn_by_block(table, places, self.settings)
-        return Counted.drawn(self.ranked, places, self.settings)
+            return ThresholdReplicates.drawn_by_block(table, places, self.settings)
+        return ThresholdReplicates.drawn(self.ranked, places, self.settings)
 
     def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
         """The places in ``matrix`` of thresholds: how many scores are at or above each."""
@@ -143,9 +143,9 @@ class Scored:
         return np.concatenate([[0], weighty[::-1][self.levels.isotonic][::-1] + 1])
 
     @property
-    def levels(self) -> Levels:
+    def levels(self) -> ProbabilityLevels:
         """The distinct scores, ascending, for the isotonic regression."""
-        return Levels.of(self.table)
+        return ProbabilityLevels.of(self.table)
 
     @cached_property
     def prevalence(self) -> float:
@@ -175,7 +175,7 @@ class Scored:
         return column[start:]
 
 
-def curve_of(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:
+def make_score_curve(scored: ScoreData, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:
     """A curve without bands, marked where the threshold in use is."""
     in_use = scored.in_use
     if "threshold" not in parts:
@@ -184,7 +184,7 @@ def curve_of(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -
         if in_use is not None and in_use >= first:
             parts["mark"] = tuple(float(parts[axis][in_use - first]) for axis in "xy")
     cut = float("nan") if scored.threshold is None else scored.threshold
-    shared = {**no_band(), "series": scored.series, "cut": cut}
+    shared = {**empty_band(), "series": scored.series, "cut": cut}
     return Curve(
         system=scored.system,
         kind=kind,
@@ -195,8 +195,8 @@ def curve_of(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -
     )
 
 
-def band_of(
-    scored: Scored,
+def make_band(
+    scored: ScoreData,
     grid: FloatArray,
     drawn: Callable[[], FloatArray],
     limits: Callable[..., tuple[FloatArray, FloatArray]] | None = None,
@@ -221,11 +221,11 @@ def band_of(
     return band
 
 
-def scored(system: System) -> Scored:
+def make_score_data(system: BinaryOutput) -> ScoreData:
     """What the curves of a system are made of."""
     negative, positive = system.labels.names
     clusters = system.clusters
-    return Scored(
+    return ScoreData(
         system.name,
         partial(getattr, system, "table"),
         system.settings,

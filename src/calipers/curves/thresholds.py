@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calipers.curves.score_data import Scored, curve_of
+from calipers.curves.score_data import ScoreData, make_score_curve
 from calipers.measures import parse
 from calipers.report import numbers
 from calipers.report.figures import vega
@@ -15,8 +15,8 @@ from calipers.report.figures.curve_chart import curve_chart, cut_layer, unsorted
 from calipers.report.figures.curves import CurveChart
 from calipers.report.figures.figure import Numbers
 from calipers.report.figures.registry import register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, short, visible
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
 from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 
@@ -27,7 +27,7 @@ OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
 _MOST_BARS = 40
 
 
-def threshold_curve(scored: Scored, measure: str = "accuracy") -> Curve:
+def threshold_curve(scored: ScoreData, measure: str = "accuracy") -> Curve:
     """A measure of counts against the threshold, ascending."""
     chosen = parse(measure, "counts")
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -35,7 +35,7 @@ def threshold_curve(scored: Scored, measure: str = "accuracy") -> Curve:
     in_use = scored.in_use
     marked = None if in_use is None else (float(scored.threshold or 0.0), float(values[in_use]))
     scores = scored.table.scores[::-1]
-    return curve_of(
+    return make_score_curve(
         scored,
         "threshold",
         ("Threshold", str(chosen)),
@@ -47,7 +47,7 @@ def threshold_curve(scored: Scored, measure: str = "accuracy") -> Curve:
     )
 
 
-def density_curve(scored: Scored, series: str) -> Curve:
+def density_curve(scored: ScoreData, series: str) -> Curve:
     """The density of the scores of one class: a histogram whose bars have a total area of 1.
 
     The bars are equally wide and as many as Rice's rule has, twice the cube root of the number of
@@ -68,7 +68,7 @@ def density_curve(scored: Scored, series: str) -> Curve:
         above = float(weight[:in_use].sum())
         names = ("TP", "FN") if positive else ("FP", "TN")
         areas = dict(zip(names, (above, total - above), strict=True))
-    return curve_of(
+    return make_score_curve(
         scored,
         "density",
         ("Score", "Density"),
@@ -105,7 +105,7 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
     if len(curves) != 2:
         return curve_chart(curves, systems)
     negative, positive = curves
-    names = labels((negative.series, positive.series), vega.LABEL // 2)
+    names = unique_labels((negative.series, positive.series), vega.LABEL // 2)
     of = [(c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))]
     split = math.isfinite(negative.cut)
     bars: list[Spec] = []
@@ -118,21 +118,23 @@ def _density_spec(curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
             colors[text] = strong if split and side == wrong else pale
         for x, x2, y in zip(curve.x[:-1], curve.x[1:], curve.y[:-1], strict=True):
             if math.isfinite(y):
-                place = {"x": finite(x), "x2": finite(x2), "y": finite(y, 4)}
+                place = {"x": json_number(x), "x2": json_number(x2), "y": json_number(y, 4)}
                 bars.append({**place, "area": sides[int(x >= curve.cut)]})
         for x, y in zip(curve.x, curve.y, strict=True):
-            outlines.append({"x": finite(x), "y": finite(y, 4), "color": strong, "name": name})
+            outlines.append(
+                {"x": json_number(x), "y": json_number(y, 4), "color": strong, "name": name}
+            )
     # What is strong lies on top, or the other class would hide it.
     strong_colors = {_ORANGES[1], _BLUES[1]}
     bars.sort(key=lambda bar: colors[bar["area"]] in strong_colors)
     domain = [float(negative.x[0]), float(negative.x[-1])]
     x = vega.quantity(
         "x",
-        title=visible(negative.x_label),
-        scale={"domain": [finite(v) for v in domain], "nice": False},
+        title=escape_unprintable(negative.x_label),
+        scale={"domain": [json_number(v) for v in domain], "nice": False},
         axis={"tickCount": 5},
     )
-    y = vega.quantity("y", title=visible(negative.y_label), axis={"tickCount": 4})
+    y = vega.quantity("y", title=escape_unprintable(negative.y_label), axis={"tickCount": 4})
     columns = 1 if max(map(len, colors)) > vega.LEGEND_LINE // 2 else 2
     legend = {"columns": columns, "symbolType": "square", "symbolOpacity": 0.75}
     scale = {"domain": list(colors), "range": list(colors.values())}
@@ -163,7 +165,7 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
 
     def said(key: str) -> str:
         share = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
-        return f"{key} {numbers.number(curve.areas[key])} ({share} of {name})"
+        return f"{key} {numbers.format_number(curve.areas[key])} ({share} of {name})"
 
     return said(below), said(above)
 
@@ -173,7 +175,7 @@ def _density_table(curves: Sequence[Curve]) -> Numbers:
     if len(curves) != 2:
         return CurveChart(name="density", title="").points(curves)
     rows = [
-        (short(c.series), f"{start:.4g}", f"{end:.4g}", f"{y:.4f}")
+        (shorten_name(c.series), f"{start:.4g}", f"{end:.4g}", f"{y:.4f}")
         for c in curves
         for start, end, y in zip(c.x[:-1], c.x[1:], c.y[:-1], strict=True)
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,9 +29,9 @@ def as_array(values: Any, what: str) -> Array:
     """One column as a NumPy array without missing values: from NumPy, lists, anything with
     ``__array__`` or DLPack, pandas, polars or Arrow."""
     check_column(values, what)
-    missing = np.flatnonzero(nulls(values))
+    missing = np.flatnonzero(null_mask(values))
     if len(missing):
-        raise values_missing(what, missing, len(values))
+        raise report_missing(what, missing, len(values))
     array = _converted(values, what)
     if array.ndim != 1:
         scores = "; a number for each class is given as score= or probability="
@@ -43,7 +43,7 @@ def as_array(values: Any, what: str) -> Array:
         raise InputError(f"{what}: is empty")
     absent = np.flatnonzero(_absent(array))
     if len(absent):
-        raise values_missing(what, absent, len(array))
+        raise report_missing(what, absent, len(array))
     return np.asarray(array)
 
 
@@ -71,9 +71,9 @@ def column_names(values: Any) -> list[Any]:
     return list(getattr(values, "column_names", getattr(values, "columns", ())))
 
 
-def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
+def missing_mask(values: Any, what: str) -> npt.NDArray[np.bool_]:
     """Which rows of a column (or of a table of columns) have no value: null, None or NaN."""
-    told = np.asarray(nulls(values))
+    told = np.asarray(null_mask(values))
     array = _converted(values, what)
     missing = np.zeros(array.shape, bool) if told.ndim == 1 and not len(told) else told
     missing = missing | _absent(array)
@@ -105,12 +105,12 @@ def is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def taken(values: Any, rows: npt.NDArray[np.intp]) -> Any:
+def take_rows(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     """A column, a table or a dict of them with these rows, in this order."""
     if values is None:
         return None
     if isinstance(values, Mapping):
-        return {name: taken(value, rows) for name, value in values.items()}
+        return {name: take_rows(value, rows) for name, value in values.items()}
     module = type(values).__module__.split(".")[0]
     if module == "pyarrow" and str(getattr(values, "type", "")) == "string_view":
         values = values.dictionary_encode()  # of views Arrow takes no rows
@@ -119,7 +119,7 @@ def taken(values: Any, rows: npt.NDArray[np.intp]) -> Any:
     return (values if module == "polars" else _converted(values, "column"))[rows]
 
 
-def values_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
+def report_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
     """Says which values are missing."""
     first = ", ".join(str(row) for row in rows[:3])
     return InputError(
@@ -128,11 +128,11 @@ def values_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError
     )
 
 
-def nulls(values: Any) -> Any:
+def null_mask(values: Any) -> Any:
     """Where a column of pandas, polars or Arrow says itself that a value is missing."""
     module = type(values).__module__.split(".")[0]
     if module == "pyarrow" and values.null_count:
-        return of_arrow(values.is_null())
+        return from_arrow(values.is_null())
     if module == "polars" and values.null_count():
         return values.is_null().to_numpy()
     if module == "pandas":
@@ -140,7 +140,7 @@ def nulls(values: Any) -> Any:
     return ()
 
 
-def of_arrow(array: Any) -> Array:
+def from_arrow(array: Any) -> Array:
     """An array of Arrow as one of NumPy. Plain numbers are not copied, and cannot be
     written to; nor is pandas imported for them, which ``to_numpy`` does wherever there is one."""
     import pyarrow as pa
@@ -167,7 +167,7 @@ def _converted(values: Any, what: str) -> Array:
     except Exception as error:  # whatever its own method raises: a tensor on a GPU, say
         why = str(error) or "it says no more"
         raise InputError(
-            f"{what}: {shown(values)} could not be turned into an array; "
+            f"{what}: {format_value(values)} could not be turned into an array; "
             f"{type(error).__name__}: {why}"
         ) from error
     return _of_iterable(values, what) if array is None else array
@@ -179,12 +179,12 @@ def _by_protocol(values: Any) -> Array | None:
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
                 values = values.combine_chunks()
-            return of_arrow(_decoded(values))
+            return from_arrow(_decoded(values))
         return np.asarray(values.to_numpy())
     if hasattr(values, "__arrow_c_array__"):
         import pyarrow as pa
 
-        return of_arrow(_decoded(pa.array(values)))
+        return from_arrow(_decoded(pa.array(values)))
     if hasattr(values, "__array__"):
         array: Array = np.asanyarray(values)
         return array
@@ -199,11 +199,12 @@ def _of_iterable(values: Any, what: str) -> Array:
     if isinstance(values, Mapping) and len(values) == 1:
         (name,) = values
         raise InputError(
-            f"{what}: is a dict of one column, {shown(name)}; expected the column itself, or its "
+            f"{what}: is a dict of one column, {format_value(name)}; expected the column itself, "
+            "or its "
             "name beside data="
         )
     if unordered or not hasattr(values, "__iter__"):
-        raise InputError(f"{what}: {shown(values)} is no column of values")
+        raise InputError(f"{what}: {format_value(values)} is no column of values")
     try:
         return _of_list(list(values))
     except ValueError:
@@ -242,7 +243,7 @@ def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Numbers that may be infinite, or NaN."""
     array = as_array(values, what)
     if array.dtype.kind not in "fiubO":
-        raise InputError(f"{what}: holds {shown(array[0])} in row 0, expected numbers")
+        raise InputError(f"{what}: holds {format_value(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
         array = _as_floats(array, what)
     return array
@@ -264,7 +265,9 @@ def _as_floats(array: Array, what: str) -> Floats:
     if None in numbers:
         place = numbers.index(None)
         row = place // (array.size // len(array))
-        raise InputError(f"{what}: holds {shown(values[place])} in row {row}, expected numbers")
+        raise InputError(
+            f"{what}: holds {format_value(values[place])} in row {row}, expected numbers"
+        )
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
@@ -282,7 +285,7 @@ def table_of(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Numbers in rows and columns, NaN where one is missing."""
     table = _converted(values, what)
     if table.dtype.kind not in "fiubO":
-        first = shown(table.flat[0]) if table.size else "nothing"
+        first = format_value(table.flat[0]) if table.size else "nothing"
         raise InputError(f"{what}: holds {first}, expected a table of numbers")
     if isinstance(table, np.ma.MaskedArray):
         table = np.ma.filled(table.astype(np.float64), np.nan)
@@ -319,7 +322,7 @@ def as_weights(values: Any, rows: int, *, batch: bool = False) -> npt.NDArray[np
     if values is None:
         return None
     weight = as_numbers(values, "weight").astype(np.float64)
-    same_length(weight, rows, "weight")
+    check_length(weight, rows, "weight")
     for wrong, expected in wrong_weights(weight):
         _refuse(weight, wrong, "weight", expected)
     if not weight.any():
@@ -352,7 +355,7 @@ def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
     )
 
 
-def more(rows: int) -> str:
+def count_others(rows: int) -> str:
     """How many rows there are besides the one that is named."""
     return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
@@ -363,10 +366,12 @@ def _refuse(array: Array, wrong: Array, what: str, expected: str) -> None:
         rows = np.flatnonzero(wrong)
         first = array[rows[0]]
         value = "NaN" if np.isnan(first) else "infinite" if np.isinf(first) else f"{first:g}"
-        raise InputError(f"{what}: is {value} in row {rows[0]}{more(len(rows))}, {expected}")
+        raise InputError(
+            f"{what}: is {value} in row {rows[0]}{count_others(len(rows))}, {expected}"
+        )
 
 
-def same_length(array: Array, rows: int, what: str, of: str = "truth has") -> None:
+def check_length(array: Array, rows: int, what: str, of: str = "truth has") -> None:
     """That a column has as many rows as the truth, or what else there are so many ``of``."""
     if len(array) != rows:
         raise InputError(f"{what}: has {len(array)} rows, {of} {rows}")

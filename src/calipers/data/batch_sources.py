@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
-from calipers.data.byte_sources import LONGEST, STDIN, Objects, Source, Text
+from calipers.data.byte_sources import LONGEST, STDIN, ByteSource, CheckedText, JsonLines
 from calipers.data.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PIECE = 1 << 20
 _CHANGED = "the file changed since it was first read, so its rows are not those of the first time"
 
 
-class Part:
+class BatchSource:
     """A file, or what else has record batches in an order."""
 
     name: str
@@ -66,7 +66,7 @@ class Part:
         """End reading that waits for somebody to write."""
 
 
-class FilePart(Part):
+class FileSource(BatchSource):
     """A file that has to stay as it is."""
 
     def __init__(self, path: str) -> None:
@@ -95,7 +95,7 @@ def _stamp(path: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-class ParquetPart(FilePart):
+class ParquetSource(FileSource):
     """A Parquet file."""
 
     def __init__(self, path: str) -> None:
@@ -118,7 +118,7 @@ class ParquetPart(FilePart):
     def size(self, columns: Sequence[str]) -> int:
         """By the types, and what Parquet says of text, which it may hold more densely."""
         with self._open() as file:
-            other = [name for name in columns if width(self.schema.field(name).type) is None]
+            other = [name for name in columns if value_bytes(self.schema.field(name).type) is None]
             stored: int = sum(c.total_uncompressed_size for c in _chunks(file, other))
         return fixed_size(self.schema, columns, self.rows or 0) + stored
 
@@ -136,7 +136,7 @@ def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
         yield from (of.column(place) for place in leaves)
 
 
-def width(kind: pa.DataType) -> float | None:
+def value_bytes(kind: pa.DataType) -> float | None:
     """Bytes of a value, where all have as many."""
     with suppress(ValueError, AttributeError):
         return float(kind.bit_width) / 8
@@ -145,11 +145,11 @@ def width(kind: pa.DataType) -> float | None:
 
 def fixed_size(schema: pa.Schema, columns: Sequence[str], rows: int) -> int:
     """Bytes of so many rows. Of text, what any value takes beside its letters, and a few."""
-    widths = (width(schema.field(name).type) for name in columns)
+    widths = (value_bytes(schema.field(name).type) for name in columns)
     return round(sum(16.0 if width is None else width for width in widths) * rows)
 
 
-class FeatherPart(FilePart):
+class FeatherSource(FileSource):
     """A Feather file of version 2, which is an Arrow IPC file."""
 
     def __init__(self, path: str) -> None:
@@ -157,7 +157,7 @@ class FeatherPart(FilePart):
         from pyarrow import dataset, fs, ipc
 
         super().__init__(path)
-        tables.check_feather(Source(path))
+        tables.check_feather(ByteSource(path))
         with pa.OSFile(path) as file, ipc.open_file(file) as reader:
             self.schema = reader.schema
         fragment = dataset.IpcFileFormat().make_fragment(path, filesystem=fs.LocalFileSystem())
@@ -183,7 +183,7 @@ def places(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
     return sorted(schema.get_field_index(name) for name in wanted.names)
 
 
-class TablePart(Part):
+class TableSource(BatchSource):
     """A table in memory."""
 
     def __init__(self, table: pa.Table, name: str) -> None:
@@ -196,7 +196,7 @@ class TablePart(Part):
             yield self.name, batch
 
 
-class ReaderPart(Part):
+class ReaderSource(BatchSource):
     """Batches of Arrow that somebody hands out once."""
 
     again = False
@@ -210,7 +210,7 @@ class ReaderPart(Part):
             yield self.name, batch
 
 
-class DatasetPart(Part):
+class DatasetSource(BatchSource):
     """A dataset of Arrow, with the filter and the partitions that it has."""
 
     def __init__(self, dataset: Any) -> None:
@@ -249,10 +249,10 @@ class DatasetPart(Part):
             yield getattr(tagged.fragment, "path", None) or self.name, tagged.record_batch
 
 
-class Partition(Part):
+class PartitionedSource(BatchSource):
     """A file with columns that the names of its directories tell, whatever it has of that name."""
 
-    def __init__(self, part: Part, keys: Mapping[str, pa.Scalar]) -> None:
+    def __init__(self, part: BatchSource, keys: Mapping[str, pa.Scalar]) -> None:
         import pyarrow as pa
 
         self.name, self.rows, self.files, self.csv = part.name, part.rows, part.files, part.csv
@@ -324,7 +324,7 @@ _ADVICE = (
 _Lent: TypeAlias = "Callable[[], Any]"
 
 
-class Format:
+class TextFormat:
     """A kind of text, by its extension."""
 
     def __init__(self, name: str, kind: str, text: Collection[str]) -> None:
@@ -355,7 +355,7 @@ class Format:
 
     def _checked(self, stream: Any) -> Any:
         is_json = tables.TEXTS[self.kind] == "jsonl"
-        return Objects(self.name, stream) if is_json else stream
+        return JsonLines(self.name, stream) if is_json else stream
 
     def _open(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
         if tables.TEXTS[self.kind] == "jsonl":
@@ -412,12 +412,12 @@ class Format:
             raise
 
 
-class TextFile(FilePart):
+class TextFile(FileSource):
     """A file of CSV or JSON Lines."""
 
     def __init__(self, path: str, kind: str, text: Collection[str]) -> None:
         super().__init__(path)
-        self._source, self._format = Source(path), Format(path, kind, text)
+        self._source, self._format = ByteSource(path), TextFormat(path, kind, text)
         self.csv = tables.TEXTS[kind] != "jsonl"
         with self._source.text() as stream:
             # One byte more, which says that the block is not the last.
@@ -448,20 +448,20 @@ class TextFile(FilePart):
         text = [
             name
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
-            if width(kind) is None
+            if value_bytes(kind) is None
         ]
         return fixed_size(self.schema, self.schema.names, round(size / self._length)) + (
             size if text else 0
         )
 
 
-class Pipe(Part):
+class TextStream(BatchSource):
     """Text or an Arrow IPC stream that can be read once: a pipe, the standard input, a stream."""
 
     again = False
 
     def __init__(self, given: Any, text: Collection[str]) -> None:
-        self._waiting = _Waiting(given)
+        self._waiting = _InterruptibleStream(given)
         self._reader: Any = None
         self.name, self.files = self._waiting.name, (self._waiting.name,)
         try:
@@ -475,10 +475,10 @@ class Pipe(Part):
         import pyarrow as pa
 
         start = self._waiting.read(8)
-        begun = Source(self.name, start)
+        begun = ByteSource(self.name, start)
         if begun.is_empty:
             raise InputError(f"{self.name}: the input is empty")
-        raw = _Resumed(start, self._waiting)
+        raw = _ResumedStream(start, self._waiting)
         if start.startswith(IPC_STREAM):
             self._reader = pa.ipc.open_stream(pa.PythonFile(raw, "r"))
             self.schema = self._reader.schema
@@ -490,15 +490,15 @@ class Pipe(Part):
                 "it; through a pipe come CSV, JSON Lines, or an Arrow IPC stream"
             )
         unpacked = pa.input_stream(pa.PythonFile(raw, "r"), compression=packed)
-        stream = Text(self.name, unpacked, LONGEST)
+        stream = CheckedText(self.name, unpacked, LONGEST)
         head = stream.read(HEAD + 1)
-        kind = tables.extension(self.name)[0]
+        kind = tables.file_extension(self.name)[0]
         if kind not in tables.TEXTS:
-            kind = Source(self.name, head[: head.find(b"\n")]).guessed()
-        self._format = Format(self.name, kind, text)
+            kind = ByteSource(self.name, head[: head.find(b"\n")]).guessed()
+        self._format = TextFormat(self.name, kind, text)
         self.csv = tables.TEXTS[kind] != "jsonl"
         self.schema = self._format.schema(head)
-        self._text = _Resumed(head, stream)
+        self._text = _ResumedStream(head, stream)
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """What has come so far, block by block."""
@@ -527,10 +527,10 @@ def _lent(stream: Any) -> Iterator[_Lent]:
     import pyarrow as pa
 
     ended = threading.Event()
-    held: list[weakref.ref[_Until]] = []
+    held: list[weakref.ref[_StoppableStream]] = []
 
     def file() -> Any:
-        made = _Until(stream, ended)
+        made = _StoppableStream(stream, ended)
         held.append(weakref.ref(made))
         return pa.PythonFile(made, "r")
 
@@ -543,7 +543,7 @@ def _lent(stream: Any) -> Iterator[_Lent]:
             time.sleep(0.001)
 
 
-class _Until(io.RawIOBase):
+class _StoppableStream(io.RawIOBase):
     """A stream until somebody says that it ends."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
@@ -562,7 +562,7 @@ class _Until(io.RawIOBase):
         return read
 
 
-class _Resumed(io.RawIOBase):
+class _ResumedStream(io.RawIOBase):
     """What was read of a stream, and the rest."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
@@ -578,7 +578,7 @@ class _Resumed(io.RawIOBase):
         return taken + rest
 
 
-class _Waiting:
+class _InterruptibleStream:
     """A stream of bytes that somebody may not yet have written to; waiting for it can be ended."""
 
     def __init__(self, given: Any) -> None:

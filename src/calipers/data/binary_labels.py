@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_probabilities, is_missing, same_length
+from calipers.data.arrays import as_probabilities, check_length, is_missing
 from calipers.data.class_labels import (
-    Classes,
-    Coded,
+    ClassLabels,
+    EncodedLabels,
     check_predicted,
-    classes,
-    coded,
-    in_order,
-    name_of,
-    place_of,
-    positions,
+    encode_classes,
+    encode_labels,
+    find_label,
+    label_index,
+    label_name,
+    sort_labels,
 )
-from calipers.data.class_probabilities import class_table, is_one_column, is_table
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.class_probabilities import is_one_column, is_table, probability_matrix
+from calipers.data.errors import InputError, did_you_mean, format_value
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
 @dataclass(frozen=True)
-class Labels:
+class BinaryLabels:
     """Two classes: their names, negative first, and whether each row is positive.
 
     ``others`` are the classes that the negative one is made of, when the truth has more than two.
@@ -41,14 +41,14 @@ class Labels:
     classes: tuple[str, ...] = ()
 
 
-def two_classes(
+def encode_binary(
     truth: Any,
     positive: Any = None,
     what: str = "truth",
     *,
     said: Iterable[str] = (),
     both: Sequence[Any] | None = None,
-) -> Labels:
+) -> BinaryLabels:
     """The truth of a two-class problem, and which class is the positive one.
 
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
@@ -56,14 +56,16 @@ def two_classes(
     Where all rows are of one class, the other is the one that it makes such a pair with, or one
     that ``said`` names: classes that systems predict. ``both`` names the two, if that was asked.
     """
-    column = coded(truth, what)
+    column = encode_labels(truth, what)
     if both is not None:
-        column = Coded(tuple(both), classes(column, both, what=what).codes, ordered=True)
-        names = [name_of(label) for label in both]
-        if positive is not None and place_of(positions(names), name_of(positive)) is None:
+        column = EncodedLabels(
+            tuple(both), encode_classes(column, both, what=what).codes, ordered=True
+        )
+        names = [label_name(label) for label in both]
+        if positive is not None and find_label(label_index(names), label_name(positive)) is None:
             raise InputError(
-                f"positive: {shown(positive)} is none of labels; "
-                + did_you_mean(name_of(positive), names)
+                f"positive: {format_value(positive)} is none of labels; "
+                + did_you_mean(label_name(positive), names)
             )
     labels = list(column.labels)
     if len(labels) == 1:
@@ -72,19 +74,19 @@ def two_classes(
         first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
         before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
         raise InputError(
-            f"{what}: has a third class {shown(third[1])} in row {third[0]} besides "
-            f"{shown(before[1])} and {shown(other[1])}; expected two classes"
+            f"{what}: has a third class {format_value(third[1])} in row {third[0]} besides "
+            f"{format_value(before[1])} and {format_value(other[1])}; expected two classes"
         )
-    names = [name_of(label) for label in labels]
+    names = [label_name(label) for label in labels]
     chosen = labels.index(_positive_label(labels, positive, what))
     others = tuple(name for name in names if name != names[chosen])
     negative = others[0] if len(others) == 1 else f"not {names[chosen]}"
     collapsed = others if len(others) > 1 else ()
-    return Labels(
+    return BinaryLabels(
         (negative, names[chosen]),
         column.codes == chosen,
         collapsed,
-        tuple(names if both is not None else in_order(names)),
+        tuple(names if both is not None else sort_labels(names)),
     )
 
 
@@ -98,7 +100,7 @@ def names_two(
     if positive is not None or threshold is not None:
         return True
     given = [values for values in (score, probability) if values is not None]
-    names = [name_of(label) for label in labels]
+    names = [label_name(label) for label in labels]
     return bool(given) and all(is_one_column(values, names) for values in given)
 
 
@@ -106,7 +108,7 @@ def names_two(
 _PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
 
 
-def self_explaining(names: Sequence[str]) -> int | None:
+def find_positive_class(names: Sequence[str]) -> int | None:
     """The place of the positive class, where the names of two say it themselves."""
     for low, high in _PAIRS:
         if set(names) == {low, high}:
@@ -121,7 +123,7 @@ def other_of_pair(name: str) -> str | None:
 
 def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
     """The class that no row has."""
-    named = None if positive is None else name_of(positive)
+    named = None if positive is None else label_name(positive)
     others = {other for other in said if other != name}
     pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
     if named not in (None, name):
@@ -134,7 +136,8 @@ def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> li
     if named == name:
         return [f"not {name}"]
     raise InputError(
-        f"{what}: has one class only ({shown(name)}), and nothing says which the other is; name "
+        f"{what}: has one class only ({format_value(name)}), and nothing says which the other is; "
+        "name "
         "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
         "--positive)"
     )
@@ -144,49 +147,51 @@ def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     if positive is not None:
         if is_missing(positive):
             raise InputError("positive is missing, expected a class")
-        named = name_of(positive)
+        named = label_name(positive)
         for label in labels:
-            if place_of(positions([name_of(label)]), named) is not None:  # True is 1
+            if find_label(label_index([label_name(label)]), named) is not None:  # True is 1
                 return label
         raise InputError(
-            f"{what}: no row has the class {shown(positive)} that was named positive; "
-            + did_you_mean(name_of(positive), [name_of(label) for label in labels])
+            f"{what}: no row has the class {format_value(positive)} that was named positive; "
+            + did_you_mean(label_name(positive), [label_name(label) for label in labels])
         )
-    names = {name_of(label) for label in labels}
+    names = {label_name(label) for label in labels}
     for low, high in _PAIRS:
         if names == {low, high}:
-            return next(label for label in labels if name_of(label) == high)
+            return next(label for label in labels if label_name(label) == high)
     # The other class of a truth that has one only is known by its name alone.
     texts = all(isinstance(label, str) for label in labels)
-    named = " and ".join(sorted(shown(label) if texts else name_of(label) for label in labels))
+    named = " and ".join(
+        sorted(format_value(label) if texts else label_name(label) for label in labels)
+    )
     raise InputError(f"{what}: has the classes {named}; say which one is positive (positive=…)")
 
 
-def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.bool_]:
+def encode_predictions(predicted: Any, labels: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
     """Whether each row is predicted to be of the positive class."""
     negative, positive = labels.names
-    column = coded(predicted, what)
+    column = encode_labels(predicted, what)
     check_predicted(column, labels.classes, what)
-    same_length(column.codes, len(labels.positive), what)
-    known = positions(labels.classes)
-    places = [place_of(known, name) for name in column.names]
+    check_length(column.codes, len(labels.positive), what)
+    known = label_index(labels.classes)
+    places = [find_label(known, name) for name in column.names]
     # Of several classes a system may know one that no row has: it is not the positive one.
     if None in places and not labels.others:
         code = places.index(None)
         row = int(np.argmax(column.codes == code))
         raise InputError(
-            f"{what}: {shown(column.labels[code])} in row {row} is no class of the truth; "
+            f"{what}: {format_value(column.labels[code])} in row {row} is no class of the truth; "
             f"expected {negative!r} or {positive!r}"
         )
     return np.array([place == known[positive] for place in places], bool)[column.codes]
 
 
 def positive_probability(
-    probability: Any, labels: Labels, what: str
+    probability: Any, labels: BinaryLabels, what: str
 ) -> npt.NDArray[np.floating[Any]]:
     """The probability of the positive class: a column of it, or a column for each class."""
     if not is_table(probability):
         return as_probabilities(probability, what)
     any_class = np.zeros(len(labels.positive), np.intp)
-    table = class_table(probability, Classes(labels.classes, any_class), what)[0]
+    table = probability_matrix(probability, ClassLabels(labels.classes, any_class), what)[0]
     return table[:, labels.classes.index(labels.names[1])]

@@ -40,7 +40,7 @@ LONGEST = 1 << 26
 
 
 @dataclass(frozen=True)
-class Source:
+class ByteSource:
     """A file that can be read again, or the ``content`` of what can be read only once: a pipe, the
     standard input, a stream."""
 
@@ -48,9 +48,9 @@ class Source:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, given: Source | str | os.PathLike[str] | BinaryIO) -> Source:
+    def of(cls, given: ByteSource | str | os.PathLike[str] | BinaryIO) -> ByteSource:
         """From a path (``"-"`` is the standard input), or anything with ``read()``."""
-        if isinstance(given, Source):
+        if isinstance(given, ByteSource):
             return given
         if not isinstance(given, str | os.PathLike):
             name = getattr(given, "name", None)
@@ -67,7 +67,7 @@ class Source:
         return cls(name)
 
     @classmethod
-    def _read_once(cls, name: str, stream: Any) -> Source:
+    def _read_once(cls, name: str, stream: Any) -> ByteSource:
         blocks: list[bytes] = []
         while block := stream.read(_BLOCK):
             if not isinstance(block, bytes):
@@ -130,13 +130,13 @@ class Source:
         return self.name if self.content is None else pa.BufferReader(self.content)
 
     @contextmanager
-    def text(self, longest: int | None = LONGEST) -> Iterator[Text]:
+    def text(self, longest: int | None = LONGEST) -> Iterator[CheckedText]:
         """The text, unpacked and checked; no line may be longer than so many bytes."""
         import pyarrow as pa
 
         given = self.name if self.content is None else pa.py_buffer(self.content)
         with pa.input_stream(given, compression=self.packed) as stream:
-            yield Text(self.name, stream, longest)
+            yield CheckedText(self.name, stream, longest)
 
     def guessed(self) -> str:
         """The extension that a table would have, of which only the content is known."""
@@ -151,7 +151,7 @@ class Source:
         return ".tsv" if b"\t" in line and b"," not in line else ".csv"
 
 
-class Text(io.RawIOBase):
+class CheckedText(io.RawIOBase):
     """A stream of UTF-8, read in blocks; what is no such text is an error that names the line."""
 
     def __init__(self, name: str, stream: pa.NativeFile, longest: int | None) -> None:
@@ -245,7 +245,7 @@ _NULL = re.compile(rb"\n[ \t\r]*null")
 _MAYBE_NULL = re.compile(rb"\n[ \t\r]*(n|nu|nul)?\Z")
 
 
-class Objects(io.RawIOBase):
+class JsonLines(io.RawIOBase):
     """JSON Lines on their way to Arrow, which a block that begins with null ends, and the whole
     process with it."""
 

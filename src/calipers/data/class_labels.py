@@ -13,13 +13,13 @@ from calipers.data.arrays import (
     as_array,
     as_numbers,
     check_column,
+    check_length,
+    from_arrow,
     is_missing,
-    nulls,
-    of_arrow,
-    same_length,
-    values_missing,
+    null_mask,
+    report_missing,
 )
-from calipers.data.errors import InputError, did_you_mean, shown, twice
+from calipers.data.errors import InputError, did_you_mean, find_duplicate, format_value
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +29,7 @@ Codes: TypeAlias = "npt.NDArray[np.intp]"
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedLabels:
     """A column of labels as positions in the list of its distinct labels.
 
     The labels stand in the order of an ordered categorical, else in ascending order, of numbers or
@@ -43,11 +43,11 @@ class Coded:
     @property
     def names(self) -> tuple[str, ...]:
         """The labels as text."""
-        return tuple(name_of(label) for label in self.labels)
+        return tuple(label_name(label) for label in self.labels)
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassLabels:
     """The names of the classes, and the class of each row as a position among them."""
 
     names: tuple[str, ...]
@@ -55,24 +55,24 @@ class Classes:
 
     def codes_of(self, values: Any, what: str) -> Codes:
         """Another column, such as predictions, as positions among the same names."""
-        column = coded(values, what)
-        same_length(column.codes, len(self.codes), what)
-        position = positions(self.names)
+        column = encode_labels(values, what)
+        check_length(column.codes, len(self.codes), what)
+        position = label_index(self.names)
         to = []
         for code, label in enumerate(column.labels):
-            name = name_of(label)
-            found = place_of(position, name)
+            name = label_name(label)
+            found = find_label(position, name)
             if found is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
-                    f"{what}: {shown(label)} in row {row} is no class; "
+                    f"{what}: {format_value(label)} in row {row} is no class; "
                     + did_you_mean(name, self.names)
                 )
             to.append(found)
         return _recoded(column.codes, to)
 
 
-def name_of(label: Any) -> str:
+def label_name(label: Any) -> str:
     """A label as text; 1.0 and 1 are the same class."""
     if isinstance(label, np.generic):
         label = label.item()
@@ -83,19 +83,19 @@ def name_of(label: Any) -> str:
     try:
         return str(label)
     except Exception:  # whatever somebody's __str__ does
-        return shown(label)
+        return format_value(label)
 
 
 _AS_NUMBER = {"False": "0", "True": "1"}
 
 
-def positions(names: Iterable[str]) -> dict[str, int]:
+def label_index(names: Iterable[str]) -> dict[str, int]:
     """Where each name stands; True and 1 are equal, and so are their names."""
     exact = {name: position for position, name in enumerate(names)}
     return {_AS_NUMBER.get(name, name): at for name, at in exact.items()} | exact
 
 
-def place_of(positions: Mapping[str, int], name: str) -> int | None:
+def find_label(positions: Mapping[str, int], name: str) -> int | None:
     """Where a name stands."""
     return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
 
@@ -106,7 +106,7 @@ def _recoded(codes: Codes, to: Sequence[int]) -> Codes:
     return np.asarray(to, np.intp)[codes]
 
 
-def coded(values: Any, what: str) -> Coded:
+def encode_labels(values: Any, what: str) -> EncodedLabels:
     """A column of labels, encoded; what is encoded already comes back as it is.
 
     Raises
@@ -114,7 +114,7 @@ def coded(values: Any, what: str) -> Coded:
     InputError
         When the column is empty, is no column, or has missing values.
     """
-    if isinstance(values, Coded):
+    if isinstance(values, EncodedLabels):
         return values
     check_column(values, what)
     column = _dictionary(values)
@@ -128,9 +128,9 @@ def coded(values: Any, what: str) -> Coded:
         labels, codes = _distinct(array)
         ordered = False
     else:
-        missing = np.flatnonzero(nulls(values))
+        missing = np.flatnonzero(null_mask(values))
         if len(missing):
-            raise values_missing(what, missing, len(column))
+            raise report_missing(what, missing, len(column))
         if len(column) == 0:
             raise InputError(f"{what}: is empty")
         labels, codes = column.dictionary.to_pylist(), _indices(column)
@@ -153,7 +153,7 @@ def group_codes(values: Any, what: str) -> Array:
             as_numbers(array, what)  # NaN is no group
         if array.dtype.kind not in "OVUS":
             return array
-    found = coded(values if encoded is None else encoded, what)
+    found = encode_labels(values if encoded is None else encoded, what)
     place = np.unique(np.array(found.names), return_inverse=True)[1]  # all have an order as text
     return np.asarray(place[found.codes])
 
@@ -193,7 +193,7 @@ def _dictionary(values: Any) -> pa.DictionaryArray | None:
 def _indices(column: pa.DictionaryArray) -> Codes:
     if column.indices.null_count:
         raise InputError("a label is missing")
-    return np.asarray(of_arrow(column.indices), np.intp)
+    return np.asarray(from_arrow(column.indices), np.intp)
 
 
 def _distinct(array: Array) -> tuple[list[Any], Codes]:
@@ -222,38 +222,38 @@ def _distinct(array: Array) -> tuple[list[Any], Codes]:
         return made.dictionary.to_pylist(), _indices(made)
     except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError):  # of any type
         position: dict[Any, int] = {}
-        codes = [position.setdefault(name_of(value), len(position)) for value in array.tolist()]
+        codes = [position.setdefault(label_name(value), len(position)) for value in array.tolist()]
         return list(position), np.array(codes, np.intp)
 
 
-def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Coded:
+def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> EncodedLabels:
     """Without labels that do not occur, each name once, in their order."""
     occurs = np.bincount(codes, minlength=len(labels)) > 0
     by_name: dict[str, Any] = {}
     for label, there in zip(labels, occurs, strict=True):
         if there:
-            by_name.setdefault(name_of(label), label)
-    kept = list(by_name.values()) if ordered else in_order(by_name.values())
-    position = {name_of(label): at for at, label in enumerate(kept)}
-    to = [position.get(name_of(label), 0) for label in labels]
-    return Coded(tuple(kept), _recoded(codes, to), ordered)
+            by_name.setdefault(label_name(label), label)
+    kept = list(by_name.values()) if ordered else sort_labels(by_name.values())
+    position = {label_name(label): at for at, label in enumerate(kept)}
+    to = [position.get(label_name(label), 0) for label in labels]
+    return EncodedLabels(tuple(kept), _recoded(codes, to), ordered)
 
 
-def in_order(labels: Iterable[Any]) -> list[Any]:
+def sort_labels(labels: Iterable[Any]) -> list[Any]:
     """Numbers by value, everything else by its text."""
     kept = list(labels)
     numbers = all(isinstance(label, int | float | np.number) for label in kept)
-    return sorted(kept) if numbers else sorted(kept, key=name_of)
+    return sorted(kept) if numbers else sorted(kept, key=label_name)
 
 
-def classes(
+def encode_classes(
     truth: Any,
     labels: Sequence[Any] | None = None,
     *,
     also: Mapping[str, Any] | None = None,
     named: Iterable[Any] = (),
     what: str = "truth",
-) -> Classes:
+) -> ClassLabels:
     """The classes of a problem of any number of classes, and the class of each row.
 
     Parameters
@@ -275,39 +275,39 @@ def classes(
 
     Examples
     --------
-    >>> found = classes(["woman", "man", "child", "man"])
+    >>> found = encode_classes(["woman", "man", "child", "man"])
     >>> found.names, found.codes.tolist()
     (('child', 'man', 'woman'), [2, 1, 0, 1])
     """
-    column = coded(truth, what)
+    column = encode_labels(truth, what)
     if labels is None:
-        others = [coded(values, name) for name, values in (also or {}).items()]
+        others = [encode_labels(values, name) for name, values in (also or {}).items()]
         all_labels = [*column.labels, *(label for other in others for label in other.labels)]
-        known = positions(column.names)
+        known = label_index(column.names)
         extra = {
-            name_of(label): label
+            label_name(label): label
             for label in (*all_labels, *named)
-            if place_of(known, name_of(label)) is None
+            if find_label(known, label_name(label)) is None
         }
         merged = [*column.labels, *extra.values()] if extra else list(column.labels)
         if extra and not column.ordered:
-            merged = in_order(merged)
-        names = tuple(name_of(label) for label in merged)
+            merged = sort_labels(merged)
+        names = tuple(label_name(label) for label in merged)
     else:
         absent = np.flatnonzero([is_missing(label) for label in labels])
         if len(absent):
-            raise values_missing("labels", absent, len(labels))
-        names = tuple(name_of(label) for label in labels)
+            raise report_missing("labels", absent, len(labels))
+        names = tuple(label_name(label) for label in labels)
         if len(set(names)) < len(names):
-            raise InputError(f"labels: {twice(names)!r} stands there more than once")
+            raise InputError(f"labels: {find_duplicate(names)!r} stands there more than once")
     try:
-        codes = Classes(names, column.codes).codes_of(column, what)
+        codes = ClassLabels(names, column.codes).codes_of(column, what)
     except InputError as error:
         if labels is None or len(names) < 2:
             raise
         some = "macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes"
         raise InputError(f"{error} ({some})") from None
-    return Classes(names, codes)
+    return ClassLabels(names, codes)
 
 
 #: A truth of more distinct numbers is taken for one of classes only where they are whole, and most
@@ -316,14 +316,14 @@ MOST_NUMBERS = 20
 MOST_WHOLE_NUMBERS = 100
 
 
-def check_classes(truth: Coded, rows: int, what: str = "truth") -> None:
+def check_classes(truth: EncodedLabels, rows: int, what: str = "truth") -> None:
     """That a column of numbers, of so many rows, is one of classes, and not of measurements."""
     labels = truth.labels
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
         return
     fraction = next((x for x in labels if not float(x).is_integer()), None)
     if fraction is not None and len(labels) > MOST_NUMBERS:
-        kind = f"distinct numbers such as {shown(fraction)}"
+        kind = f"distinct numbers such as {format_value(fraction)}"
     elif len(labels) > MOST_WHOLE_NUMBERS and 2 * len(labels) > rows:
         kind = f"distinct numbers in {rows:,} rows"
     else:
@@ -334,14 +334,14 @@ def check_classes(truth: Coded, rows: int, what: str = "truth") -> None:
     )
 
 
-def check_predicted(predicted: Coded, truth: Sequence[str], what: str) -> None:
+def check_predicted(predicted: EncodedLabels, truth: Sequence[str], what: str) -> None:
     """That a column of predictions is one of labels, and not of scores."""
-    known = positions(truth)
+    known = label_index(truth)
     for code, label in enumerate(predicted.labels):
         fraction = isinstance(label, float) and not label.is_integer()
-        if fraction and place_of(known, predicted.names[code]) is None:
+        if fraction and find_label(known, predicted.names[code]) is None:
             row = int(np.argmax(predicted.codes == code))
             raise InputError(
-                f"{what}: {shown(label)} in row {row} is no class of the truth; scores and "
+                f"{what}: {format_value(label)} in row {row} is no class of the truth; scores and "
                 "probabilities are given as score= or probability="
             )

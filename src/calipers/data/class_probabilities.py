@@ -10,36 +10,36 @@ import numpy as np
 from calipers.data.arrays import (
     Floats,
     as_numbers,
+    check_length,
     column_names,
+    count_others,
     is_frame,
-    more,
-    same_length,
     table_of,
 )
-from calipers.data.class_labels import Classes, Codes, name_of, place_of, positions
-from calipers.data.errors import InputError, did_you_mean, listed
+from calipers.data.class_labels import ClassLabels, Codes, find_label, label_index, label_name
+from calipers.data.errors import InputError, did_you_mean, format_names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: See :func:`class_table`.
+#: See :func:`probability_matrix`.
 ClassTable: TypeAlias = "tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]"
 
 #: How far the probabilities of a row may be from a sum of one.
 SUM_TOLERANCE = 1e-6
 
 
-def is_per_class(probability: Any, names: Sequence[str]) -> bool:
+def has_class_columns(probability: Any, names: Sequence[str]) -> bool:
     """Whether a dict holds a column for each class of one system, and not several systems."""
     if not isinstance(probability, Mapping) or any(map(is_table, probability.values())):
         return False
-    return {name_of(key) for key in probability} == set(names) or len(names) > 2
+    return {label_name(key) for key in probability} == set(names) or len(names) > 2
 
 
 def is_one_column(given: Any, names: Sequence[str]) -> bool:
     """Whether scores or probabilities are a column for each system, not one for each class."""
     if isinstance(given, Mapping):
-        return not (is_per_class(given, names) or any(map(is_table, given.values())))
+        return not (has_class_columns(given, names) or any(map(is_table, given.values())))
     return not is_table(given)
 
 
@@ -63,14 +63,14 @@ def is_distribution(truth: Any) -> bool:
     return bool(np.shape(first)[-1] > 1)
 
 
-def columns_of_classes(probability: Any) -> tuple[str, ...]:
+def probability_columns(probability: Any) -> tuple[str, ...]:
     """The classes that probabilities have columns of: none where they come in a given order."""
-    return tuple(map(name_of, column_names(probability)))
+    return tuple(map(label_name, column_names(probability)))
 
 
-def class_table(
+def probability_matrix(
     values: Any,
-    classes: Classes,
+    classes: ClassLabels,
     what: str = "probability",
     *,
     distribution: bool = True,
@@ -99,9 +99,9 @@ def class_table(
 
     Examples
     --------
-    >>> from calipers.data.class_labels import classes
+    >>> from calipers.data.class_labels import encode_classes
     >>> given = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
-    >>> table, highest, own, other_squares = class_table(given, classes(["b", "a"]))
+    >>> table, highest, own, other_squares = probability_matrix(given, encode_classes(["b", "a"]))
     >>> table
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
@@ -111,7 +111,7 @@ def class_table(
     from calipers import _core
 
     names, rows = classes.names, len(classes.codes)
-    by_name = columns_of_classes(values)
+    by_name = probability_columns(values)
     if by_name:
         table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
     else:
@@ -121,9 +121,9 @@ def class_table(
                 raise _one_for_all("has one column", names, what)
             raise InputError(
                 f"{what}: has shape {table.shape}, expected a column for each of the {len(names)} "
-                f"classes: {listed(names)}"
+                f"classes: {format_names(names)}"
             )
-        same_length(table, rows, what)
+        check_length(table, rows, what)
     highest, own, squares, bad, off = _core.class_rows(
         table, np.asarray(classes.codes, np.int64), SUM_TOLERANCE if distribution else None
     )
@@ -132,31 +132,31 @@ def class_table(
     if off[0]:
         raise InputError(
             f"{what}: sum to {table[off[1]].sum(dtype=np.float64):.7g} in row {off[1]}"
-            f"{more(off[0])}, expected 1 within {SUM_TOLERANCE:g}"
+            f"{count_others(off[0])}, expected 1 within {SUM_TOLERANCE:g}"
         )
     return table, highest, own, squares
 
 
-def check_columns(values: Any, classes: Classes, what: str) -> None:
+def check_columns(values: Any, classes: ClassLabels, what: str) -> None:
     """That of columns with names one at least is that of a class with rows; else they are systems,
     in all likelihood, with a column each for one class."""
-    columns = columns_of_classes(values)
+    columns = probability_columns(values)
     if not columns or len(set(columns)) == len(classes.names):
         return
     there = np.bincount(classes.codes, minlength=len(classes.names)) > 0
     names = [name for name, rows in zip(classes.names, there, strict=True) if rows]
-    known = positions(names)
-    if all(place_of(known, column) is None for column in columns):
-        has = f"has no column of a class, but {listed(columns)}"
+    known = label_index(names)
+    if all(find_label(known, column) is None for column in columns):
+        has = f"has no column of a class, but {format_names(columns)}"
         # Where nobody named the classes, those columns were taken for some.
-        taken = set(map(name_of, columns)) - set(names)
+        taken = set(map(label_name, columns)) - set(names)
         raise _one_for_all(has, [name for name in classes.names if name not in taken], what)
 
 
 def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
     return InputError(
         f"{what}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
-        f"({listed(names)}) a column for each of them is needed, or a positive class "
+        f"({format_names(names)}) a column for each of them is needed, or a positive class "
         "(positive=… or --positive)"
     )
 
@@ -165,10 +165,10 @@ def _matched(
     table: Any, columns: Sequence[str], names: Sequence[str], what: str
 ) -> list[tuple[int, Any]]:
     """Each column of a dict or data frame with the position of its class."""
-    position = positions(names)
+    position = label_index(names)
     found: dict[int, Any] = {}
     for key, name in zip(column_names(table), columns, strict=True):
-        at = place_of(position, name)
+        at = find_label(position, name)
         if at is None:
             raise InputError(f"{what}: {name!r} is no class; {did_you_mean(name, names)}")
         found[at] = table[key]
@@ -186,7 +186,7 @@ def _of_columns(
     """A table of columns that come one by one."""
     made = [(at, as_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
     for at, values in made:
-        same_length(values, rows, f"{what} of {names[at]!r}")
+        check_length(values, rows, f"{what} of {names[at]!r}")
     table = np.empty((rows, len(names)), np.result_type(*(v for _, v in made)), order="F")
     for at, values in made:
         table[:, at] = values
@@ -208,5 +208,6 @@ def _bad_value(
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"
     value = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
     return InputError(
-        f"{what} of {names[at]!r}: is {value} in row {place}{more(count)}, expected {expected}"
+        f"{what} of {names[at]!r}: is {value} in row {place}{count_others(count)}, expected "
+        f"{expected}"
     )

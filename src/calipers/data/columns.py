@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import column_names, is_frame, missing_rows, of_arrow, taken
+from calipers.data.arrays import column_names, from_arrow, is_frame, missing_mask, take_rows
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.errors import InputError, did_you_mean, several
+from calipers.data.errors import InputError, did_you_mean, format_first_names
 from calipers.data.multilabel import missing_lists
-from calipers.data.tables import as_arrow, column, joined, read_table
+from calipers.data.tables import as_arrow, column, combine_chunks, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
 
 #: What may be done about missing values.
 MISSING = ("error", "drop")
@@ -34,13 +34,13 @@ Mask = npt.NDArray[np.bool_]
 Ids: TypeAlias = "pa.Array | Sequence[str]"
 
 
-def texts(ids: Ids) -> list[str]:
+def row_names(ids: Ids) -> list[str]:
     """What rows are called."""
     return [str(name) for name in (ids.to_pylist() if hasattr(ids, "to_pylist") else ids)]
 
 
 @dataclass(frozen=True)
-class Gathered:
+class InputColumns:
     """The columns, each as it was called, what was left out of them, and why; the rows that are
     left, the ids of all, and what systems cost."""
 
@@ -52,8 +52,8 @@ class Gathered:
 
     def names(self) -> Ids | None:
         """The ids of the rows that are left, where rows have such, as they are in the table:
-        :func:`texts` says what they are called, which is rarely asked."""
-        return self.ids if self.ids is None or self.left is None else taken(self.ids, self.left)
+        :func:`row_names` says what they are called, which is rarely asked."""
+        return self.ids if self.ids is None or self.left is None else take_rows(self.ids, self.left)
 
     def named(self, row: int) -> str:
         """What a row is called: by its id, or by its place in what was given."""
@@ -61,7 +61,7 @@ class Gathered:
         return f"row {place}" if self.ids is None else repr(self.ids[place].as_py())
 
 
-def gather(
+def collect_columns(
     columns: Mapping[str, Any],
     *,
     data: Any = None,
@@ -69,7 +69,7 @@ def gather(
     missing: str = "error",
     wide: Collection[str] = ("probability",),
     cost: Any = None,
-) -> Gathered:
+) -> InputColumns:
     """The columns of an evaluation, of one length and in one order of rows.
 
     Parameters
@@ -104,11 +104,11 @@ def gather(
     left = ids = None
     if data is not None:
         table = _table(data, "data", partial(columns_read, (made, by)))
-        join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
+        join = None if by is None else _IdJoin(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
             left = np.flatnonzero(~join.lost)
-            made = {what: taken(values, left) for what, values in made.items()}
+            made = {what: take_rows(values, left) for what, values in made.items()}
         if join is not None:
             notes, ids = join.notes(), join.ids
     elif by is not None:
@@ -119,21 +119,21 @@ def gather(
         if complete is not None:
             left = complete if left is None else left[complete]
     costs = replace(costs, columns=made.pop("cost") or {})
-    return Gathered(made, tuple(notes), left, ids, costs)
+    return InputColumns(made, tuple(notes), left, ids, costs)
 
 
-def file_origin(path: str) -> Origin:
+def file_origin(path: str) -> InputOrigin:
     """Where the rows of a file came from, as provenance has it."""
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
 
     # Pipes have no size, and neither do datasets that are elsewhere.
     size = os.path.getsize(path) if os.path.isfile(path) else None
-    return Origin("table", path, bytes=size)
+    return InputOrigin("table", path, bytes=size)
 
 
 def with_files(
-    inputs: Sequence[Origin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
-) -> list[Origin]:
+    inputs: Sequence[InputOrigin], data: Any, columns: Mapping[str, Any] = MappingProxyType({})
+) -> list[InputOrigin]:
     """Inputs with the files that a table and the tables of columns are read from, each once."""
     beside = _paths(columns)
     given = [os.fspath(of) for of in (data, *beside) if isinstance(of, str | os.PathLike)]
@@ -195,7 +195,7 @@ def _table(
         raise InputError(f"{what}: {error}") from error.__cause__
 
 
-def _resolved(values: Any, table: pa.Table, what: str, join: _Join | None) -> Any:
+def _resolved(values: Any, table: pa.Table, what: str, join: _IdJoin | None) -> Any:
     """Names of columns as what they stand for."""
     names = table.column_names
     if isinstance(values, str):
@@ -223,7 +223,7 @@ def _columns(table: pa.Table, names: Any) -> Any:
     return column(table, names, "data")
 
 
-def by_name(table: pa.Table, name: str, where: str) -> Any:
+def select_columns(table: pa.Table, name: str, where: str) -> Any:
     """A column of a table; for ``p_*``, a dict of all columns that begin so."""
     found = named_columns(name, table.column_names, where)
     if isinstance(found, str):
@@ -269,7 +269,7 @@ def system_name(columns: str) -> str:
     return columns[:-1].rstrip("_-.:/ ") or "system" if columns.endswith("*") else columns
 
 
-class _Join:
+class _IdJoin:
     """Puts the rows of other tables in the order of the ids of the first."""
 
     def __init__(self, table: pa.Table, by: str, *, drop: bool, wide: Collection[str]) -> None:
@@ -278,14 +278,14 @@ class _Join:
                 f"data: no column {by!r} of ids; {did_you_mean(by, table.column_names)}"
             )
         self.by, self.drop, self.wide = by, drop, wide
-        self.ids = joined(table.column(by))
+        self.ids = combine_chunks(table.column(by))
         self.lost = np.zeros(table.num_rows, bool)
         self._said: list[str] = []
         self._refuse_twice(self.ids, "data")
 
     def _refuse_twice(self, ids: pa.Array, where: str) -> None:
         if ids.null_count:
-            row = int(np.argmax(of_arrow(ids.is_null())))
+            row = int(np.argmax(from_arrow(ids.is_null())))
             raise InputError(f"{where}: {ids.null_count} ids are missing, the first in row {row}")
         twice = _repeated(ids)
         if len(twice):
@@ -300,21 +300,21 @@ class _Join:
             raise InputError(
                 f"{what}: no column {self.by!r} of ids; {did_you_mean(self.by, table.column_names)}"
             )
-        ids, wanted = joined(table.column(self.by)), self.ids
+        ids, wanted = combine_chunks(table.column(self.by)), self.ids
         if ids.type != wanted.type:  # 7 of a CSV file is the id '7' of another table
             ids, wanted = pc.cast(ids, pa.string()), pc.cast(wanted, pa.string())
         twice = _repeated(ids)
         if not self.drop:
             self._refuse_twice(ids, what)
         found = pc.index_in(wanted, value_set=ids)
-        absent = of_arrow(found.is_null())
+        absent = from_arrow(found.is_null())
         extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=wanted))))
         if not self.drop and absent.any():
             raise InputError(f"{what}: {_several(wanted.filter(pa.array(absent)), 'id')} missing")
         if not self.drop and len(extra):
             raise InputError(f"{what}: {_several(extra, 'id')} there that data do not have")
         if len(twice):
-            absent |= of_arrow(pc.is_in(wanted, value_set=twice))
+            absent |= from_arrow(pc.is_in(wanted, value_set=twice))
         for ids_of, said in (
             (wanted.filter(pa.array(absent)), "missing or there more than once"),
             (extra, "there that data do not have"),
@@ -348,7 +348,7 @@ def _repeated(ids: pa.Array) -> pa.Array:
 
 def _several(ids: Any, what: str) -> str:
     """``the ids 'a', 'b', 'c' and 4 more are``."""
-    named = several(ids.to_pylist())
+    named = format_first_names(ids.to_pylist())
     return f"the {what} {named} is" if len(ids) == 1 else f"the {what}s {named} are"
 
 
@@ -356,9 +356,9 @@ def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:
     """What a table has beside its ids: one column, the one called so, or columns of classes."""
     kind = what.split(" ", maxsplit=1)[0]
     if table.num_columns == 1:
-        return joined(table.column(0))
+        return combine_chunks(table.column(0))
     if kind in table.column_names:
-        return joined(table.column(kind))
+        return combine_chunks(table.column(kind))
     if kind in wide and table.num_columns > 1:
         return table
     shown = ", ".join(map(repr, table.column_names)) or "none"
@@ -386,22 +386,22 @@ def _complete(
     columns: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
     """The rows of which no value is missing, what was left out and why, and which these are."""
-    lost, said = incomplete(columns)
+    lost, said = incomplete_rows(columns)
     if lost is None or not lost.any():
         return dict(columns), [], None
-    note = left_out(int(lost.sum()), len(lost), said)
+    note = drop_incomplete(int(lost.sum()), len(lost), said)
     complete = np.flatnonzero(~lost)
-    return {what: taken(values, complete) for what, values in columns.items()}, [note], complete
+    return {what: take_rows(values, complete) for what, values in columns.items()}, [note], complete
 
 
-def incomplete(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
+def incomplete_rows(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
     """The rows of which a value is missing, and how many values are missing in which column."""
     lost: Mask | None = None
     said: dict[str, int] = {}
     for what, values in columns.items():
         for name, leaf in _leaves(values, what):
             listed = missing_lists(leaf)
-            mask = missing_rows(leaf, name) if listed is None else listed
+            mask = missing_mask(leaf, name) if listed is None else listed
             if what in MAY_MISS:
                 mask = np.zeros_like(mask)
             if lost is not None and len(mask) != len(lost):
@@ -411,7 +411,7 @@ def incomplete(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]
     return lost, said
 
 
-def left_out(lost: int, rows: int, missing: Mapping[str, int]) -> str:
+def drop_incomplete(lost: int, rows: int, missing: Mapping[str, int]) -> str:
     """That rows are left out, with how many values are missing in which column; an error where none
     is left."""
     said = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)

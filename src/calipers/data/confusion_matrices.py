@@ -14,15 +14,21 @@ import numpy.typing as npt
 from calipers.data.arrays import (
     as_array,
     as_number,
+    check_length,
     column_names,
     is_frame,
-    same_length,
     table_of,
-    taken,
+    take_rows,
 )
-from calipers.data.class_labels import Coded, coded, name_of, place_of, positions
-from calipers.data.errors import InputError, listed, shown, twice
-from calipers.data.frequency_weights import whole_numbers
+from calipers.data.class_labels import (
+    EncodedLabels,
+    encode_labels,
+    find_label,
+    label_index,
+    label_name,
+)
+from calipers.data.errors import InputError, find_duplicate, format_names, format_value
+from calipers.data.frequency_weights import check_counts
 
 TRUTH, PREDICTED = "truth", "predicted"
 
@@ -153,7 +159,7 @@ _OF = {TRUTH: "the truth", PREDICTED: "predictions"}
 def check_rows(rows: Any, confusion: Any) -> None:
     """That it is one of the two, of a matrix that is given."""
     if rows is not None and rows not in ROWS:
-        raise InputError(f"rows is {shown(rows)}, expected one of {', '.join(ROWS)}")
+        raise InputError(f"rows is {format_value(rows)}, expected one of {', '.join(ROWS)}")
     if rows is not None and confusion is None:
         raise InputError("rows= says what the rows of confusion= are, which is not given")
 
@@ -205,7 +211,7 @@ def in_order_of(square: Square) -> str:
     order; the classes are called as the truth calls them."""
     truth, said = square.rows.names or (), square.columns.names or ()
     pairs = [f"{name!r} of {own!r}" for name, own in zip(said, truth, strict=True)]
-    return f"confusion: predictions are taken in their order: {listed(pairs)}."
+    return f"confusion: predictions are taken in their order: {format_names(pairs)}."
 
 
 class Given(NamedTuple):
@@ -235,7 +241,7 @@ class Matrix:
     note: str = ""
 
 
-def of_cells(
+def columns_from_matrix(
     columns: Mapping[str, Any],
     labels: Sequence[Any] | None,
     rows: str | None = None,
@@ -290,22 +296,22 @@ def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: 
     names: list[str] = []
     for name, one in found.items():
         own = dict.fromkeys((*one.predicted, *one.truth))
-        known = positions(names)
-        new = [label for label in own if place_of(known, label) is None]
+        known = label_index(names)
+        new = [label for label in own if find_label(known, label) is None]
         if names and len(new) == len(own):
             raise InputError(
-                f"confusion {name!r}: has the classes {listed(list(own))}, others have "
-                f"{listed(names)}; systems are evaluated on the same classes"
+                f"confusion {name!r}: has the classes {format_names(list(own))}, others have "
+                f"{format_names(names)}; systems are evaluated on the same classes"
             )
         names += new
-    known, many = positions(names), len(found) > 1
+    known, many = label_index(names), len(found) > 1
     truth, said, counts, systems, sources = [], [], [], [], []
     for code, (name, one) in enumerate(found.items()):
         if many and not one.counts.any():
             raise InputError(f"confusion {name!r}: all counts are 0")
         row, column = np.indices(one.counts.shape).reshape(2, -1)
-        truth.append(np.array([place_of(known, n) for n in one.truth])[row])
-        said.append(np.array([place_of(known, n) for n in one.predicted])[column])
+        truth.append(np.array([find_label(known, n) for n in one.truth])[row])
+        said.append(np.array([find_label(known, n) for n in one.predicted])[column])
         counts.append(one.counts.ravel())
         systems.append(np.full(one.counts.size, code))
         sources.append(column if rows == PREDICTED else row)
@@ -320,12 +326,12 @@ def _together(found: Mapping[str | None, Matrix], others: dict[str, Any], rows: 
     if many and not alike and others.get("weight") is not None:
         raise InputError("weight= is of the rows of a matrix, and these have rows in other numbers")
     places = np.concatenate(sources)
-    cells = {what: taken(values, places) for what, values in others.items()}
-    called = Coded(tuple(names), np.concatenate(said), ordered=True)
+    cells = {what: take_rows(values, places) for what, values in others.items()}
+    called = EncodedLabels(tuple(names), np.concatenate(said), ordered=True)
     [only, *_] = found
     made = {
         **cells,
-        "truth": Coded(tuple(names), np.concatenate(truth), ordered=True),
+        "truth": EncodedLabels(tuple(names), np.concatenate(truth), ordered=True),
         "predicted": called if many or only is None else {only: called},
         "count": np.concatenate(counts),
     }
@@ -343,7 +349,9 @@ def _by_name(given: Any) -> dict[str | None, Any]:
     if isinstance(given, Mapping) and not _nested(given) and all(map(_is_matrix, given.values())):
         named: dict[str | None, Any] = {str(name): of for name, of in given.items()}
         if len(named) < len(given):
-            raise InputError(f"confusion: {twice(list(map(str, given)))!r} is there more than once")
+            raise InputError(
+                f"confusion: {find_duplicate(list(map(str, given)))!r} is there more than once"
+            )
         return named
     if not _is_matrix(given):
         raise InputError("confusion: is no table, expected a column of counts for each class")
@@ -377,12 +385,12 @@ def _by_column(given: Any) -> dict[str | None, Any]:
     _, system = label_columns({name: given[name] for name in names})
     if system is None:
         return {None: given}
-    column = coded(given[system], "confusion: the column of systems")
+    column = encode_labels(given[system], "confusion: the column of systems")
     rest = {name: given[name] for name in names if name != system}
     found: dict[str | None, Any] = {}
     for code in dict.fromkeys(column.codes.tolist()):
         own = np.flatnonzero(column.codes == code)
-        found[column.names[code]] = {name: taken(values, own) for name, values in rest.items()}
+        found[column.names[code]] = {name: take_rows(values, own) for name, values in rest.items()}
     return found
 
 
@@ -403,14 +411,16 @@ def label_columns(columns: Mapping[Any, Any]) -> tuple[Any, Any]:
         of_rows = [first]
     if len(of_rows) > 1:
         raise InputError(
-            f"confusion: the columns {listed(list(map(repr, of_rows)))} both name the classes of "
+            f"confusion: the columns {format_names(list(map(repr, of_rows)))} both name the "
+            "classes of "
             "rows; expected one"
         )
     label = of_rows[0] if of_rows else texts[-1] if texts else None
     before = [name for name in texts if name != label]
     if len(before) > 1:
         raise InputError(
-            f"confusion: the columns {listed(list(map(repr, texts)))} hold text; expected counts, "
+            f"confusion: the columns {format_names(list(map(repr, texts)))} hold text; expected "
+            "counts, "
             "but for a column with the names of rows, and one before it with those of systems"
         )
     return label, before[0] if before else None
@@ -428,8 +438,8 @@ def is_matrix_table(table: Any) -> bool:
 
 def _names_others(columns: Mapping[Any, Any], label: Any) -> bool:
     """Whether a column of numbers names others, which then are classes."""
-    called = set(map(name_of, as_array(columns[label], "confusion").tolist()))
-    return any(name_of(name) in called for name in columns if name != label)
+    called = set(map(label_name, as_array(columns[label], "confusion").tolist()))
+    return any(label_name(name) in called for name in columns if name != label)
 
 
 def _is_numeric(values: Any) -> bool:
@@ -482,7 +492,7 @@ def _square(matrix: Any, where: str, labels: Sequence[Any] | None) -> Square:
     table = table_of(matrix, where)
     if table.ndim != 2:
         raise InputError(f"{where}: has shape {table.shape}, expected rows and columns")
-    names = list(map(name_of, range(table.shape[1]) if labels is None else labels))
+    names = list(map(label_name, range(table.shape[1]) if labels is None else labels))
     if len(names) != table.shape[1]:
         raise InputError(
             f"{where}: has {table.shape[1]} columns, labels= names {len(names)} classes"
@@ -493,14 +503,14 @@ def _square(matrix: Any, where: str, labels: Sequence[Any] | None) -> Square:
 
 def _of_nested(matrix: Mapping[Any, Mapping[Any, Any]], where: str) -> Square:
     """Of a dict of rows by column."""
-    rows = list(dict.fromkeys(name_of(row) for of in matrix.values() for row in of))
+    rows = list(dict.fromkeys(label_name(row) for of in matrix.values() for row in of))
     columns = {}
     for name, of in matrix.items():
-        own = {name_of(row): count for row, count in of.items()}
+        own = {label_name(row): count for row, count in of.items()}
         absent = [row for row in rows if row not in own]
         if absent:
-            raise InputError(f"{where}: {shown(name)} has no count of {absent[0]!r}")
-        columns[name_of(name)] = [own[row] for row in rows]
+            raise InputError(f"{where}: {format_value(name)} has no count of {absent[0]!r}")
+        columns[label_name(name)] = [own[row] for row in rows]
     names = list(columns)
     return Square(_counts(columns, names, where), Axis(tuple(rows)), Axis(tuple(names)))
 
@@ -514,14 +524,14 @@ def _of_columns(matrix: Any, where: str) -> Square:
     rows, what_columns = Axis(), None
     if index is not None and not callable(index):
         what_columns = getattr(getattr(matrix, "columns", None), "name", None)
-        rows = Axis(tuple(map(name_of, index)), of_header(getattr(index, "name", None)))
+        rows = Axis(tuple(map(label_name, index)), of_header(getattr(index, "name", None)))
     if label is not None:
         column = given.pop(label)
-        called = coded(column, f"{where}: the column {str(label)!r}")
+        called = encode_labels(column, f"{where}: the column {str(label)!r}")
         rows = Axis(tuple(called.names[code] for code in called.codes), of_header(label))
     if not given:
         raise InputError(f"{where}: has no column of counts")
-    names = list(map(name_of, given))
+    names = list(map(label_name, given))
     counts = _counts(dict(zip(names, given.values(), strict=True)), names, where)
     known = None if what_columns is None else of_header(what_columns)
     return Square(counts, rows, Axis(tuple(names), known))
@@ -532,13 +542,14 @@ def _counts(
 ) -> npt.NDArray[np.float64]:
     """The counts of columns, checked."""
     if len(columns) < len(names) or len(set(names)) < len(names):
-        raise InputError(f"{where}: {twice(list(names))!r} stands there more than once")
+        raise InputError(f"{where}: {find_duplicate(list(names))!r} stands there more than once")
     made = [
-        whole_numbers(column, f"{where}: the column of {name!r}")
-        for name, column in columns.items()
+        check_counts(column, f"{where}: the column of {name!r}") for name, column in columns.items()
     ]
     if len({len(column) for column in made}) > 1:
-        raise InputError(f"{where}: its columns are of {listed([str(len(c)) for c in made])} rows")
+        raise InputError(
+            f"{where}: its columns are of {format_names([str(len(c)) for c in made])} rows"
+        )
     return np.column_stack(made)
 
 
@@ -546,15 +557,15 @@ def _with_names(square: Square, of_rows: Any, what: str) -> Matrix:
     """Rows of the classes that a column names; a class that no column is of was not predicted (or
     is not true) of any row."""
     counts, names = square.counts, list(square.columns.names or ())
-    column = coded(of_rows, what)
-    same_length(counts, len(column.codes), square.where, of=f"{what} has")
-    known = positions(names)
-    extra = [name for name in column.names if place_of(known, name) is None]
+    column = encode_labels(of_rows, what)
+    check_length(counts, len(column.codes), square.where, of=f"{what} has")
+    known = label_index(names)
+    extra = [name for name in column.names if find_label(known, name) is None]
     other = PREDICTED if what == TRUTH else TRUTH
     if len(extra) == len(column.names):
         raise InputError(
-            f"{square.where}: its columns are called {listed(names)}, and {what} has the "
-            f"classes {listed(list(column.names))}; expected a column for each "
+            f"{square.where}: its columns are called {format_names(names)}, and {what} has the "
+            f"classes {format_names(list(column.names))}; expected a column for each "
             f"{'predicted' if other == PREDICTED else 'true'} class, under its name"
         )
     return Matrix(tuple(column.names[code] for code in column.codes), tuple(names), counts)
@@ -576,23 +587,24 @@ def _matched(square: Square, what: str | None) -> tuple[Square, bool]:
         return replace(square, rows=replace(square.rows, names=tuple(names))), False
     rows = list(square.rows.names)
     if len(set(rows)) < len(rows):
-        raise InputError(f"{square.where}: {twice(rows)!r} names more than one row")
-    known = positions(names)
-    found = [place_of(known, name) for name in rows]
+        raise InputError(f"{square.where}: {find_duplicate(rows)!r} names more than one row")
+    known = label_index(names)
+    found = [find_label(known, name) for name in rows]
     if what is not None and len(rows) == len(names) and not any(p is not None for p in found):
         return square, True
-    of_rows = positions(rows)
-    contained = None not in found or all(place_of(of_rows, name) is not None for name in names)
+    of_rows = label_index(rows)
+    contained = None not in found or all(find_label(of_rows, name) is not None for name in names)
     if not contained or all(place is None for place in found):
         raise InputError(
-            f"{square.where}: its rows are called {listed(rows)}, its columns {listed(names)}; "
+            f"{square.where}: its rows are called {format_names(rows)}, its columns "
+            f"{format_names(names)}; "
             "expected the same classes, or truth= with the class of each row; or rows= (--rows), "
             "by which as many of either belong together in their order"
         )
     extra = [name for name, place in zip(rows, found, strict=True) if place is None]
     names += extra
-    known, made = positions(names), np.zeros((len(names), len(names)))
-    at = np.array([place_of(known, name) for name in rows], np.intp)
+    known, made = label_index(names), np.zeros((len(names), len(names)))
+    at = np.array([find_label(known, name) for name in rows], np.intp)
     made[at, : counts.shape[1]] = counts
     return replace(
         square,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import LARGEST, as_quantities, more, same_length
-from calipers.data.errors import InputError, did_you_mean, listed, shown
+from calipers.data.arrays import LARGEST, as_quantities, check_length, count_others
+from calipers.data.errors import InputError, did_you_mean, format_names, format_value
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -41,7 +41,7 @@ class Costs:
             given = {name: name for name in given}
         if not isinstance(given, Mapping) or not given:
             raise InputError(
-                f"cost is {shown(given)}, expected a dict from names of costs to columns or "
+                f"cost is {format_value(given)}, expected a dict from names of costs to columns or "
                 "numbers, or to dicts of such by system"
             )
         columns, numbers = {}, {}
@@ -52,12 +52,13 @@ class Costs:
                 number = next(name for name, is_one in alone.items() if is_one)
                 column = next(name for name, is_one in alone.items() if not is_one)
                 raise InputError(
-                    f"{called(cost)}: {number!r} has one number, {column!r} one for each row; "
+                    f"{cost_column_name(cost)}: {number!r} has one number, {column!r} one for each "
+                    "row; "
                     "expected either of all systems"
                 )
             if all(alone.values()):
                 numbers[str(cost)] = {
-                    n: _number(of, called(cost, n)) for n, of in by_system.items()
+                    n: _number(of, cost_column_name(cost, n)) for n, of in by_system.items()
                 }
             else:
                 columns[str(cost)] = by_system
@@ -73,7 +74,8 @@ class Costs:
         """The columns as numbers, row by row as often as it counts."""
         made = {
             cost: {
-                name: repeated(as_costs(of, called(cost, name), rows)) for name, of in by.items()
+                name: repeated(as_costs(of, cost_column_name(cost, name), rows))
+                for name, of in by.items()
             }
             for cost, by in self.columns.items()
         }
@@ -99,7 +101,7 @@ class Costs:
 NO_COSTS = Costs()
 
 
-def called(cost: Any, system: str = ALONE) -> str:
+def cost_column_name(cost: Any, system: str = ALONE) -> str:
     """How messages call a column of costs."""
     return f"cost {str(cost)!r}" + (f" of {system!r}" if system else "")
 
@@ -115,23 +117,25 @@ def _by_system(cost: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         return {ALONE: value}
     if not value:
-        raise InputError(f"{called(cost)}: an empty dict, expected at least one system")
+        raise InputError(f"{cost_column_name(cost)}: an empty dict, expected at least one system")
     return {str(name): of for name, of in value.items()}
 
 
 def _number(value: Any, what: str) -> float:
     if not 0 <= value <= LARGEST:
-        raise InputError(f"{what}: is {shown(value)}, expected a number from 0 to {LARGEST:g}")
+        raise InputError(
+            f"{what}: is {format_value(value)}, expected a number from 0 to {LARGEST:g}"
+        )
     return float(value)
 
 
 def as_costs(values: Any, what: str, rows: int) -> FloatArray:
     """A column of costs: finite numbers of 0 or more."""
     column = as_quantities(values, what)
-    same_length(column, rows, what, "there are")
+    check_length(column, rows, what, "there are")
     wrong = np.flatnonzero(column < 0)
     if len(wrong):
-        first = f"{column[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}"
+        first = f"{column[wrong[0]]:g} in row {wrong[0]}{count_others(len(wrong))}"
         raise InputError(f"{what}: is {first}, expected 0 or more")
     return column
 
@@ -140,16 +144,19 @@ def _matched(cost: str, by: Mapping[str, Any], systems: Sequence[str]) -> dict[s
     if list(by) == [ALONE]:
         if len(systems) > 1:
             raise InputError(
-                f"{called(cost)}: there are {len(systems)} systems, {listed(systems)}; expected a "
+                f"{cost_column_name(cost)}: there are {len(systems)} systems, "
+                f"{format_names(systems)}; expected a "
                 "dict from these to what each costs"
             )
         return {systems[0]: by[ALONE]}
     for name in by:
         if name not in systems:
             raise InputError(
-                f"{called(cost)}: {name!r} is no system; {did_you_mean(name, systems)}"
+                f"{cost_column_name(cost)}: {name!r} is no system; {did_you_mean(name, systems)}"
             )
     for name in systems:
         if name not in by:
-            raise InputError(f"{called(cost)}: says nothing of {name!r}, expected all systems")
+            raise InputError(
+                f"{cost_column_name(cost)}: says nothing of {name!r}, expected all systems"
+            )
     return {name: by[name] for name in systems}

@@ -35,26 +35,26 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), short, n=1, cutoff=0.6)
     if close:
         return f"did you mean {lowered[close[0]]!r}?"
-    return f"there are {listed(list(map(repr, names)))}" if names else "there are none"
+    return f"there are {format_names(list(map(repr, names)))}" if names else "there are none"
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """The first names."""
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
-def several(names: Sequence[Any]) -> str:
+def format_first_names(names: Sequence[Any]) -> str:
     """``'a', 'b', 'c' and 4 more``: the first three, and how many others there are."""
     first, more = ", ".join(map(repr, names[:3])), len(names) - 3
     return first + (f" and {more} more" if more > 0 else "")
 
 
-def twice(names: Sequence[str]) -> str:
+def find_duplicate(names: Sequence[str]) -> str:
     """The first name that stands there more than once."""
     return next(name for name in names if names.count(name) > 1)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as messages show it: its repr, cut where it is long."""
     text = _repr(value)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"

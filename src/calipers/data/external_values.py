@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data import tables
-from calipers.data.arrays import LARGEST, as_array, is_missing, missing_rows, taken
-from calipers.data.byte_sources import Source
-from calipers.data.errors import InputError, shown
-from calipers.data.trec import Origin, run_name
+from calipers.data.arrays import LARGEST, as_array, is_missing, missing_mask, take_rows
+from calipers.data.byte_sources import ByteSource
+from calipers.data.errors import InputError, format_value
+from calipers.data.trec import InputOrigin, run_name
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -29,7 +29,7 @@ _ALL = "all"
 
 
 @dataclass(frozen=True)
-class Values:
+class ExternalValues:
     """The value of each measure on each unit of each system, NaN where there is none, by
     ``values[system][measure]``; all in the order of ``units``.
 
@@ -38,7 +38,7 @@ class Values:
 
     units: tuple[str, ...]
     values: Mapping[str, Mapping[str, Array]]
-    origins: tuple[Origin, ...] = ()
+    origins: tuple[InputOrigin, ...] = ()
     repetition: tuple[str, ...] = ()
 
     @property
@@ -47,7 +47,7 @@ class Values:
         return tuple(next(iter(self.values.values())))
 
 
-class Row(NamedTuple):
+class ValueRow(NamedTuple):
     """One value, and where it stands."""
 
     where: str
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 def read_values(
     given: Any, measure: str = "value", *, repeated: Sequence[str] = (), unit: str = "topics"
-) -> Values:
+) -> ExternalValues:
     """Values from whatever holds them.
 
     A tidy table (a data frame, a dict of columns, or a path) has a row a value, with columns for
@@ -95,7 +95,7 @@ def read_values(
         return _collected(rows, tuple(_origin(path) for path in systems.values()))
     if kinds == {"dicts"}:
         return _collected(
-            Row(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
+            ValueRow(f"values of {name!r}, unit {unit!r}", name, _label(unit), measure, value)
             for name, of in systems.items()
             for unit, value in of.items()
         )
@@ -144,7 +144,7 @@ def _kind(of: Any) -> str:
     return "dicts" if isinstance(of, Mapping) else "columns"
 
 
-def _in_order(systems: Mapping[str, Any], measure: str) -> Values:
+def _in_order(systems: Mapping[str, Any], measure: str) -> ExternalValues:
     """Columns of values in one order of units, which have numbers for names."""
     columns = {name: _numbers(of, f"values of {name!r}") for name, of in systems.items()}
     first, expected = next((name, len(column)) for name, column in columns.items())
@@ -155,7 +155,7 @@ def _in_order(systems: Mapping[str, Any], measure: str) -> Values:
                 "dict from units to values where they differ"
             )
     units = tuple(str(place + 1) for place in range(expected))
-    return Values(units, {name: {measure: column} for name, column in columns.items()})
+    return ExternalValues(units, {name: {measure: column} for name, column in columns.items()})
 
 
 def _of_file(
@@ -165,7 +165,7 @@ def _of_file(
     units: Sequence[str],
     *,
     repeated: Sequence[str],
-) -> list[Row]:
+) -> list[ValueRow]:
     """The rows of a file."""
     if tables.is_table(path):
         table = tables.read_table(path)
@@ -181,13 +181,13 @@ def _rows(
     units: Sequence[str],
     *,
     repeated: Sequence[str],
-) -> list[Row]:
+) -> list[ValueRow]:
     """The rows of a tidy table; ``system`` is the name of the file, if its rows name none."""
     places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
 
     def column(kinds: Sequence[str]) -> list[Any] | None:
         name = _column_name(table.column_names, kinds, where)
-        return None if name is None else tables.joined(table.column(name)).to_pylist()
+        return None if name is None else tables.combine_chunks(table.column(name)).to_pylist()
 
     def labels(kinds: Sequence[str], default: str | None) -> list[str]:
         found = column(kinds)
@@ -205,7 +205,7 @@ def _rows(
         raise _no_column(where, table, VALUE)
     return list(
         map(
-            Row,
+            ValueRow,
             places,
             labels(SYSTEM, system),
             labels(units, None),
@@ -234,11 +234,11 @@ def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
     )
 
 
-def _printed(path: str, system: str) -> list[Row]:
+def _printed(path: str, system: str) -> list[ValueRow]:
     """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
     tables.check_file(path, "a table, or what trec_eval -q printed")
-    rows: list[Row] = []
-    with tables.read_errors(path, "text"), Source.of(path).text() as text:
+    rows: list[ValueRow] = []
+    with tables.read_errors(path, "text"), ByteSource.of(path).text() as text:
         for number, raw in text.lines():
             line = raw.decode()
             fields = line.split()
@@ -246,16 +246,17 @@ def _printed(path: str, system: str) -> list[Row]:
                 continue
             if len(fields) != 3:
                 raise InputError(
-                    f"{path}:{number}: {shown(line.strip())} has {len(fields)} fields, expected "
+                    f"{path}:{number}: {format_value(line.strip())} has {len(fields)} fields, "
+                    "expected "
                     "measure, topic and value as trec_eval -q prints them"
                 )
-            rows.append(Row(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
+            rows.append(ValueRow(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
     if not rows:
         raise InputError(f"{path}: no values of single topics; trec_eval prints them with -q")
     return rows
 
 
-def _collected(rows: Iterable[Row], origins: tuple[Origin, ...] = ()) -> Values:
+def _collected(rows: Iterable[ValueRow], origins: tuple[InputOrigin, ...] = ()) -> ExternalValues:
     """Rows by system and measure, all in one order of units; what stands twice is an error."""
     units: dict[tuple[str, str], int] = {}
     cells: dict[str, dict[str, dict[tuple[str, str], tuple[float, str]]]] = {}
@@ -274,7 +275,7 @@ def _collected(rows: Iterable[Row], origins: tuple[Origin, ...] = ()) -> Values:
     measures = tuple(dict.fromkeys(measure for of in cells.values() for measure in of))
     for system, columns in cells.items():
         _check_complete(system, columns, measures, list(units))
-    return Values(
+    return ExternalValues(
         tuple(map(_unit, units)),
         {
             system: {
@@ -322,10 +323,13 @@ def _number(value: Any, where: str) -> float:
     try:
         number = float("" if isinstance(value, str) and "_" in value else value)
     except (TypeError, ValueError):
-        raise InputError(f"{where}: the value is {shown(value)}, expected a number") from None
+        raise InputError(
+            f"{where}: the value is {format_value(value)}, expected a number"
+        ) from None
     if abs(number) > LARGEST:
         raise InputError(
-            f"{where}: the value is {shown(value)}, expected a finite number, no larger than "
+            f"{where}: the value is {format_value(value)}, expected a finite number, no larger "
+            "than "
             f"{LARGEST:g}"
         )
     return number
@@ -333,12 +337,12 @@ def _number(value: Any, where: str) -> float:
 
 def _numbers(values: Any, what: str) -> Array:
     """A column of numbers, NaN where one is missing."""
-    absent = missing_rows(values, what)
+    absent = missing_mask(values, what)
     out = np.full(len(absent), np.nan)
     if len(absent) and absent.all():
         return out
     present = np.flatnonzero(~absent)
-    given = as_array(taken(values, present), what).tolist()
+    given = as_array(take_rows(values, present), what).tolist()
     out[present] = [
         _number(value, f"{what}, unit {place + 1}")
         for place, value in zip(present, given, strict=True)
@@ -346,6 +350,6 @@ def _numbers(values: Any, what: str) -> Array:
     return out
 
 
-def _origin(path: str | os.PathLike[str]) -> Origin:
+def _origin(path: str | os.PathLike[str]) -> InputOrigin:
     size, digest = tables.file_digest(path)
-    return Origin("values", os.fspath(path), bytes=size, sha256=digest)
+    return InputOrigin("values", os.fspath(path), bytes=size, sha256=digest)

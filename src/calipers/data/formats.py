@@ -36,7 +36,7 @@ _UNWRITTEN = {".bz2", ".xz", ".lz4", ".zip", ".7z"}
 _BATCH = 1 << 18
 
 
-def kind_of(path: str) -> Kind | None:
+def detect_kind(path: str) -> Kind | None:
     """``"qrels"`` or ``"run"``, or None where a file could be either.
 
     TREC text tells by its number of fields; a table by its columns; and where there are only
@@ -49,7 +49,7 @@ def kind_of(path: str) -> Kind | None:
     tables.check_file(path, "judgments or a run")
     if not os.path.isfile(path):
         return None
-    suffix, _ = tables.extension(path)
+    suffix, _ = tables.file_extension(path)
     if suffix == ".json":
         return _kind_of_json(tables.read_json(path))
     if suffix in BINARIES or (
@@ -105,16 +105,16 @@ def _kind_of_text(path: str) -> Kind | None:
 
 def check_writable(path: str) -> None:
     """That the extension is one of a format that can be written."""
-    suffix, packed = tables.extension(path)
+    suffix, packed = tables.file_extension(path)
     if suffix in BINARIES and packed:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
     if suffix in _UNWRITTEN:
         raise InputError(f"{path}: cannot be written; of compressions there are .gz and .zst")
 
 
-def left_out(table: pa.Table, kind: Kind, path: str) -> list[str]:
+def unsupported_columns(table: pa.Table, kind: Kind, path: str) -> list[str]:
     """The columns of text that the format of ``path`` has no place for."""
-    if tables.extension(path)[0] != ".json":
+    if tables.file_extension(path)[0] != ".json":
         return []
     return [
         name
@@ -132,7 +132,7 @@ def write_rows(
     is the shortest text that reads back as the same number. ``tag`` is that of TREC text where the
     table has none.
     """
-    suffix, packed = tables.extension(path)
+    suffix, packed = tables.file_extension(path)
     rows = _ranked(table) if kind == "run" else table
     if suffix not in TEXTS and suffix not in BINARIES and suffix != ".json":
         rows = _with_fields(rows, kind, tag)
@@ -173,7 +173,7 @@ def _compressing(stream: IO[bytes], packed: str) -> Any:
     return pa.CompressedOutputStream(copy, COMPRESSED[packed])
 
 
-def tagged(table: pa.Table, tag: str) -> pa.Table:
+def set_run_tag(table: pa.Table, tag: str) -> pa.Table:
     """A run with this tag in all rows."""
     column = _repeated(tag.encode(), table)
     place = table.schema.get_field_index("tag")
@@ -204,7 +204,7 @@ def _ranked(table: pa.Table) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    topics = tables.joined(table["topic"]).dictionary_encode().indices
+    topics = tables.combine_chunks(table["topic"]).dictionary_encode().indices
     keys = pa.table({"topic": topics, "score": table["score"], "doc": table["doc"]})
     order = pc.sort_indices(
         keys, [("topic", "ascending"), ("score", "descending"), ("doc", "descending")]
@@ -252,7 +252,7 @@ def _check_fields(table: pa.Table, path: str) -> None:
     import pyarrow as pa
 
     for name in table.column_names:
-        column = tables.joined(table[name])
+        column = tables.combine_chunks(table[name])
         if not pa.types.is_large_binary(column.type):
             continue
         offsets, data = buffers(column)
@@ -319,7 +319,7 @@ def _write_binary(table: pa.Table, format_: str, stream: IO[bytes]) -> None:
 
 def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     """``{topic: {document: value}}``, a topic a line."""
-    codes = tables.joined(table["topic"]).dictionary_encode()
+    codes = tables.combine_chunks(table["topic"]).dictionary_encode()
     topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
     rows = table.take(np.argsort(code, kind="stable"))
     ends = np.cumsum(np.bincount(code)).tolist()

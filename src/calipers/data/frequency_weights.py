@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, as_weights, more, same_length, taken
-from calipers.data.columns import Gathered
+from calipers.data.arrays import as_numbers, as_weights, check_length, count_others, take_rows
+from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError
 
@@ -24,7 +24,7 @@ MOST_ROWS = 100_000_000
 
 
 @dataclass(frozen=True)
-class About:
+class RowInfo:
     """What is known of rows beside what systems say of them: their ids, () where they are told by
     their places, None of those that only counts are known of; and what each system costs."""
 
@@ -33,11 +33,11 @@ class About:
 
 
 #: Where nothing is known.
-NOTHING = About()
+NOTHING = RowInfo()
 
 
 @dataclass(frozen=True)
-class Repeats:
+class RowRepeats:
     """Writes each of so many ``rows`` as often as it counts: ``places`` are the rows written, None
     where each stands for itself."""
 
@@ -45,12 +45,14 @@ class Repeats:
     places: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, count: Any, rows: int, weights: npt.NDArray[np.float64] | None = None) -> Repeats:
+    def of(
+        cls, count: Any, rows: int, weights: npt.NDArray[np.float64] | None = None
+    ) -> RowRepeats:
         """By a column of counts, checked; a row of weight 0 is no row."""
         if count is None and (weights is None or weights.all()):
             return cls(rows)
         counts = np.ones(rows, np.int64) if count is None else as_counts(count, "count")
-        same_length(counts, rows, "count")
+        check_length(counts, rows, "count")
         places = np.repeat(np.arange(rows), counts if weights is None else counts * (weights > 0))
         if not len(places):
             raise InputError("count: is 0 wherever weight= is not")
@@ -58,15 +60,15 @@ class Repeats:
 
     def __call__(self, column: Any) -> Any:
         """A column, a table or a dict of them, row by row as often as it counts."""
-        return column if self.places is None else taken(column, self.places)
+        return column if self.places is None else take_rows(column, self.places)
 
     def place(self, row: int) -> int:
         """Which row was given that is written here."""
         return row if self.places is None else int(self.places[row])
 
-    def about(self, rows: Gathered) -> About:
+    def about(self, rows: InputColumns) -> RowInfo:
         """What is known of the rows that are written here."""
-        return About(self.ids(rows.names()), rows.costs.read(self.rows, self))
+        return RowInfo(self.ids(rows.names()), rows.costs.read(self.rows, self))
 
     def ids(self, names: Ids | None) -> Ids | None:
         """The ids of the rows; none of rows without, None where counts stand for several."""
@@ -74,12 +76,12 @@ class Repeats:
             return () if names is None else names
         if (np.diff(self.places) == 0).any():
             return None
-        return () if names is None else taken(names, self.places)
+        return () if names is None else take_rows(names, self.places)
 
     def given(self, column: Any, what: str) -> Any:
         """A column as it was given."""
         if self.places is not None and hasattr(column, "__len__"):
-            same_length(column, self.rows, what)
+            check_length(column, self.rows, what)
         return self(column)
 
     def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
@@ -105,7 +107,7 @@ class Repeats:
 
 def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
     """Whole numbers of rows, some above 0, that add up to no more than there may be."""
-    counts = whole_numbers(values, what)
+    counts = check_counts(values, what)
     total = counts.sum()
     if total > MOST_ROWS:
         raise InputError(
@@ -118,13 +120,14 @@ def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def whole_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+def check_counts(values: Any, what: str) -> npt.NDArray[np.float64]:
     """Whole numbers of 0 or more."""
     given = as_numbers(values, what).astype(np.float64)
     wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
     if len(wrong):
         raise InputError(
-            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}, expected a whole "
+            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{count_others(len(wrong))}, expected "
+            "a whole "
             "number of rows, 0 or more; weight= takes other numbers"
         )
     return given

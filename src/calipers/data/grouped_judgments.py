@@ -12,10 +12,19 @@ import numpy as np
 
 from calipers import _core
 from calipers.data import trec_tables
-from calipers.data.arrays import is_missing, of_arrow
-from calipers.data.errors import InputError, shown
-from calipers.data.trec import Origin, Qrels, Run, TrecSource, noted, placed, read_run, taken
-from calipers.data.trec_tables import buffers, text_of
+from calipers.data.arrays import from_arrow, is_missing
+from calipers.data.errors import InputError, format_value
+from calipers.data.trec import (
+    InputOrigin,
+    Qrels,
+    Run,
+    TrecSource,
+    add_origin,
+    open_source,
+    read_run,
+    update_origin,
+)
+from calipers.data.trec_tables import buffers, decode_id
 
 #: What may stand for grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
 #: a frame or a dict of columns.
@@ -32,7 +41,7 @@ PART = ("part", "jsg")
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupedJudgments:
     """Grouped judgments, ready to judge runs.
 
     ``documents`` are all documents that any group judges, with their numbers within the topic for
@@ -43,7 +52,7 @@ class Groups:
 
     documents: Qrels
     arrays: dict[str, Any]
-    origin: Origin
+    origin: InputOrigin
     wrong: Mapping[int, InputError] = field(default_factory=dict)
 
     @property
@@ -53,7 +62,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Rows:
+class JudgmentRows:
     """One row a judgment: ids as Arrow's large binary, the part only where there are parts, the
     probability to be drawn only where that is known."""
 
@@ -78,7 +87,7 @@ class Rows:
 
 def read_groups(
     source: GroupSource, *, lines: Lines = "groups or prefs", lenient: bool = False
-) -> Groups:
+) -> GroupedJudgments:
     """Grouped judgments from any source; :class:`InputError` says what is wrong with it.
 
     A file has lines ``topic group document level`` or, for preferences that are stated in parts of
@@ -88,19 +97,19 @@ def read_groups(
     With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
     is told with it.
     """
-    data, origin = taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
-    with placed(data, origin):
+    data, origin = open_source(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
+    with add_origin(data, origin):
         if isinstance(data, str):
             rows, stored = rows_of_file(data, lines, lenient)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             rows, stored = rows_of_dict(data), {}
         else:
             rows, stored = _of_table(data), {}
-        origin = noted(origin, {"lines": len(rows.level), **stored})
-        return grouped(rows, origin, lenient, counted=lenient and lines != "qrels")
+        origin = update_origin(origin, {"lines": len(rows.level), **stored})
+        return to_grouped_arrays(rows, origin, lenient, counted=lenient and lines != "qrels")
 
 
-def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> Run:
+def judge_groups(name: str, source: TrecSource, groups: GroupedJudgments, **how: Any) -> Run:
     """A run against grouped judgments, read as :func:`read_run` does with ``how``: the arrays of
     ``GroupedRankings``, and what was left out."""
     run = read_run(name, source, groups.documents, **how)
@@ -114,15 +123,15 @@ def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> R
     return replace(run, arrays={**groups.arrays, "retrieved": found["retrieved"], **spread})
 
 
-def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[Rows, Mapping[str, Any]]:
+def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """The rows of TREC text, and what was seen of the file."""
     stored = _core.read_rows(path, lines, lenient)
     whole = lines == "qrels"
-    rows = Rows(
-        trec_tables.binary(*stored["topic"]),
-        trec_tables.binary(*stored["iteration" if whole else "group"]),
-        trec_tables.binary(*stored["part"]) if "part" in stored else None,
-        trec_tables.binary(*stored["doc"]),
+    rows = JudgmentRows(
+        trec_tables.to_large_binary(*stored["topic"]),
+        trec_tables.to_large_binary(*stored["iteration" if whole else "group"]),
+        trec_tables.to_large_binary(*stored["part"]) if "part" in stored else None,
+        trec_tables.to_large_binary(*stored["doc"]),
         stored["grade"].astype(np.float64) if whole else stored["level"],
         path,
         stored["line"],
@@ -130,7 +139,7 @@ def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[Rows, Mapping[
     return rows, stored["source"]
 
 
-def rows_of_dict(source: Mapping[Any, Any]) -> Rows:
+def rows_of_dict(source: Mapping[Any, Any]) -> JudgmentRows:
     """The rows of ``{topic: {group: {document: level}}}``."""
     import pyarrow as pa
 
@@ -149,7 +158,7 @@ def rows_of_dict(source: Mapping[Any, Any]) -> Rows:
                     )
     topics, names, documents, levels = zip(*rows, strict=True) if rows else ((), (), (), ())
     topic, group, document = (pa.array(c, pa.large_binary()) for c in (topics, names, documents))
-    return Rows(topic, group, None, document, np.array(levels, np.float64))
+    return JudgmentRows(topic, group, None, document, np.array(levels, np.float64))
 
 
 def _entries(source: Any, where: str, expected: str) -> Iterator[tuple[Any, Any]]:
@@ -166,19 +175,21 @@ def _id(key: Any) -> bytes:
     raise InputError(f"id {key!r} is of type {type(key).__name__}, expected str or bytes")
 
 
-def _of_table(source: Any) -> Rows:
+def _of_table(source: Any) -> JudgmentRows:
     table = trec_tables.table_of(_by_subtopic(source), "qrels")
     names = table.column_names
 
     def ids(accepted: Sequence[str]) -> Any:
-        return trec_tables.ids(table, trec_tables.find(names, accepted))
+        return trec_tables.id_array(table, trec_tables.find_column(names, accepted))
 
-    return Rows(
+    return JudgmentRows(
         ids(trec_tables.TOPIC),
         ids(GROUP),
         ids(PART) if any(name in names for name in PART) else None,
         ids(trec_tables.DOCUMENT),
-        trec_tables.numbers(table, trec_tables.find(names, trec_tables.GRADE)).astype(np.float64),
+        trec_tables.numbers(table, trec_tables.find_column(names, trec_tables.GRADE)).astype(
+            np.float64
+        ),
     )
 
 
@@ -193,19 +204,23 @@ def _by_subtopic(source: Any) -> Any:
     try:
         values = [[getattr(row, name) for name in names] for row in rows]
     except AttributeError:
-        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
+        raise InputError(
+            f"a row is {format_value(rows[0])}, expected {', '.join(names)} of it"
+        ) from None
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
-def grouped(rows: Rows, origin: Origin, lenient: bool, *, counted: bool = False) -> Groups:
+def to_grouped_arrays(
+    rows: JudgmentRows, origin: InputOrigin, lenient: bool, *, counted: bool = False
+) -> GroupedJudgments:
     """Rows as the arrays of ``GroupedRankings``; lines that say the same twice are ``counted``
     twice, as trec_eval counts preferences, or are wrong."""
     if len(rows.level) == 0:
         raise InputError("no judgments")
-    topics, topic = numbered(rows.topic)
-    names, name = numbered(rows.group)
-    ids, document = numbered(rows.document)
-    part = np.zeros(len(topic), np.int64) if rows.part is None else numbered(rows.part)[1]
+    topics, topic = encode_ids(rows.topic)
+    names, name = encode_ids(rows.group)
+    ids, document = encode_ids(rows.document)
+    part = np.zeros(len(topic), np.int64) if rows.part is None else encode_ids(rows.part)[1]
     order = np.lexsort((document, part, name, topic))
     group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
     pair, place = np.unique(topic * len(ids) + document, return_inverse=True)
@@ -220,10 +235,10 @@ def grouped(rows: Rows, origin: Origin, lenient: bool, *, counted: bool = False)
         np.arange(len(pair)) - documents[pair // len(ids)],
     )
     arrays = {
-        "topics": tuple(text_of(t) for t in topics.to_pylist()),
+        "topics": tuple(decode_id(t) for t in topics.to_pylist()),
         "documents": documents,
         "groups": np.searchsorted(group, of_topic * len(names)),
-        "group_names": tuple(text_of(n) for n in names.take(group % len(names)).to_pylist()),
+        "group_names": tuple(decode_id(n) for n in names.take(group % len(names)).to_pylist()),
         "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
         "document": (place - documents[topic])[order],
         "part": (part_of_row - first_part[group_of_row])[order],
@@ -242,33 +257,33 @@ def grouped(rows: Rows, origin: Origin, lenient: bool, *, counted: bool = False)
             raise error
         wrong.setdefault(int(topic[row]), error)
     qrels = Qrels(judgments, arrays["topics"], *judgments.grades(), origin)
-    return Groups(qrels, arrays, origin, wrong)
+    return GroupedJudgments(qrels, arrays, origin, wrong)
 
 
-def _no_levels(rows: Rows, lenient: bool) -> Iterator[tuple[int, str]]:
+def _no_levels(rows: JudgmentRows, lenient: bool) -> Iterator[tuple[int, str]]:
     """Levels that are no numbers; only trec_eval knows infinite ones."""
     wrong = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
     for row in np.flatnonzero(wrong).tolist():
         yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
 
 
-def numbered(column: Any) -> tuple[Any, Any]:
+def encode_ids(column: Any) -> tuple[Any, Any]:
     """The distinct ids in bytewise order, and for each row the place of its own."""
     import pyarrow.compute as pc
 
     encoded = column.dictionary_encode()
-    order = of_arrow(pc.sort_indices(encoded.dictionary))
+    order = from_arrow(pc.sort_indices(encoded.dictionary))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return encoded.dictionary.take(order), place[of_arrow(encoded.indices)]
+    return encoded.dictionary.take(order), place[from_arrow(encoded.indices)]
 
 
 def _text(column: Any, row: int) -> str:
-    return repr(text_of(column[row].as_py()))
+    return repr(decode_id(column[row].as_py()))
 
 
 def _repeated(
-    rows: Rows, order: Any, keys: Any, *, counted: bool = False
+    rows: JudgmentRows, order: Any, keys: Any, *, counted: bool = False
 ) -> Iterator[tuple[int, str]]:
     """Documents that stand twice in a group, or in a part of one; at two levels where those at one
     are ``counted``."""
@@ -285,7 +300,9 @@ def _repeated(
         yield b, message
 
 
-def _contradictions(rows: Rows, order: Any, judgments: Any, part: Any) -> Iterator[tuple[int, str]]:
+def _contradictions(
+    rows: JudgmentRows, order: Any, judgments: Any, part: Any
+) -> Iterator[tuple[int, str]]:
     """Parts of a group that cannot be true together."""
     several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
     for g in np.unique(several):
@@ -308,7 +325,7 @@ def _contradictions(rows: Rows, order: Any, judgments: Any, part: Any) -> Iterat
                 yield b, message
         circle = _circle(_steps(classes))
         if circle:
-            over = " over ".join(repr(text_of(document)) for document in circle)
+            over = " over ".join(repr(decode_id(document)) for document in circle)
             message = f"{where}: the parts contradict each other, {over}"
             yield seen.get(circle[0], row[0]), message
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calipers.data.byte_sources import STDIN
 from calipers.data.trec import read_rows
-from calipers.data.trec_tables import text_of
+from calipers.data.trec_tables import decode_id
 
 if TYPE_CHECKING:
     from calipers.data.trec import TrecSource
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_IDS = 200_000
 
 
-class Spelling(NamedTuple):
+class IdVariant(NamedTuple):
     """One id as two sides write it, and what alone tells the two apart."""
 
     first: str
@@ -45,7 +45,7 @@ _WRITTEN: Sequence[tuple[str, Callable[[str], str]]] = (
 )
 
 
-def alike(first: Iterable[str], second: Iterable[str]) -> Spelling | None:
+def find_id_variant(first: Iterable[str], second: Iterable[str]) -> IdVariant | None:
     """An id of each side that is the same but for how it is written; None where there is none, or
     where some are the same as they stand."""
     ours, theirs = (list(dict.fromkeys(islice(names, MOST_IDS))) for names in (first, second))
@@ -55,15 +55,15 @@ def alike(first: Iterable[str], second: Iterable[str]) -> Spelling | None:
         known = {plain(name): name for name in reversed(theirs)}
         found = next((name for name in ours if plain(name) in known), None)
         if found is not None:
-            return Spelling(found, known[plain(found)], differ_by)
+            return IdVariant(found, known[plain(found)], differ_by)
     return _ends(ours, theirs) or _turned(_ends(theirs, ours))
 
 
-def _turned(found: Spelling | None) -> Spelling | None:
-    return found and Spelling(found.second, found.first, found.differ_by)
+def _turned(found: IdVariant | None) -> IdVariant | None:
+    return found and IdVariant(found.second, found.first, found.differ_by)
 
 
-def _ends(longer: Sequence[str], shorter: Sequence[str]) -> Spelling | None:
+def _ends(longer: Sequence[str], shorter: Sequence[str]) -> IdVariant | None:
     """Of the prefixes and suffixes that make ids of one side of those of the other, the one that
     does so most often."""
     known = set(shorter)
@@ -82,10 +82,10 @@ def _ends(longer: Sequence[str], shorter: Sequence[str]) -> Spelling | None:
     if not seen:
         return None
     (what, end), _ = seen.most_common(1)[0]
-    return Spelling(*example[what, end], f"the {what} '{end}'")
+    return IdVariant(*example[what, end], f"the {what} '{end}'")
 
 
-def documents_alike(run: TrecSource, qrels: TrecSource) -> Spelling | None:
+def find_document_id_variant(run: TrecSource, qrels: TrecSource) -> IdVariant | None:
     """A document of a run and one of the judgments that are the same but for how they are written;
     None where there is none, or where a source cannot be read again."""
     sources: tuple[tuple[TrecSource, Kind], ...] = ((run, "run"), (qrels, "qrels"))
@@ -93,4 +93,4 @@ def documents_alike(run: TrecSource, qrels: TrecSource) -> Spelling | None:
         return None
     tables = [read_rows(kind, source, kind, sets=True)[0] for source, kind in sources]
     documents = [table.column("doc").slice(0, MOST_IDS).to_pylist() for table in tables]
-    return alike(*(map(text_of, names) for names in documents))
+    return find_id_variant(*(map(decode_id, names) for names in documents))

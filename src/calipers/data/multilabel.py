@@ -13,14 +13,20 @@ from calipers.data.arrays import (
     Floats,
     as_numbers,
     as_probabilities,
+    check_length,
     column_names,
     is_missing,
-    same_length,
     table_of,
 )
-from calipers.data.class_labels import coded, in_order, name_of
-from calipers.data.class_probabilities import SUM_TOLERANCE, columns_of_classes
-from calipers.data.errors import InputError, did_you_mean, listed, shown, twice
+from calipers.data.class_labels import encode_labels, label_name, sort_labels
+from calipers.data.class_probabilities import SUM_TOLERANCE, probability_columns
+from calipers.data.errors import (
+    InputError,
+    did_you_mean,
+    find_duplicate,
+    format_names,
+    format_value,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -130,7 +136,7 @@ def names_in(given: Any) -> set[str]:
     return {name for one in inner for name in names_in(one)}
 
 
-def no_labels(table: Any, names: Iterable[str]) -> Any:
+def empty_as_no_labels(table: Any, names: Iterable[str]) -> Any:
     """A table of a CSV file, in which an empty field of these columns is a row without labels."""
     import pyarrow.compute as pc
 
@@ -146,7 +152,7 @@ _EXPECTED = "expected a set or a list of labels"
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class LabelLists:
     """The labels of each row one after the other: how many a row has, and which they are.
 
     ``codes`` are positions among ``labels``, the distinct labels, of which ``names`` are the text.
@@ -164,7 +170,7 @@ class Listed:
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
+class LabelMatrix:
     """A column for each label; ``names`` is None where they come in a given order.
 
     ``rows`` says that they came as rows of 0 and 1, which could be taken for sets of those labels.
@@ -176,7 +182,7 @@ class Wide:
     rows: bool = False
 
 
-LabelRows = Listed | Wide
+LabelRows = LabelLists | LabelMatrix
 
 
 def read_rows(
@@ -208,35 +214,35 @@ def read_rows(
     array([[0., 1.],
            [1., 0.]])
     """
-    names = columns_of_classes(given)
+    names = probability_columns(given)
     if names:
         if len(set(names)) < len(names):
-            raise InputError(f"{what}: two columns are called {twice(names)!r}")
-        return Wide(given, names, len(names))
+            raise InputError(f"{what}: two columns are called {find_duplicate(names)!r}")
+        return LabelMatrix(given, names, len(names))
     if isinstance(given, Mapping) or getattr(given, "ndim", 1) == 2:
         dense = given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse arrays
         table = np.asanyarray(dense if not isinstance(dense, Mapping) else np.zeros((0, 0)))
         if table.size == 0:
             raise InputError(f"{what}: is empty")
-        return Wide(table, None, table.shape[1])
+        return LabelMatrix(table, None, table.shape[1])
     if getattr(given, "ndim", 1) != 1:
         raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
     lengths, flat = labels_of(given, what, separator)
     table = _indicators(given, lengths, flat) if indicators is None or indicators else None
     if table is not None:
-        return Wide(table, None, table.shape[1], rows=True)
+        return LabelMatrix(table, None, table.shape[1], rows=True)
     if len(lengths) == 0 and indicators is None:
         raise InputError(f"{what}: is empty")
     if len(flat) == 0:
-        return Listed(lengths, np.zeros(0, np.intp), (), ())
-    found = coded(flat, f"labels of {what}")
+        return LabelLists(lengths, np.zeros(0, np.intp), (), ())
+    found = encode_labels(flat, f"labels of {what}")
     odd = [label for label in found.labels if isinstance(label, float) and not label.is_integer()]
     if odd:
         raise InputError(
             f"{what}: holds {odd[0]!r}, expected labels; numbers for each label are given as "
             "score= or probability="
         )
-    made = Listed(lengths, found.codes, found.labels, found.names)
+    made = LabelLists(lengths, found.codes, found.labels, found.names)
     cell = made.rows * len(found.labels) + found.codes
     again = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
     if len(again):
@@ -267,12 +273,12 @@ def of_no_rows(distinct: Sequence[Any], length: int, what: str) -> LabelRows:
     """The labels of a column as they are known without its rows: those that are distinct, and the
     length of its rows, where all are lists of one length; else -1."""
     if length > 0 and distinct and all(map(_is_bit, distinct)):
-        return Wide(np.zeros((0, length)), None, length, rows=True)
+        return LabelMatrix(np.zeros((0, length)), None, length, rows=True)
     none = np.zeros(0, np.intp)
     if not distinct:
-        return Listed(none, none, (), ())
-    found = coded(list(distinct), f"labels of {what}")
-    return Listed(none, none, found.labels, found.names)
+        return LabelLists(none, none, (), ())
+    found = encode_labels(list(distinct), f"labels of {what}")
+    return LabelLists(none, none, found.labels, found.names)
 
 
 def _is_bit(value: Any) -> bool:
@@ -281,11 +287,11 @@ def _is_bit(value: Any) -> bool:
 
 def check_forms(rows: Mapping[str, LabelRows]) -> None:
     """That rows of 0 and 1 do not stand beside sets of those labels, of which they may be more."""
-    listed = [one for one in rows.values() if isinstance(one, Listed)]
+    listed = [one for one in rows.values() if isinstance(one, LabelLists)]
     if not any({"0", "1"} & set(one.names) for one in listed):
         return
     for what, one in rows.items():
-        if isinstance(one, Wide) and one.rows:
+        if isinstance(one, LabelMatrix) and one.rows:
             raise InputError(
                 f"{what}: its rows hold 0 and 1 only, a column for each label, where others are "
                 "sets of labels; give all as arrays, or all as sets such as {0, 1}"
@@ -361,7 +367,7 @@ def _arrow(given: Any) -> Any:
 def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
     """Rows in memory: all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise InputError(f"{what}: {shown(given)} is no column of label sets")
+        raise InputError(f"{what}: {format_value(given)} is no column of label sets")
     rows = list(given)
     text = separator is not None and any(isinstance(row, str) for row in rows)
     for place, row in enumerate(rows):
@@ -371,11 +377,13 @@ def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
                 "empty text"
             )
         if text and not isinstance(row, str):
-            raise InputError(f"{what}: is {shown(row)} in row {place}, expected text as in row 0")
+            raise InputError(
+                f"{what}: is {format_value(row)} in row {place}, expected text as in row 0"
+            )
         if not text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
             more = "; of text say what stands between the labels (separator='|')"
             raise InputError(
-                f"{what}: is {shown(row)} in row {place}, {_EXPECTED}"
+                f"{what}: is {format_value(row)} in row {place}, {_EXPECTED}"
                 + (more if isinstance(row, str) and separator is None else "")
             )
     return rows
@@ -396,21 +404,21 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     """The labels in order: those given, the columns of the first table that names them, or all
     that occur; of arrays their positions."""
     if labels is not None:
-        made = tuple(coded([label], "labels").names[0] for label in labels)
+        made = tuple(encode_labels([label], "labels").names[0] for label in labels)
         if len(set(made)) < len(made):
-            raise InputError(f"labels: {twice(made)!r} stands there more than once")
+            raise InputError(f"labels: {find_duplicate(made)!r} stands there more than once")
         return made
     for one in rows:
-        if isinstance(one, Wide) and one.names is not None:
+        if isinstance(one, LabelMatrix) and one.names is not None:
             return one.names
-    listed = [one for one in rows if isinstance(one, Listed)]
+    listed = [one for one in rows if isinstance(one, LabelLists)]
     by_name = {
         name: label for one in listed for name, label in zip(one.names, one.labels, strict=True)
     }
     if by_name:
-        return tuple(map(name_of, in_order(by_name.values())))
+        return tuple(map(label_name, sort_labels(by_name.values())))
     for one in rows:
-        if isinstance(one, Wide):
+        if isinstance(one, LabelMatrix):
             return tuple(map(str, range(one.number)))
     raise InputError("truth: no label occurs anywhere")
 
@@ -423,7 +431,7 @@ def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
     InputError
         When a label is not among ``names``, or a column holds anything but Booleans, 0 and 1.
     """
-    if isinstance(rows, Wide):
+    if isinstance(rows, LabelMatrix):
         table = _table(rows, names, what, as_numbers)
         wrong = (table != 0) & (table != 1)
         if wrong.any():
@@ -450,17 +458,18 @@ def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
 
 def as_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
     """A number for each row and label, shape (rows, labels)."""
-    if not isinstance(rows, Wide):
+    if not isinstance(rows, LabelMatrix):
         raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
     return _table(rows, names, what, as_probabilities if probability else as_numbers)
 
 
-def _table(rows: Wide, names: tuple[str, ...], what: str, checked: Any) -> Floats:
+def _table(rows: LabelMatrix, names: tuple[str, ...], what: str, checked: Any) -> Floats:
     """The columns in the order of ``names``, each checked."""
     if rows.names is None:
         if rows.number != len(names):
             raise InputError(
-                f"{what}: has {rows.number} columns for {len(names)} labels: {listed(names)}; name "
+                f"{what}: has {rows.number} columns for {len(names)} labels: "
+                f"{format_names(names)}; name "
                 "them in the order of the columns (labels=…)"
             )
         whole = rows.columns
@@ -478,7 +487,7 @@ def _table(rows: Wide, names: tuple[str, ...], what: str, checked: Any) -> Float
     made = []
     for name, column in zip(names, columns, strict=True):
         made.append(checked(column, f"{what} of {name!r}"))
-        same_length(made[-1], len(made[0]), f"{what} of {name!r}")
+        check_length(made[-1], len(made[0]), f"{what} of {name!r}")
     return np.column_stack(made).astype(np.float64)
 
 

@@ -10,14 +10,20 @@ import numpy as np
 from calipers.data.arrays import (
     Floats,
     as_quantities,
+    check_length,
     column_names,
     is_frame,
-    same_length,
     table_of,
 )
-from calipers.data.class_labels import name_of
-from calipers.data.class_probabilities import columns_of_classes, is_table
-from calipers.data.errors import InputError, did_you_mean, listed, shown, twice
+from calipers.data.class_labels import label_name
+from calipers.data.class_probabilities import is_table, probability_columns
+from calipers.data.errors import (
+    InputError,
+    did_you_mean,
+    find_duplicate,
+    format_names,
+    format_value,
+)
 
 
 def by_output(given: Any, outputs: Sequence[str]) -> Any:
@@ -28,7 +34,7 @@ def by_output(given: Any, outputs: Sequence[str]) -> Any:
         if len(given) != len(outputs):
             raise InputError(
                 f"predicted: {len(given)} columns are named for {len(outputs)} outputs: "
-                f"{listed(outputs)}"
+                f"{format_names(outputs)}"
             )
         return dict(zip(outputs, given, strict=True))
     return given
@@ -45,35 +51,35 @@ def _is_names(given: Any) -> bool:
     return isinstance(given, list | tuple) and bool(given) and all(type(n) is str for n in given)
 
 
-def width(given: Any) -> int:
+def n_columns(given: Any) -> int:
     """How many columns there are; 0 of a column that is no table."""
     if not is_table(given):
         return 0
     if isinstance(given, Mapping) or is_frame(given):
-        return len(columns_of_classes(given))
+        return len(probability_columns(given))
     return int(np.shape(given[0] if isinstance(given, list | tuple) else given)[-1])
 
 
 def only_column(given: Any) -> Any:
     """The column of a table of one; all else as it is."""
-    if width(given) != 1:
+    if n_columns(given) != 1:
         return given
     if isinstance(given, Mapping):
         return next(iter(given.values()))
     if is_frame(given):
-        return _column(given, columns_of_classes(given)[0])
+        return _column(given, probability_columns(given)[0])
     return np.asanyarray(given)[:, 0]
 
 
 def output_names(truth: Any, outputs: Sequence[Any] | None) -> tuple[str, ...]:
     """What the outputs are called: as given, as the columns of the truth, or by their place."""
-    number = width(truth) or 1
-    own = columns_of_classes(truth) or tuple(map(str, range(number)))
+    number = n_columns(truth) or 1
+    own = probability_columns(truth) or tuple(map(str, range(number)))
     if outputs is not None and not isinstance(outputs, list | tuple):
-        raise InputError(f"outputs: {shown(outputs)} is no list of names")
-    made = own if outputs is None else tuple(map(name_of, outputs))
+        raise InputError(f"outputs: {format_value(outputs)} is no list of names")
+    made = own if outputs is None else tuple(map(label_name, outputs))
     if len(set(made)) < len(made):
-        raise InputError(f"outputs: {twice(made)!r} stands there more than once")
+        raise InputError(f"outputs: {find_duplicate(made)!r} stands there more than once")
     if len(made) != number:
         raise InputError(f"outputs: {len(made)} names for {number} columns of the truth")
     return made
@@ -87,28 +93,30 @@ def as_outputs(given: Any, what: str, outputs: Sequence[str], rows: int | None =
     InputError
         When an output has no column, or a column is no output, or holds anything but numbers.
     """
-    names = columns_of_classes(given)
+    names = probability_columns(given)
     if names:
         odd = sorted(set(names) ^ set(outputs))
         if odd or len(names) != len(outputs):
-            first = odd[0] if odd else twice(names)
+            first = odd[0] if odd else find_duplicate(names)
             lacking = first not in names
             why = f"the output {first!r} has no column" if lacking else f"{first!r} is no output"
             raise InputError(f"{what}: {why}; {did_you_mean(first, names if lacking else outputs)}")
         columns = [_column(given, name) for name in outputs]
     else:
-        number = width(given)
+        number = n_columns(given)
         if (number or 1) != len(outputs):
             have = f"{number} columns" if number > 1 else "one column"
-            raise InputError(f"{what}: has {have} for {len(outputs)} outputs: {listed(outputs)}")
+            raise InputError(
+                f"{what}: has {have} for {len(outputs)} outputs: {format_names(outputs)}"
+            )
         columns = list(table_of(given, what).T) if number else [given]
     made = [as_quantities(c, f"{what} of {o!r}") for o, c in zip(outputs, columns, strict=True)]
     for output, column in zip(outputs, made, strict=True):
-        same_length(column, len(made[0]) if rows is None else rows, f"{what} of {output!r}")
+        check_length(column, len(made[0]) if rows is None else rows, f"{what} of {output!r}")
     return np.column_stack(made)
 
 
 def _column(given: Any, name: str) -> Any:
     """The column of a dict or a data frame that goes by this name as text."""
-    own = dict(zip(columns_of_classes(given), column_names(given), strict=True))[name]
+    own = dict(zip(probability_columns(given), column_names(given), strict=True))[name]
     return given[own]

@@ -85,7 +85,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     fields, between = _first(path)
     header = names_columns(fields)
     layout = (
-        tuple(field.strip('"') for field in fields) if header else layout_of(path, kind, fields)
+        tuple(field.strip('"') for field in fields) if header else detect_layout(path, kind, fields)
     )
     if layout is None:
         return None
@@ -115,7 +115,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     )
 
 
-def layout_of(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
+def detect_layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
     """What the fields are, from those of the first line."""
     count = len(fields)
     if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.arrays import LARGEST, as_quantities, column_names, is_frame, table_of
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -52,7 +52,7 @@ def as_distances(values: Any, what: str) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise InputError(f"{what}: has the shape {matrix.shape}, expected a square matrix")
     if matrix.dtype.kind not in "fiu":
-        raise InputError(f"{what}: holds {shown(matrix.flat[0])}, expected numbers")
+        raise InputError(f"{what}: holds {format_value(matrix.flat[0])}, expected numbers")
     n = len(matrix)
     step = max(1, _AT_ONCE // n)
     for begin in range(0, n, step):

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import Floats, as_quantities, column_names, is_frame, same_length
+from calipers.data.arrays import Floats, as_quantities, check_length, column_names, is_frame
 from calipers.data.class_probabilities import is_table
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 
 
 def one_system(given: Any) -> bool:
@@ -44,7 +44,7 @@ def as_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], F
         raise InputError(f"{what}: no columns, expected one for each level")
     levels = tuple(sorted(found))
     for level in levels:
-        same_length(found[level], rows, f"{what} of {level:g}")
+        check_length(found[level], rows, f"{what} of {level:g}")
     return levels, np.column_stack([found[level] for level in levels])
 
 
@@ -55,7 +55,8 @@ def _level(name: Any, what: str) -> float:
         level = math.nan
     if not 0 < level < 1:
         raise InputError(
-            f"{what}: a column is called {shown(name)}, expected a level between 0 and 1, such as "
+            f"{what}: a column is called {format_value(name)}, expected a level between 0 and 1, "
+            "such as "
             "0.05; an interval that is to hold 0.9 lies between the levels 0.05 and 0.95"
         )
     return level

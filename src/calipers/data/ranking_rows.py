@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import as_array, as_numbers, missing_rows, same_length, taken
-from calipers.data.class_labels import coded
-from calipers.data.errors import InputError, shown
+from calipers.data.arrays import as_array, as_numbers, check_length, missing_mask, take_rows
+from calipers.data.class_labels import encode_labels
+from calipers.data.errors import InputError, format_value
 from calipers.data.topic_tables import UnitColumns
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class RankingRows:
     def read(cls, group: Any, truth: Any) -> RankingRows:
         """From a column of names of groups and one of grades."""
         grade = _grades(truth)
-        named = coded(group, "group")
-        same_length(named.codes, len(grade), "group")
+        named = encode_labels(group, "group")
+        check_length(named.codes, len(grade), "group")
         names = named.names
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         order = sorted(range(len(names)), key=encoded.__getitem__)
@@ -92,11 +92,11 @@ class RankingRows:
 
     def of_groups(self, column: Any, what: str) -> Any:
         """A column of rows as one of groups: a group has one value, or none in any of its rows."""
-        absent = missing_rows(column, what)
-        same_length(absent, len(self.group), what)
+        absent = missing_mask(column, what)
+        check_length(absent, len(self.group), what)
         codes = np.full(len(absent), -1)
         if not absent.all():
-            codes[~absent] = coded(taken(column, np.flatnonzero(~absent)), what).codes
+            codes[~absent] = encode_labels(take_rows(column, np.flatnonzero(~absent)), what).codes
         first = np.full(len(self.groups), len(absent))
         np.minimum.at(first, self.group, np.arange(len(absent)))
         differs = codes != codes[first][self.group]
@@ -104,20 +104,22 @@ class RankingRows:
             row = int(np.argmax(differs))
             name, before = self.groups[self.group[row]], first[self.group[row]]
             here, there = (
-                "no value" if absent[i] else shown(next(iter(taken(column, np.array([i])))))
+                "no value"
+                if absent[i]
+                else format_value(next(iter(take_rows(column, np.array([i])))))
                 for i in (row, before)
             )
             raise InputError(
                 f"{what}: group {name!r} has {there} in row {before} and {here} in row {row}, "
                 "expected one value for each group"
             )
-        return taken(column, first)
+        return take_rows(column, first)
 
     def known(self, weight: Any, count: Any, cluster: Any, time: Any) -> UnitColumns:
         """What is known of groups, by columns with one value for each."""
         if weight is not None:
             weight = as_numbers(weight, "weight")
-            same_length(weight, len(self.group), "weight")
+            check_length(weight, len(self.group), "weight")
         given = {"weight": weight, "count": count, "cluster": cluster, "time": time}
         for what in ("count", "cluster", "time"):
             if given[what] is not None:

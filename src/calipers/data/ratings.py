@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from calipers.data import tables
 from calipers.data.arrays import is_missing
-from calipers.data.class_labels import name_of
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.trec import Origin
+from calipers.data.class_labels import label_name
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.trec import InputOrigin
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,14 +34,14 @@ class Categories:
         for value in found:
             if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
                 raise InputError(
-                    f"{where}a rating is {shown(value)}, expected text or a finite number"
+                    f"{where}a rating is {format_value(value)}, expected text or a finite number"
                 )
         return cls(tuple(_ordered(found, order, where)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called."""
-        return tuple(name_of(value) for value in self.ordered)
+        return tuple(label_name(value) for value in self.ordered)
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
@@ -84,7 +84,9 @@ def values_of(column: Any) -> set[Any]:
         return {value for value in _encoded(column)[0] if not is_missing(value)}
     except TypeError:  # of a list or a dict
         odd = next(v for v in _encoded(column)[0] if isinstance(v, list | dict))
-        raise InputError(f"a rating is {shown(odd)}, expected text or a finite number") from None
+        raise InputError(
+            f"a rating is {format_value(odd)}, expected text or a finite number"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ class RatedItems:
     sets: Mapping[str, list[int]]
     rows: pa.Table
     ids: tuple[str, ...]
-    origins: tuple[Origin, ...]
+    origins: tuple[InputOrigin, ...]
 
 
 def read_ratings(
@@ -116,11 +118,11 @@ def read_ratings(
     each set, by its name; None for all."""
     path = isinstance(source, str | os.PathLike)
     table = tables.read_table(os.fspath(source)) if path else tables.as_arrow(source)
-    where, origins = "", tuple[Origin, ...]()
+    where, origins = "", tuple[InputOrigin, ...]()
     if path:
         where = f"{os.fspath(source)}: "
         size, digest = tables.file_digest(source)
-        origins = (Origin("table", os.fspath(source), bytes=size, sha256=digest),)
+        origins = (InputOrigin("table", os.fspath(source), bytes=size, sha256=digest),)
     for what, name in [*long.items(), *((what, name) for name, what in others.items())]:
         if name is not None and name not in table.column_names:
             told = did_you_mean(name, table.column_names)
@@ -158,10 +160,11 @@ def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
     for row, item in enumerate(items, 1):
         if is_missing(item):
             raise InputError(f"{where}item: row {row} has none")
-        first = seen.setdefault(name_of(item), row)
+        first = seen.setdefault(label_name(item), row)
         if first != row:
             raise InputError(
-                f"{where}row {row}: the item {shown(item)} is in row {first} already; expected a "
+                f"{where}row {row}: the item {format_value(item)} is in row {first} already; "
+                "expected a "
                 "row an item"
             )
     return tuple(seen)
@@ -175,11 +178,11 @@ def sets_of(
     for name, asked in given.items():
         of = known if asked is None else asked
         if isinstance(of, str) or not isinstance(of, Sequence):
-            raise InputError(f"{where}raters: found {shown(of)}, expected names of raters")
+            raise InputError(f"{where}raters: found {format_value(of)}, expected names of raters")
         for one in of:
             if not isinstance(one, str) or one not in known:
                 told = did_you_mean(one, known) if isinstance(one, str) else "expected names"
-                raise InputError(f"{where}raters: there is no rater {shown(one)}; {told}")
+                raise InputError(f"{where}raters: there is no rater {format_value(one)}; {told}")
         if len(set(of)) < 2:
             who = "one rater only" if len(of) else "no rater"
             who = f"there is {who}" if len(given) == 1 else f"raters {name!r}: there is {who}"
@@ -203,10 +206,11 @@ def _pivoted(
     columns: dict[str, list[Any]] = {}
     seen: dict[tuple[Any, str], int] = {}
     for row, (item, rater, rating) in enumerate(zip(*parts.values(), strict=True), 1):
-        name = name_of(rater)
+        name = label_name(rater)
         if (item, name) in seen:
             raise InputError(
-                f"{where}row {row}: {shown(rater)} rates {shown(item)} again, as in row "
+                f"{where}row {row}: {format_value(rater)} rates {format_value(item)} again, as in "
+                "row "
                 f"{seen[item, name]}; expected one rating of each"
             )
         seen[item, name] = row
@@ -217,8 +221,9 @@ def _pivoted(
             at = items[item]
             if value != given[at]:
                 raise InputError(
-                    f"{where}{what}: {name!r} of {shown(item)} is {shown(value)} in row {row} and "
-                    f"{shown(given[at])} in row {at + 1}; expected one for an item"
+                    f"{where}{what}: {name!r} of {format_value(item)} is {format_value(value)} in "
+                    f"row {row} and "
+                    f"{format_value(given[at])} in row {at + 1}; expected one for an item"
                 )
     return columns, table.take(first)
 
@@ -230,7 +235,9 @@ def _ordered(found: set[Any], order: Sequence[Any] | None, where: str) -> list[A
         order = [value.item() if isinstance(value, np.generic) else value for value in order]
         odd = [value for value in order if not isinstance(value, str | int | float)]
         if odd:
-            raise InputError(f"order holds {shown(odd[0])}, expected the categories in their order")
+            raise InputError(
+                f"order holds {format_value(odd[0])}, expected the categories in their order"
+            )
         lacking = sorted(str(value) for value in found - set(order))
         if lacking:
             raise InputError(f"{where}order: it lacks the category {lacking[0]!r}")

@@ -12,15 +12,15 @@ import numpy as np
 from calipers.data import trec_tables
 from calipers.data.errors import InputError
 from calipers.data.grouped_judgments import (
-    Groups,
+    GroupedJudgments,
     GroupSource,
-    Rows,
-    grouped,
-    numbered,
+    JudgmentRows,
+    encode_ids,
     rows_of_dict,
     rows_of_file,
+    to_grouped_arrays,
 )
-from calipers.data.trec import noted, placed, taken
+from calipers.data.trec import add_origin, open_source, update_origin
 
 #: Names under which the columns of a table are found, in this order.
 STRATUM = ("stratum", "strata", "stratum_id")
@@ -40,7 +40,7 @@ _LINES = {
 }
 
 
-def read_sampled(source: GroupSource) -> tuple[Groups, dict[str, Any]]:
+def read_sampled(source: GroupSource) -> tuple[GroupedJudgments, dict[str, Any]]:
     """Sampled judgments from any source, in groups that are their strata, and the same judgments
     without strata as columns; :class:`InputError` says what is wrong with them.
 
@@ -52,8 +52,8 @@ def read_sampled(source: GroupSource) -> tuple[Groups, dict[str, Any]]:
     ``{topic: {document: grade}}``, the pool of a topic is one stratum. A negative grade marks a
     document that is not judged.
     """
-    data, origin = taken(source, "judgments", "qrels", (*STRATUM, *PROBABILITY))
-    with placed(data, origin):
+    data, origin = open_source(source, "judgments", "qrels", (*STRATUM, *PROBABILITY))
+    with add_origin(data, origin):
         stored: Mapping[str, Any] = {}
         grades = None
         if isinstance(data, str):
@@ -65,7 +65,9 @@ def read_sampled(source: GroupSource) -> tuple[Groups, dict[str, Any]]:
             rows = _of_table(data)
         _check(rows)
         grades = rows.level if grades is None else grades
-        groups = grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient=False)
+        groups = to_grouped_arrays(
+            rows, update_origin(origin, {"lines": len(rows.level), **stored}), lenient=False
+        )
     unknown = np.full(len(rows.level), np.nan)
     judged = {"topic": rows.topic, "doc": rows.document, "grade": grades.astype(np.int64)}
     return replace(groups, arrays={"inclusion": unknown, **groups.arrays}), judged
@@ -77,7 +79,7 @@ def _flat(source: Mapping[Any, Any]) -> bool:
     return not any(isinstance(one, Mapping) for one in held)
 
 
-def _of_file(path: str) -> tuple[Rows, Mapping[str, Any]]:
+def _of_file(path: str) -> tuple[JudgmentRows, Mapping[str, Any]]:
     """The rows of a file."""
     try:
         rows, stored = rows_of_file(path, "groups or prefs", lenient=False)
@@ -107,12 +109,12 @@ def _of_file(path: str) -> tuple[Rows, Mapping[str, Any]]:
     return replace(rows, level=_whole(grade, rows)), stored
 
 
-def _drawn(rows: Rows) -> Rows:
+def _drawn(rows: JudgmentRows) -> JudgmentRows:
     """The rows with the probabilities that their methods leave, as statAP's program reads them;
     those of topics of which nothing was drawn are not judged."""
     if rows.part is None or rows.inclusion is None:
         return rows
-    method, topic = _whole(rows.part, rows, "method"), numbered(rows.topic)[1]
+    method, topic = _whole(rows.part, rows, "method"), encode_ids(rows.topic)[1]
     held = rows.level > _NOT_SAMPLED
     of_sample = np.bincount(topic, held & (method != _CHOSEN), int(topic.max(initial=-1)) + 1) > 0
     return replace(
@@ -123,16 +125,16 @@ def _drawn(rows: Rows) -> Rows:
     )
 
 
-def _of_table(source: Any) -> Rows:
+def _of_table(source: Any) -> JudgmentRows:
     """The rows of a table."""
     table = trec_tables.table_of(source, "qrels")
     topic, document, grades = trec_tables.columns(table, "qrels")
-    rows = Rows(topic, topic, None, document, grades.astype(np.float64))
+    rows = JudgmentRows(topic, topic, None, document, grades.astype(np.float64))
     stratum, probability = (
         next((name for name in names if name in table.column_names), None)
         for names in (STRATUM, PROBABILITY)
     )
-    group = _one(rows) if stratum is None else trec_tables.ids(table, stratum)
+    group = _one(rows) if stratum is None else trec_tables.id_array(table, stratum)
     if probability is None:
         return replace(rows, group=group)
     inclusion = trec_tables.numbers(_from_text(table, probability), probability)
@@ -151,26 +153,26 @@ def _from_text(table: Any, name: str) -> Any:
         return table
 
 
-def _one(rows: Rows) -> Any:
+def _one(rows: JudgmentRows) -> Any:
     """One stratum for all rows."""
     import pyarrow as pa
 
     return pa.array([b""] * len(rows.level), pa.large_binary())
 
 
-def _whole(column: Any, rows: Rows, what: str = "grade") -> Any:
+def _whole(column: Any, rows: JudgmentRows, what: str = "grade") -> Any:
     """Numbers that stand there as text."""
     out = np.zeros(len(column))
     for row, text in enumerate(column.to_pylist()):
         try:
             out[row] = int(text)
         except ValueError:
-            told = repr(trec_tables.text_of(text))
+            told = repr(trec_tables.decode_id(text))
             raise rows.error(row, f"{what} {told} is no whole number") from None
     return out
 
 
-def _check(rows: Rows) -> None:
+def _check(rows: JudgmentRows) -> None:
     """That grades are whole, probabilities are such, and a document stands there once a topic."""
     odd = np.flatnonzero(rows.level != np.trunc(rows.level))
     for row in odd[:1].tolist():
@@ -185,13 +187,13 @@ def _check(rows: Rows) -> None:
                 f"inclusion probability {probability[row]:g} in {rows.place(row)}, expected more "
                 "than 0 and no more than 1",
             )
-    topic, document = numbered(rows.topic)[1], numbered(rows.document)[1]
+    topic, document = encode_ids(rows.topic)[1], encode_ids(rows.document)[1]
     order = np.lexsort((document, topic))
     same = (np.diff(topic[order]) == 0) & (np.diff(document[order]) == 0)
     for at in np.flatnonzero(same)[:1].tolist():
         a, b = sorted((int(order[at]), int(order[at + 1])))
         of, twice = (
-            repr(trec_tables.text_of(column[a].as_py())) for column in (rows.topic, rows.document)
+            repr(trec_tables.decode_id(column[a].as_py())) for column in (rows.topic, rows.document)
         )
         where = f"{rows.place(a)} and in {rows.place(b)}"
         raise rows.error(b, f"topic {of}: document {twice} stands in {where}")

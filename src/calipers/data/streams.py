@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data import tables
 from calipers.data.batch_sources import (
-    DatasetPart,
-    FeatherPart,
-    ParquetPart,
-    Part,
-    Partition,
-    Pipe,
-    ReaderPart,
-    TablePart,
+    BatchSource,
+    DatasetSource,
+    FeatherSource,
+    ParquetSource,
+    PartitionedSource,
+    ReaderSource,
+    TableSource,
     TextFile,
+    TextStream,
 )
 from calipers.data.byte_sources import STDIN
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, format_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def common_schema(parts: Sequence[Part]) -> pa.Schema:
+def common_schema(parts: Sequence[BatchSource]) -> pa.Schema:
     """All columns, in the order in which they come up, of types that hold the values of all.
 
     Raises
@@ -48,7 +48,7 @@ def common_schema(parts: Sequence[Part]) -> pa.Schema:
     return pa.schema([(name, _common_type(name, parts)) for name in names])
 
 
-def _common_type(name: str, parts: Sequence[Part]) -> pa.DataType:
+def _common_type(name: str, parts: Sequence[BatchSource]) -> pa.DataType:
     import pyarrow as pa
 
     having = [part for part in parts if name in part.schema.names]
@@ -77,7 +77,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) and not kind.ordered else kind
 
 
-class Conformed:
+class ConformedBatches:
     """Batches as columns of a schema, checked."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -270,7 +270,7 @@ class Stream:
         Whether some of it is CSV, in which an empty field may be empty text.
     """
 
-    def __init__(self, parts: Sequence[Part], name: str) -> None:
+    def __init__(self, parts: Sequence[BatchSource], name: str) -> None:
         self._parts, self.name = tuple(parts), name
         for part in parts:
             with tables.read_errors(part.name, "a table"):  # names that are no text
@@ -397,7 +397,7 @@ class Stream:
             raise InputError(f"{self.name}: the table has no rows")
 
     def _conformed(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, list[pa.Array]]]:
-        conformed = Conformed(schema)
+        conformed = ConformedBatches(schema)
         for part in self._parts:
             with tables.read_errors(part.name, "a table"):
                 part.check_unchanged()
@@ -453,35 +453,36 @@ def _name(paths: Sequence[Any]) -> str:
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
-def _other(given: Any, text: Collection[str]) -> Part:
+def _other(given: Any, text: Collection[str]) -> BatchSource:
     """What is no path."""
     import pyarrow as pa
     from pyarrow import dataset
 
     if isinstance(given, dataset.Dataset):
-        return DatasetPart(given)
+        return DatasetSource(given)
     if isinstance(given, pa.RecordBatchReader):
-        return ReaderPart(given, "the batches")
+        return ReaderSource(given, "the batches")
     if hasattr(given, "read"):
         return _piped(given, text)
     try:
-        return TablePart(tables.as_arrow(given), "the table")
+        return TableSource(tables.as_arrow(given), "the table")
     except InputError as error:
         if "is no source of judgments" not in str(error):
             raise
         raise InputError(
-            f"{shown(given)} is no table; expected the path of a file or a directory, a list of "
+            f"{format_value(given)} is no table; expected the path of a file or a directory, a "
+            "list of "
             "paths, a stream of bytes, or a table, dataset or data frame"
         ) from None
 
 
-def _piped(given: Any, text: Collection[str]) -> Part:
+def _piped(given: Any, text: Collection[str]) -> BatchSource:
     name = given if isinstance(given, str) else "the stream"
     with tables.read_errors(name, "a table"):
-        return Pipe(given, text)
+        return TextStream(given, text)
 
 
-def _listed(paths: Sequence[str], text: Collection[str]) -> list[Part]:
+def _listed(paths: Sequence[str], text: Collection[str]) -> list[BatchSource]:
     parts = [part for path in paths for part in _found(path, text)]
     seen: set[str] = set()
     for path in (path for part in parts for path in part.files):
@@ -491,7 +492,7 @@ def _listed(paths: Sequence[str], text: Collection[str]) -> list[Part]:
     return parts
 
 
-def _found(path: str, text: Collection[str]) -> list[Part]:
+def _found(path: str, text: Collection[str]) -> list[BatchSource]:
     """What stands under a path."""
     if path == STDIN:
         return [_piped(path, text)]
@@ -508,8 +509,8 @@ def _found(path: str, text: Collection[str]) -> list[Part]:
     return [_file(path, text)]
 
 
-def _file(path: str, text: Collection[str]) -> Part:
-    kind, packed = tables.extension(path)
+def _file(path: str, text: Collection[str]) -> BatchSource:
+    kind, packed = tables.file_extension(path)
     found = tables.TABLE_FORMATS.get(kind)
     if found is None or (packed and not found.is_text):
         raise InputError(f"{path}: unknown kind of table; expected {tables.formats_text()}")
@@ -519,11 +520,11 @@ def _file(path: str, text: Collection[str]) -> Part:
         if kind in tables.TEXTS:
             return TextFile(path, kind, text)
         if kind not in tables.BINARIES:
-            return TablePart(tables.read_table(path, text=text), path)
-        return (ParquetPart if tables.BINARIES[kind] == "parquet" else FeatherPart)(path)
+            return TableSource(tables.read_table(path, text=text), path)
+        return (ParquetSource if tables.BINARIES[kind] == "parquet" else FeatherSource)(path)
 
 
-def _in_directory(folder: str, text: Collection[str]) -> list[Part]:
+def _in_directory(folder: str, text: Collection[str]) -> list[BatchSource]:
     found = tables.in_folder(folder)
     if not found:
         raise InputError(
@@ -531,7 +532,7 @@ def _in_directory(folder: str, text: Collection[str]) -> list[Part]:
         )
     keys = partitions(folder, found)
     return [
-        Partition(_file(path, text), key) if key else _file(path, text)
+        PartitionedSource(_file(path, text), key) if key else _file(path, text)
         for path, key in zip(found, keys, strict=True)
     ]
 
@@ -540,7 +541,7 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _BYTES = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 
 
-def budget(given: int | str | None) -> int:
+def memory_budget(given: int | str | None) -> int:
     """How many bytes may be taken.
 
     Parameters
@@ -557,7 +558,7 @@ def budget(given: int | str | None) -> int:
 
     Examples
     --------
-    >>> budget("1.5g"), budget("512 MiB")
+    >>> memory_budget("1.5g"), memory_budget("512 MiB")
     (1500000000, 536870912)
     """
     if given is None:
@@ -570,7 +571,8 @@ def budget(given: int | str | None) -> int:
         size = given
     if size < 1:
         raise InputError(
-            f"memory is {shown(given)}, expected a number of bytes such as 2 GB, 512MiB or 1.5g"
+            f"memory is {format_value(given)}, expected a number of bytes such as 2 GB, 512MiB or "
+            "1.5g"
         )
     return size
 

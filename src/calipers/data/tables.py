@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
-from calipers.data.byte_sources import Objects, Source
-from calipers.data.errors import FileError, InputError, did_you_mean, shown
+from calipers.data.byte_sources import ByteSource, JsonLines
+from calipers.data.errors import FileError, InputError, did_you_mean, format_value
 from calipers.plugins import Registry
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class TableFormat:
     whatever they look like, and gives a table of Arrow or anything that makes one: a data frame, a
     dict of columns. ``is_text`` is whether a file of it may be compressed."""
 
-    read: Callable[[Source, Collection[str]], Any]
+    read: Callable[[ByteSource, Collection[str]], Any]
     is_text: bool = False
 
 
@@ -55,7 +55,7 @@ TABLE_FORMATS: Registry[TableFormat] = Registry(
 
 def register_format(
     *extensions: str,
-    read: Callable[[Source, Collection[str]], Any],
+    read: Callable[[ByteSource, Collection[str]], Any],
     is_text: bool = False,
     replace: bool = False,
 ) -> None:
@@ -96,7 +96,7 @@ def register_format(
 
 def is_table(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a table by its extension."""
-    return extension(path)[0] in TABLE_FORMATS
+    return file_extension(path)[0] in TABLE_FORMATS
 
 
 def formats_text() -> str:
@@ -105,14 +105,14 @@ def formats_text() -> str:
     return ", ".join([FORMATS, *further])
 
 
-def extension(path: str | os.PathLike[str]) -> tuple[str, str]:
+def file_extension(path: str | os.PathLike[str]) -> tuple[str, str]:
     """The extension of a file and that of its compression, in lower case: ``(".csv", ".gz")``."""
     stem, suffix = os.path.splitext(os.fspath(path).lower())
     return (os.path.splitext(stem)[1], suffix) if suffix in COMPRESSED else (suffix, "")
 
 
 def read_table(
-    given: Source | str | os.PathLike[str] | BinaryIO,
+    given: ByteSource | str | os.PathLike[str] | BinaryIO,
     *,
     text: Collection[str] = (),
     choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
@@ -124,7 +124,7 @@ def read_table(
     the columns to read from the names of all. Every value is checked before anybody looks at it: a
     corrupt file is an :class:`InputError`.
     """
-    source = Source.of(given)
+    source = ByteSource.of(given)
     if source.is_file:
         check_file(source.name, f"a table: {formats_text()}")
     with read_errors(source.name, "a table"):
@@ -190,10 +190,10 @@ def _is_absurd(error: MemoryError) -> bool:
 
 
 def _read(
-    source: Source, text: Collection[str], choose: Callable[[Sequence[str]], Sequence[str]]
+    source: ByteSource, text: Collection[str], choose: Callable[[Sequence[str]], Sequence[str]]
 ) -> pa.Table:
     name = source.name
-    kind, compressed = extension(name)
+    kind, compressed = file_extension(name)
     if not source.is_file and kind not in TABLE_FORMATS:
         kind, compressed = source.guessed(), ""
     found = TABLE_FORMATS.get(kind)
@@ -211,20 +211,20 @@ def _read(
     return table.select(choose(table.column_names))
 
 
-def _read_parquet(source: Source, text: Collection[str]) -> pa.Table:
+def _read_parquet(source: ByteSource, text: Collection[str]) -> pa.Table:
     from pyarrow import parquet
 
     return parquet.read_table(source.seekable())
 
 
-def _read_feather(source: Source, text: Collection[str]) -> pa.Table:
+def _read_feather(source: ByteSource, text: Collection[str]) -> pa.Table:
     from pyarrow import feather
 
     check_feather(source)
     return feather.read_table(source.seekable())
 
 
-def check_feather(source: Source) -> None:
+def check_feather(source: ByteSource) -> None:
     """That a file is Feather of a version that is read."""
     if source.start.startswith(b"FEA1"):
         # Nothing in it can be checked, and a corrupt one ends the interpreter.
@@ -254,7 +254,7 @@ def csv_options(
     )
 
 
-def _read_csv(source: Source, text: Collection[str], delimiter: str = ",") -> pa.Table:
+def _read_csv(source: ByteSource, text: Collection[str], delimiter: str = ",") -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -284,7 +284,7 @@ def _in_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
         return read(_BLOCKS[1])
 
 
-def _read_json_lines(source: Source, text: Collection[str]) -> pa.Table:
+def _read_json_lines(source: ByteSource, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -292,7 +292,7 @@ def _read_json_lines(source: Source, text: Collection[str]) -> pa.Table:
         schema = pa.schema([(column, pa.string()) for column in texts])
         with source.text() as stream:
             return arrow_json.read_json(
-                pa.PythonFile(Objects(source.name, stream), "r"),
+                pa.PythonFile(JsonLines(source.name, stream), "r"),
                 read_options=arrow_json.ReadOptions(block_size=block),
                 parse_options=arrow_json.ParseOptions(explicit_schema=schema),
             )
@@ -311,7 +311,7 @@ def _read_json_lines(source: Source, text: Collection[str]) -> pa.Table:
 _JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "list", dict: "object"}
 
 
-def check_json_lines(source: Source) -> None:
+def check_json_lines(source: ByteSource) -> None:
     """Says in which line a file is no list of objects of one kind."""
     kinds: dict[str, tuple[str, int]] = {}
     with source.text() as stream:
@@ -353,7 +353,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """What a JSON file holds; a key that stands twice in one object is an error."""
     name = os.fspath(path)
     check_file(name, "a JSON file")
-    with read_errors(name, "JSON"), Source.of(name).text(longest=None) as stream:
+    with read_errors(name, "JSON"), ByteSource.of(name).text(longest=None) as stream:
         try:
             return json.loads(stream.read(), object_pairs_hook=_distinct)
         except json.JSONDecodeError as error:
@@ -372,10 +372,10 @@ def column(table: pa.Table, name: str, where: str) -> Any:
     """One column of a table, as an Arrow array; an unknown name gets a hint."""
     if name not in table.column_names:
         raise InputError(f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}")
-    return joined(table.column(name))
+    return combine_chunks(table.column(name))
 
 
-def joined(column: pa.ChunkedArray) -> pa.Array:
+def combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array; Arrow's own ``combine_chunks`` copies even a single chunk."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
@@ -415,7 +415,7 @@ def _arrow_column(name: str, values: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
-        raise InputError(f"column {name!r}: {shown(values)} is no column of values")
+        raise InputError(f"column {name!r}: {format_value(values)} is no column of values")
     if isinstance(values, list | tuple):
         odd = {type(value) for value in values} - {str, int, float, bool, type(None)}
         if any(kind.__name__ in ("MaskedConstant", "NAType", "NaTType") for kind in odd):
@@ -431,7 +431,7 @@ def _arrow_column(name: str, values: Any) -> Any:
 
 
 @contextmanager
-def located(path: str) -> Iterator[None]:
+def add_location(path: str) -> Iterator[None]:
     """Says in which file a column was wrong."""
     try:
         yield
@@ -448,7 +448,7 @@ _ROW = re.compile(r"\brows? \d")
 
 def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
     """Size and SHA-256 of a file."""
-    return Source(os.fspath(path)).digest()
+    return ByteSource(os.fspath(path)).digest()
 
 
 def files_of(path: str) -> list[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, as_numbers, more
-from calipers.data.errors import InputError, shown
+from calipers.data.arrays import as_array, as_numbers, count_others
+from calipers.data.errors import InputError, format_value
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,7 +54,8 @@ def _of_objects(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     wrong = [row for row, text in enumerate(texts) if not _ISO.fullmatch(text.strip())]
     if wrong:
         raise InputError(
-            f"{what}: is {shown(values[wrong[0]])} in row {wrong[0]}{more(len(wrong))}, expected "
+            f"{what}: is {format_value(values[wrong[0]])} in row "
+            f"{wrong[0]}{count_others(len(wrong))}, expected "
             f"{EXPECTED}"
         )
     stripped = [text.strip() for text in texts]
@@ -64,7 +65,8 @@ def _of_objects(column: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     plain = [text.replace(" ", "T") for text in stripped]
     if len({("-" in text[:8], len(text.partition("T")[0])) for text in plain}) > 1:
         raise InputError(
-            f"{what}: has {shown(stripped[0])} and texts of another form; give all times alike"
+            f"{what}: has {format_value(stripped[0])} and texts of another form; give all times "
+            "alike"
         )
     return _ranked(plain)
 
@@ -80,9 +82,12 @@ def _instant(text: str, row: int, what: str) -> float:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise InputError(
-            f"{what}: is {shown(text)} in row {row}, which is not read as a time with a zone such "
+            f"{what}: is {format_value(text)} in row {row}, which is not read as a time with a "
+            "zone such "
             "as 2024-01-31T10:30:00+01:00"
         ) from None
     if moment.tzinfo is None:
-        raise InputError(f"{what}: is {shown(text)} in row {row}, without a zone as others have it")
+        raise InputError(
+            f"{what}: is {format_value(text)} in row {row}, without a zone as others have it"
+        )
     return moment.timestamp()

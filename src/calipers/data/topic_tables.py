@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, as_number, is_missing, same_length, wrong_weights
-from calipers.data.byte_sources import Source
-from calipers.data.costs import ALONE, NO_COSTS, Costs, as_costs, called
-from calipers.data.errors import InputError, listed, shown
+from calipers.data.arrays import as_array, as_number, check_length, is_missing, wrong_weights
+from calipers.data.byte_sources import ByteSource
+from calipers.data.costs import ALONE, NO_COSTS, Costs, as_costs, cost_column_name
+from calipers.data.errors import InputError, format_names, format_value
 from calipers.data.frequency_weights import MOST_ROWS
 from calipers.data.tables import (
     TEXTS,
+    add_location,
     as_arrow,
     check_file,
     column,
-    extension,
     file_digest,
+    file_extension,
     is_table,
-    located,
     read_table,
 )
-from calipers.data.trec import Origin
-from calipers.data.trec_tables import TOPIC, find, ids, text_of
+from calipers.data.trec import InputOrigin
+from calipers.data.trec_tables import TOPIC, decode_id, find_column, id_array
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -96,7 +96,7 @@ def unit_counts(
     counts = np.array([np.nan if (x := _number(value)) is None else x for value in found])
     for place in np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)))).tolist():
         name = units[place]
-        said = "is missing" if is_missing(found[place]) else f"is {shown(found[place])}"
+        said = "is missing" if is_missing(found[place]) else f"is {format_value(found[place])}"
         raise InputError(
             f"{at(name)}: the count of {unit} {name!r} {said}, expected a whole number of {unit}s, "
             "0 or more; weight= takes other numbers"
@@ -144,7 +144,7 @@ def unit_weights(
         return None
     if in_order and not isinstance(given, Mapping | str):
         column = as_array(given, "weight")
-        same_length(column, len(units), "weight", "the values of each system are")
+        check_length(column, len(units), "weight", "the values of each system are")
         given = dict(zip(units, column.tolist(), strict=True))
     else_ = "an array in their order" if in_order else "a column of topic_table="
     found, at = _told(given, units, table, unit, else_, "weight")
@@ -159,7 +159,7 @@ def unit_weights(
     for where, expected in wrong:
         for place in np.flatnonzero(where)[:1]:
             name, value = units[place], found[place]
-            said = "is missing" if value is None else f"is {shown(value)}"
+            said = "is missing" if value is None else f"is {format_value(value)}"
             raise InputError(f"{at(name)}: the weight of {unit} {name!r} {said}, {expected}")
     if not weight.any():
         raise InputError(f"{at('')}: the weights of all {unit}s are 0")
@@ -190,7 +190,7 @@ def _told(
         values = table.column(given, units).to_pylist()
     else:
         raise InputError(
-            f"{what} is {shown(given)}, expected a dict from {unit}s to {what}s, or {else_}"
+            f"{what} is {format_value(given)}, expected a dict from {unit}s to {what}s, or {else_}"
         )
     absent = [name for name in units if name not in known]
     if absent:
@@ -210,10 +210,10 @@ IN_MEMORY = "topic_table"
 class TopicTable:
     """A row for each topic, found by its name."""
 
-    origin: Origin
+    origin: InputOrigin
     rows: pa.Table
     row_of: Mapping[str, int]
-    source: Source | None = None
+    source: ByteSource | None = None
 
     @property
     def where(self) -> str:
@@ -250,26 +250,30 @@ def read_topic_table(given: Any) -> TopicTable:
     """From a path (CSV, JSON Lines, Parquet, Feather), a data frame or a dict of columns, with a
     column of topics by one of its usual names."""
     if not isinstance(given, str | os.PathLike):
-        with located(IN_MEMORY):
+        with add_location(IN_MEMORY):
             rows = as_arrow(given)
             names = [
-                text_of(name) for name in ids(rows, find(rows.column_names, TOPIC)).to_pylist()
+                decode_id(name)
+                for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
             ]
-        return TopicTable(Origin(IN_MEMORY), rows, _places(names, IN_MEMORY, None))
+        return TopicTable(InputOrigin(IN_MEMORY), rows, _places(names, IN_MEMORY, None))
     path = os.fspath(given)
-    source = Source.of(path)
-    with located(source.name):
+    source = ByteSource.of(path)
+    with add_location(source.name):
         rows = read_table(source, text=TOPIC)
-        names = [text_of(name) for name in ids(rows, find(rows.column_names, TOPIC)).to_pylist()]
+        names = [
+            decode_id(name)
+            for name in id_array(rows, find_column(rows.column_names, TOPIC)).to_pylist()
+        ]
     row_of = _places(names, source.name, source)
     if not source.is_file:
-        return TopicTable(Origin(IN_MEMORY, source.name), rows, row_of, source)
+        return TopicTable(InputOrigin(IN_MEMORY, source.name), rows, row_of, source)
     size, digest = file_digest(path)
-    origin = Origin(IN_MEMORY, path, bytes=size, sha256=digest)
+    origin = InputOrigin(IN_MEMORY, path, bytes=size, sha256=digest)
     return TopicTable(origin, rows, row_of, source)
 
 
-def _places(names: Sequence[str], where: str, source: Source | None) -> dict[str, int]:
+def _places(names: Sequence[str], where: str, source: ByteSource | None) -> dict[str, int]:
     """The row of each topic, of which each has one."""
     out: dict[str, int] = {}
     for row, name in enumerate(names):
@@ -278,13 +282,13 @@ def _places(names: Sequence[str], where: str, source: Source | None) -> dict[str
             lines = None if source is None else _table_lines(source, len(names))
             at = f"{where}: row {row}" if lines is None else f"{where}:{lines[row]}"
             before = f"row {first}" if lines is None else f"line {lines[first]}"
-            raise InputError(f"{at}: topic {shown(name)} stands there already, in {before}")
+            raise InputError(f"{at}: topic {format_value(name)} stands there already, in {before}")
     return out
 
 
-def _table_lines(source: Source, rows: int) -> list[int] | None:
+def _table_lines(source: ByteSource, rows: int) -> list[int] | None:
     """The line of each row of a file of text; None where rows are not lines."""
-    kind = TEXTS.get(extension(source.name)[0])
+    kind = TEXTS.get(file_extension(source.name)[0])
     if kind is None:
         return None
     with source.text() as stream:
@@ -293,7 +297,7 @@ def _table_lines(source: Source, rows: int) -> list[int] | None:
     return lines if len(lines) == rows else None
 
 
-def costs_of_topics(
+def read_topic_costs(
     given: Any,
     topics: Sequence[str],
     systems: Sequence[str],
@@ -315,7 +319,7 @@ def costs_of_topics(
     for cost, by in costs.columns.items():
         columns[cost] = {}
         for name, value in by.items():
-            at = _where(called(cost, name if len(systems) > 1 else ALONE))
+            at = _where(cost_column_name(cost, name if len(systems) > 1 else ALONE))
             found = value
             if _is_file(value, table):
                 alone = len(systems) == 1 or cost not in shared
@@ -361,7 +365,8 @@ def _of_units(found: Any, at: Callable[[str], str], units: Sequence[str], unit: 
         number = _read(by_name[name])
         if not 0 <= number < np.inf:
             raise InputError(
-                f"{at(name)}: the cost of {unit} {name!r} is {shown(by_name[name])}, expected a "
+                f"{at(name)}: the cost of {unit} {name!r} is {format_value(by_name[name])}, "
+                "expected a "
                 "number, 0 or more"
             )
         made[place] = number
@@ -379,7 +384,7 @@ def _read(value: Any) -> float:
 
 def _file(
     path: str, names: Sequence[str], unit: str
-) -> tuple[dict[str, Any], Callable[[str], str], Origin]:
+) -> tuple[dict[str, Any], Callable[[str], str], InputOrigin]:
     """The costs in a file by topic, what says where one stands, and where they came from; in a
     table they are the column that has the first of these names."""
     check_file(path, "a file of costs")
@@ -389,7 +394,7 @@ def _file(
         name = next((own for own in names if own in there), None)
         if name is None:
             raise InputError(
-                f"{path}: has the columns {listed(there)}; expected one that is called "
+                f"{path}: has the columns {format_names(there)}; expected one that is called "
                 + " or ".join(map(repr, names))
             )
         cells = table.column(name, list(table.row_of)).to_pylist()
@@ -399,7 +404,7 @@ def _file(
             f"{path}: has a {unit} and its cost in a line, and there are several systems; expected "
             "a file for each, or a table (CSV, JSON Lines, Parquet, Feather) with a column for each"
         )
-    source = Source.of(path)
+    source = ByteSource.of(path)
     found: dict[str, float] = {}
     lines: dict[str, int] = {}
     for number, topic, value in _cost_lines(source, unit):
@@ -409,11 +414,11 @@ def _file(
             )
         found[topic], lines[topic] = value, number
     size, digest = source.digest()
-    origin = Origin("cost", path, bytes=size, sha256=digest)
+    origin = InputOrigin("cost", path, bytes=size, sha256=digest)
     return found, lambda topic: f"{path}:{lines[topic]}" if topic in lines else path, origin
 
 
-def _cost_lines(source: Source, unit: str) -> Iterator[tuple[int, str, float]]:
+def _cost_lines(source: ByteSource, unit: str) -> Iterator[tuple[int, str, float]]:
     """Number, topic and cost of each line of text."""
     with source.text() as stream:
         for number, line in stream.lines():
@@ -426,7 +431,8 @@ def _cost_lines(source: Source, unit: str) -> Iterator[tuple[int, str, float]]:
                 value = float("nan")
             if len(parts) != 2 or not 0 <= value < np.inf:
                 raise InputError(
-                    f"{source.name}:{number}: is {shown(' '.join(parts))}, expected a {unit} "
+                    f"{source.name}:{number}: is {format_value(' '.join(parts))}, expected a "
+                    f"{unit} "
                     "and its cost, a number of 0 or more"
                 )
             yield number, topic, value

@@ -19,14 +19,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
 from calipers.data import tables, trec_tables
-from calipers.data.arrays import of_arrow
+from calipers.data.arrays import from_arrow
 from calipers.data.byte_sources import PACKED, STDIN, TABLES
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX, dataset_rows
-from calipers.data.plain_text import content_line, first_line, layout_of, names_columns, read_plain
+from calipers.data.plain_text import (
+    content_line,
+    detect_layout,
+    first_line,
+    names_columns,
+    read_plain,
+)
 from calipers.data.tables import COMPRESSED
-from calipers.data.trec_tables import Kind, buffers, text_of
-from calipers.progress import over
+from calipers.data.trec_tables import Kind, buffers, decode_id
+from calipers.progress import track
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +44,7 @@ TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]
 
 
 @dataclass(frozen=True)
-class Origin:
+class InputOrigin:
     """Where an input came from, for provenance."""
 
     name: str
@@ -61,7 +67,7 @@ class Qrels:
     judged_offsets: Any
     judged_grade: Any
     judged_count: Any
-    origin: Origin
+    origin: InputOrigin
     wrong: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -74,7 +80,7 @@ class Run:
     unjudged_topics: int
     unjudged_topic_names: tuple[str, ...]
     tag: str | None
-    origin: Origin
+    origin: InputOrigin
     raw_tag: bytes | None = None
     #: Whether there are scores, or only what was retrieved.
     ordered: bool = True
@@ -87,8 +93,8 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
     With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
     is told with it.
     """
-    data, origin = taken(source, "qrels", "qrels", lenient=lenient)
-    with placed(data, origin):
+    data, origin = open_source(source, "qrels", "qrels", lenient=lenient)
+    with add_origin(data, origin):
         if isinstance(data, str):
             if not lenient and os.path.isfile(data) and len(first_line(data)) == 5:
                 raise InputError(
@@ -104,11 +110,11 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
     offsets, grade, count = judgments.grades()
     return Qrels(
         judgments,
-        tuple(text_of(topic) for topic in judgments.topics),
+        tuple(decode_id(topic) for topic in judgments.topics),
         offsets,
         grade,
         count,
-        noted(origin, judgments.source),
+        update_origin(origin, judgments.source),
         judgments.wrong,
     )
 
@@ -126,7 +132,7 @@ def read_runs(
     at_once = max(1, min(len(sources), cores))
     stop = _core.Stop()
     # Here, where Ctrl-C is understood, and not where other threads would wait for a writer.
-    sources = {n: begin(of) if isinstance(of, str) else of for n, of in sources.items()}
+    sources = {n: peek(of) if isinstance(of, str) else of for n, of in sources.items()}
 
     def read(name: str) -> Run:
         threads = cores // at_once
@@ -134,7 +140,7 @@ def read_runs(
 
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            read_ones = over(pool.map(read, sources), "reading run", len(sources))
+            read_ones = track(pool.map(read, sources), "reading run", len(sources))
             return dict(zip(sources, read_ones, strict=True))
         except BaseException:
             stop.set()  # else the pool waited until all are read
@@ -162,9 +168,9 @@ def read_run(
     is told with it, and a document may stand twice below the ``depth`` highest. ``threads`` is how
     many may read one file; called from another than the main thread, it reads until ``stop``.
     """
-    data, origin = taken(source, name, "run", lenient=lenient)
+    data, origin = open_source(source, name, "run", lenient=lenient)
     ordered = rows = True
-    with placed(data, origin):
+    with add_origin(data, origin):
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             answers = trec_tables.ids_of_topics(data)
             if answers is not None:
@@ -193,9 +199,9 @@ def read_run(
     return Run(
         arrays,
         judged.unjudged_topics if rows else 0,
-        tuple(text_of(topic) for topic in judged.unjudged_topic_names if rows),
-        None if judged.tag is None else text_of(judged.tag),
-        noted(origin, judged.source),
+        tuple(decode_id(topic) for topic in judged.unjudged_topic_names if rows),
+        None if judged.tag is None else decode_id(judged.tag),
+        update_origin(origin, judged.source),
         judged.tag,
         ordered,
         judged.wrong,
@@ -209,29 +215,29 @@ def check_stdin(sources: Iterable[TrecSource]) -> None:
         raise InputError("- (the standard input) is given more than once, and can be read once")
 
 
-def taken(
+def open_source(
     source: TrecSource, name: str, kind: Kind, also: Sequence[str] = (), *, lenient: bool = False
-) -> tuple[Any, Origin]:
+) -> tuple[Any, InputOrigin]:
     """What there is to read, and where it came from: a path means TREC text; the rest is in
     memory."""
     if not isinstance(source, str | os.PathLike):
-        return source, Origin(name)
+        return source, InputOrigin(name)
     path = os.fspath(source)
     if lenient:
         if path != STDIN:
             tables.check_file(path, f"a TREC {kind} file")
-        return path, Origin(name, path)
+        return path, InputOrigin(name, path)
     if path.startswith(PREFIX):
-        return dataset_rows(path, kind), Origin(name, path)
-    with settled(source if isinstance(source, str) else path, kind) as place:
+        return dataset_rows(path, kind), InputOrigin(name, path)
+    with resolve_path(source if isinstance(source, str) else path, kind) as place:
         data = _read_file(place, kind, also)
         if isinstance(data, str):
-            return data, Origin(name, path)
+            return data, InputOrigin(name, path)
         size, digest = tables.file_digest(place)
-        return data, Origin(name, path, bytes=size, sha256=digest)
+        return data, InputOrigin(name, path, bytes=size, sha256=digest)
 
 
-def judgments_digest(source: TrecSource, origin: Origin) -> Callable[[], str | None]:
+def judgments_digest(source: TrecSource, origin: InputOrigin) -> Callable[[], str | None]:
     """Tells when it is called what tells other judgments from these: of a file its own digest, of a
     dict that of what it says in any order; None of what has no such."""
     if origin.sha256 is not None or not isinstance(source, Mapping):
@@ -251,7 +257,7 @@ def _of_dict(judgments: Mapping[str, Any]) -> str:
     return sha256(json.dumps(plain(judgments), sort_keys=True).encode()).hexdigest()
 
 
-def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:
+def update_origin(origin: InputOrigin, stored: Mapping[str, Any]) -> InputOrigin:
     """The origin, with what the core has seen of it."""
     return replace(origin, **{fact: value for fact, value in stored.items() if value is not None})
 
@@ -259,7 +265,7 @@ def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:
 def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
     """What a file of judgments or a run holds: of TREC text its path, of JSON what it says, of
     other tables the columns that are wanted, with those of ``also`` where they are there."""
-    suffix, _ = tables.extension(path)
+    suffix, _ = tables.file_extension(path)
     if path != STDIN:
         tables.check_file(path, f"a TREC {kind} file")
     if suffix == ".json":
@@ -273,7 +279,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
     if not tables.is_table(path) or (suffix == ".tsv" and not names_columns(first_line(path))):
         found = read_plain(path, kind) if path != STDIN else None
         return path if found is None else found
-    with tables.located(path):
+    with tables.add_location(path):
         return tables.read_table(
             path,
             text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *also),
@@ -285,7 +291,7 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
 
 
 @contextmanager
-def placed(data: Any, origin: Origin) -> Iterator[None]:
+def add_origin(data: Any, origin: InputOrigin) -> Iterator[None]:
     """Turns what is raised into an :class:`InputError` that says in which input it was."""
     try:
         yield
@@ -296,13 +302,13 @@ def placed(data: Any, origin: Origin) -> Iterator[None]:
             raise InputError(str(error)) from None
         if origin.path is None:
             raise InputError(f"{origin.name}: {error}") from error.__cause__
-        with tables.located(origin.path):
+        with tables.add_location(origin.path):
             raise InputError(str(error)) from None
 
 
 def read_rows(
     name: str, source: TrecSource, kind: Kind, *, sets: bool = False
-) -> tuple[pa.Table, Origin]:
+) -> tuple[pa.Table, InputOrigin]:
     """All rows of judgments (``kind`` is "qrels") or a run ("run", with ``sets`` also one without
     scores) from any source, in its order.
 
@@ -312,17 +318,17 @@ def read_rows(
     import pyarrow as pa
 
     value = trec_tables.VALUES[kind][0]
-    data, origin = taken(source, name, kind, trec_tables.FURTHER[kind])
-    with placed(data, origin):
+    data, origin = open_source(source, name, kind, trec_tables.FURTHER[kind])
+    with add_origin(data, origin):
         if isinstance(data, str):
             rows = _core.read_rows(data, kind)
             texts = {
-                column: trec_tables.binary(*rows[column])
+                column: trec_tables.to_large_binary(*rows[column])
                 for column in ("topic", "doc", *trec_tables.FURTHER[kind])
             }
             table = pa.table(texts | {value: rows[value]})
             _check_rows(table, kind, data, rows["line"])
-            return table, noted(origin, rows["source"])
+            return table, update_origin(origin, rows["source"])
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             data = trec_tables.ids_of_topics(data) or trec_tables.nested(data, value)
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
@@ -336,7 +342,7 @@ def read_rows(
             raise InputError("holds no scores, but topics and documents alone")
         topics, documents, values = trec_tables.columns(given, kind)
         further = {
-            name: trec_tables.ids(given, name)
+            name: trec_tables.id_array(given, name)
             for name in trec_tables.FURTHER[kind]
             if name in given.column_names
         }
@@ -348,7 +354,7 @@ def read_rows(
 def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     """Topic, measure, mean and deviation of every line, the numbers as text."""
     tables.check_file(path, "a file of means and deviations")
-    with placed(path, Origin("z-scores", path)):
+    with add_origin(path, InputOrigin("z-scores", path)):
         rows = _core.read_rows(path, "zscores", lenient=True)
     columns = []
     for name in ("topic", "measure", "mean", "deviation"):
@@ -362,7 +368,7 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
     """That no document stands there twice and no score is NaN; rows are told by their lines where
     these are given."""
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
-    values = of_arrow(table.column(trec_tables.VALUES[kind][0]))
+    values = from_arrow(table.column(trec_tables.VALUES[kind][0]))
     try:
         if kind == "qrels":
             _core.Judgments.from_columns(topics, documents, values)
@@ -390,7 +396,7 @@ def run_name(source: str | os.PathLike[str]) -> str:
 _HEAD = 1 << 16
 
 
-class Begun(str):
+class PeekedPipe(str):
     """The path of a pipe that was looked into: what it begins with, what of that was taken out of
     it, and the open pipe, where the core goes on."""
 
@@ -403,12 +409,12 @@ class Begun(str):
             os.close(self.file)
 
 
-def begin(path: str) -> str:
+def peek(path: str) -> str:
     """The path of a pipe or of the standard input with what it begins with; any other path, and
     what cannot be read, as it is."""
-    if isinstance(path, Begun) or not _is_pipe(path):
+    if isinstance(path, PeekedPipe) or not _is_pipe(path):
         return path
-    made = Begun(path)
+    made = PeekedPipe(path)
     try:
         made.file = os.dup(0) if path == STDIN else os.open(path, os.O_RDONLY)
         made.head = made.begun = _head(made.file)
@@ -470,20 +476,20 @@ def _extension(head: bytes, kind: Kind, path: str) -> str | None:
     if names_columns(re.split(r"[,\t]", line)):
         return ".tsv" if "\t" in line else ".csv"
     fields = line.split()
-    return "" if names_columns(fields) or layout_of(path, kind, fields) else None
+    return "" if names_columns(fields) or detect_layout(path, kind, fields) else None
 
 
 @contextmanager
-def settled(path: str, kind: Kind) -> Iterator[str]:
+def resolve_path(path: str, kind: Kind) -> Iterator[str]:
     """Where to read what a path stands for: of a pipe that holds no TREC text a temporary file,
     which errors call as the pipe."""
-    path = begin(path)
+    path = peek(path)
     shown = "<stdin>" if path == STDIN else str(path)
-    suffix = _extension(path.head, kind, shown) if isinstance(path, Begun) else None
+    suffix = _extension(path.head, kind, shown) if isinstance(path, PeekedPipe) else None
     if suffix is None:
         yield path
         return
-    assert isinstance(path, Begun)
+    assert isinstance(path, PeekedPipe)
     with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
         copy = os.path.join(folder, "input" + suffix)
         with open(copy, "wb") as out, open(path.file, "rb", closefd=False) as rest:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from calipers.data.arrays import of_arrow
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.arrays import from_arrow
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.data.ir_datasets import ROWS
-from calipers.data.tables import as_arrow, joined
+from calipers.data.tables import as_arrow, combine_chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ VALUES: dict[Kind, tuple[str, ...]] = {"qrels": GRADE, "run": SCORE}
 FURTHER: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iteration", "tag")}
 
 
-def text_of(raw: bytes) -> str:
+def decode_id(raw: bytes) -> str:
     """An id as text: UTF-8 where it is that, else Latin-1, which takes any bytes."""
     try:
         return raw.decode("utf-8")
@@ -64,7 +64,7 @@ def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
     table = table_of(source, kind)
     names = table.column_names
     topic, document, *value = find_columns(names, kind)
-    topics, documents = ids(table, topic), ids(table, document)
+    topics, documents = id_array(table, topic), id_array(table, document)
     if not value:
         return topics, documents, np.zeros(table.num_rows)
     if kind == "qrels":
@@ -81,12 +81,12 @@ def is_unordered(names: Sequence[str]) -> bool:
 
 def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
     """The names of the columns of topics, documents, and grades, scores or ranks, if any."""
-    places = find(names, TOPIC), find(names, DOCUMENT)
+    places = find_column(names, TOPIC), find_column(names, DOCUMENT)
     if kind == "run" and is_unordered(names):
         return places
     if kind == "run" and "rank" in names and not set(SCORE) & set(names):
         return (*places, "rank")
-    return (*places, find(names, VALUES[kind]))
+    return (*places, find_column(names, VALUES[kind]))
 
 
 def _without_letters(table: pa.Table, name: str) -> pa.Table:
@@ -104,7 +104,7 @@ def _without_letters(table: pa.Table, name: str) -> pa.Table:
 
 def _of_ranks(topics: Any, ranks: Any) -> Any:
     """Scores that give these ranks, which begin at 1 in every topic and are distinct."""
-    codes = of_arrow(topics.dictionary_encode().indices)
+    codes = from_arrow(topics.dictionary_encode().indices)
     order = np.lexsort((ranks, codes))
     topic, rank = codes[order], ranks[order]
     first = np.ones(len(topic), bool)
@@ -114,7 +114,8 @@ def _of_ranks(topics: Any, ranks: Any) -> Any:
     if wrong.any():
         row = int(order[np.argmax(wrong)])
         raise InputError(
-            f"topic {text_of(topics[row].as_py())!r}: {ranks[row]:g} is no rank; in a run without "
+            f"topic {decode_id(topics[row].as_py())!r}: {ranks[row]:g} is no rank; in a run "
+            "without "
             "scores the ranks of each topic begin at 1 and differ (or are these judgments, and the "
             "two swapped?)"
         )
@@ -140,7 +141,7 @@ def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
     }
 
 
-def find(names: Sequence[str], accepted: Sequence[str]) -> str:
+def find_column(names: Sequence[str], accepted: Sequence[str]) -> str:
     """The first of the accepted names that is there."""
     for name in accepted:
         if name in names:
@@ -173,7 +174,9 @@ def table_of(source: Any, kind: Kind) -> pa.Table:
     try:
         values = [take(row) for row in rows]
     except AttributeError:
-        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
+        raise InputError(
+            f"a row is {format_value(rows[0])}, expected {', '.join(names)} of it"
+        ) from None
     return as_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
 
 
@@ -196,7 +199,7 @@ def _present(table: pa.Table, name: str) -> Any:
     return column
 
 
-def ids(table: pa.Table, name: str) -> Any:
+def id_array(table: pa.Table, name: str) -> Any:
     """A column of ids as one array of Arrow's large binary; whole numbers as their digits."""
     import pyarrow as pa
 
@@ -213,7 +216,7 @@ def ids(table: pa.Table, name: str) -> Any:
     ):
         raise InputError(f"column {name!r} is of type {kind}, expected text or whole numbers")
     # Cast first: together the chunks may be more than the offsets of smaller types reach.
-    return joined(column.cast(pa.large_binary()))
+    return combine_chunks(column.cast(pa.large_binary()))
 
 
 def buffers(column: Any) -> tuple[Any, Any]:
@@ -223,7 +226,7 @@ def buffers(column: Any) -> tuple[Any, Any]:
     return offset, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
 
 
-def binary(offsets: Any, data: Any) -> Any:
+def to_large_binary(offsets: Any, data: Any) -> Any:
     """What :func:`buffers` takes apart."""
     import pyarrow as pa
 
@@ -242,7 +245,7 @@ def numbers(table: pa.Table, name: str) -> Any:
         first = next((row for row, v in enumerate(column.to_pylist()) if not _is_number(v)), None)
         example = "" if first is None else f": {column[first].as_py()!r} in row {first}"
         raise InputError(f"column {name!r} is of type {column.type}, expected numbers{example}")
-    return of_arrow(column)
+    return from_arrow(column)
 
 
 def _is_number(value: Any) -> bool:

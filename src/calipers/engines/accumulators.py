@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from calipers.data.arrays import of_arrow
-from calipers.engines.base import Partial, itself
+from calipers.data.arrays import from_arrow
+from calipers.engines.base import Mergeable, identity
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ FEW = 16
 
 
 @dataclass(eq=False)
-class Sum(Generic[T]):
+class PairwiseSum(Generic[T]):
     """A sum of what adds up, of as many parts with as many, so that long ones meet long ones."""
 
     #: What a sum is made of before it is kept, so that it stays within bounds.
-    kept: Callable[[T], T] = itself
+    kept: Callable[[T], T] = identity
     _parts: list[tuple[int, T]] = field(default_factory=list)
 
     def add(self, part: T) -> None:
@@ -52,11 +52,11 @@ class Sum(Generic[T]):
         return self._parts[-1][1]
 
 
-def ordered(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
+def map_in_order(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
     """What work makes of each item, in their order; some are worked on at once, and no more are
     taken than that.
 
-    >>> list(ordered(abs, [-3, 2, -1], 2))
+    >>> list(map_in_order(abs, [-3, 2, -1], 2))
     [3, 2, 1]
     """
     if threads < 2:
@@ -75,7 +75,7 @@ def ordered(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Ite
 
 
 @dataclass(frozen=True)
-class Weighed(Partial):
+class WeightMoments(Mergeable):
     """Σw, Σw², the least and the largest weight of rows; of rows that count once, their number."""
 
     total: float
@@ -84,16 +84,16 @@ class Weighed(Partial):
     most: float = 1.0
 
     @classmethod
-    def of(cls, weight: FloatArray | None, rows: int) -> Weighed:
+    def of(cls, weight: FloatArray | None, rows: int) -> WeightMoments:
         """Of some rows."""
         if weight is None or not rows:
             return cls(float(rows), float(rows))
         ends = float(weight.min()), float(weight.max())
         return cls(float(weight.sum()), dot(weight, weight), *ends)
 
-    def __add__(self, other: Weighed) -> Weighed:
+    def __add__(self, other: WeightMoments) -> WeightMoments:
         sums = self.total + other.total, self.squares + other.squares
-        return Weighed(*sums, min(self.least, other.least), max(self.most, other.most))
+        return WeightMoments(*sums, min(self.least, other.least), max(self.most, other.most))
 
     @property
     def uneven(self) -> bool:
@@ -102,13 +102,13 @@ class Weighed(Partial):
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct(Partial):
+class DistinctValues(Mergeable):
     """The distinct values of columns, in the order in which they come: Arrow IPC, in bytes."""
 
     stored: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, values: Any) -> Distinct:
+    def of(cls, values: Any) -> DistinctValues:
         """Of an array of Arrow."""
         import pyarrow as pa
 
@@ -126,10 +126,10 @@ class Distinct(Partial):
         """An array of Arrow."""
         return _table(self.stored)["values"].combine_chunks()
 
-    def __add__(self, other: Distinct) -> Distinct:
+    def __add__(self, other: DistinctValues) -> DistinctValues:
         import pyarrow as pa
 
-        return Distinct.of(pa.concat_arrays([self.values, other.values]))
+        return DistinctValues.of(pa.concat_arrays([self.values, other.values]))
 
 
 def _few_integers(values: Any) -> Any:
@@ -139,7 +139,7 @@ def _few_integers(values: Any) -> Any:
 
     if not pa.types.is_integer(values.type) or values.null_count:
         return None
-    left, found = of_arrow(values), list[Any]()
+    left, found = from_arrow(values), list[Any]()
     while len(left):
         if len(found) == FEW:
             return None
@@ -151,13 +151,13 @@ def _few_integers(values: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(Partial):
+class RowTable(Mergeable):
     """A table of what is known of few, one below the other: Arrow IPC, in bytes."""
 
     stored: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any]) -> Rows:
+    def of(cls, columns: Mapping[str, Any]) -> RowTable:
         """Of columns of one length."""
         import pyarrow as pa
 
@@ -168,12 +168,12 @@ class Rows(Partial):
         """All of them."""
         return _table(self.stored)
 
-    def __add__(self, other: Rows) -> Rows:
+    def __add__(self, other: RowTable) -> RowTable:
         import pyarrow as pa
 
         both = [self.table, other.table]
         # Of a column without any value nobody knows the type.
-        return Rows(_stored(pa.concat_tables(both, promote_options="permissive")))
+        return RowTable(_stored(pa.concat_tables(both, promote_options="permissive")))
 
 
 def _stored(table: pa.Table) -> npt.NDArray[np.uint8]:

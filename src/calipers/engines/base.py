@@ -2,8 +2,8 @@
 
 An engine has one method, :meth:`Engine.reduce`: work makes something of each batch of rows that
 adds up, and the engine adds it up. Everything else is said once, above it: which statistics there
-are, the two passes, what follows from them. A :class:`Partial` travels as bytes (:func:`sent`), so
-that no engine knows what it carries.
+are, the two passes, what follows from them. A :class:`Mergeable` travels as bytes
+(:func:`serialize`), so that no engine knows what it carries.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Self
 
-P = TypeVar("P", bound="Partial")
+P = TypeVar("P", bound="Mergeable")
 
 
-def itself(given: Any) -> Any:
+def identity(given: Any) -> Any:
     """What is given."""
     return given
 
 
-class Partial:
+class Mergeable:
     """What is known of some rows, and added to what is known of others: a frozen dataclass of what
-    :func:`~calipers.statistics.serialization.packed` takes."""
+    :func:`~calipers.statistics.serialization.to_bytes` takes."""
 
     def __add__(self, other: Self) -> Self:
         """What is known of the rows of both."""
@@ -37,16 +37,16 @@ class Partial:
 _HOME = "calipers."
 
 
-def sent(part: Partial) -> bytes:
+def serialize(part: Mergeable) -> bytes:
     """As it travels from one process to another: where it is defined, and what it holds."""
-    from calipers.statistics.serialization import packed
+    from calipers.statistics.serialization import to_bytes
 
-    return ",".join(sorted(set(_homes(part)))).encode() + b"\n" + packed(part)
+    return ",".join(sorted(set(_homes(part)))).encode() + b"\n" + to_bytes(part)
 
 
 def _homes(value: Any) -> Iterator[str]:
     """The modules of all partials that it holds."""
-    if isinstance(value, Partial):
+    if isinstance(value, Mergeable):
         yield type(value).__module__
         value = vars(value)
     if isinstance(value, Mapping):
@@ -55,9 +55,9 @@ def _homes(value: Any) -> Iterator[str]:
         yield from _homes(each)
 
 
-def received(data: bytes) -> Any:
+def deserialize(data: bytes) -> Any:
     """What was sent."""
-    from calipers.statistics.serialization import CorruptError, unpacked
+    from calipers.statistics.serialization import CorruptError, from_bytes
 
     told, _, packed = data.partition(b"\n")
     homes = told.decode().split(",")
@@ -65,7 +65,7 @@ def received(data: bytes) -> Any:
         if not home.startswith(_HOME):
             raise CorruptError("holds nothing of calipers")
         import_module(home)
-    return unpacked(packed, also=tuple(of for of in _kinds(Partial) if of.__module__ in homes))
+    return from_bytes(packed, also=tuple(of for of in _kinds(Mergeable) if of.__module__ in homes))
 
 
 def _kinds(of: type) -> Iterator[type]:
@@ -117,7 +117,7 @@ class Engine:
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """What work makes of all batches, added up.

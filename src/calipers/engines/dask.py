@@ -11,16 +11,16 @@ from calipers.data import tables
 from calipers.data.distributed_frames import is_dask
 from calipers.data.errors import InputError
 from calipers.engines import remote
-from calipers.engines.base import P, itself
+from calipers.engines.base import P, identity
 from calipers.engines.remote import (
-    Found,
-    Lines,
-    Merge,
-    Remote,
-    Task,
+    MergeTask,
+    PartitionResult,
+    PartitionTask,
+    RemoteEngine,
+    TextTask,
     check_unique,
-    files_of,
-    kind_of,
+    resolve_paths,
+    table_kind,
 )
 from calipers.extras import install_command
 
@@ -34,7 +34,7 @@ _MEET = 8
 _TEXT, _BLOCK = "string[pyarrow]", 1 << 26
 
 
-class Dask(Remote):
+class DaskEngine(RemoteEngine):
     """A data frame of Dask."""
 
     kind = "dask"
@@ -56,7 +56,7 @@ class Dask(Remote):
         _installed()
 
     @classmethod
-    def of(cls, given: Any, session: None = None, text: Collection[str] = ()) -> Dask:
+    def of(cls, given: Any, session: None = None, text: Collection[str] = ()) -> DaskEngine:
         """The engine that has a data frame, or the tables under paths.
 
         Parameters
@@ -76,24 +76,24 @@ class Dask(Remote):
         """
         if is_dask(given):
             return cls(given)
-        files, name = files_of(given, "Dask")
+        files, name = resolve_paths(given, "Dask")
         return cls(_read(files, name, text), name, files)
 
     @classmethod
-    def of_table(cls, rows: pa.Table, session: None = None) -> Dask:
+    def of_table(cls, rows: pa.Table, session: None = None) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
 
         return cls(dd.from_pandas(_as_pandas(rows), npartitions=1))
 
     @classmethod
-    def of_lines(cls, path: str, read: Lines, session: None = None) -> Dask:
+    def of_lines(cls, path: str, read: TextTask, session: None = None) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
         from dask.bytes import read_bytes
         from dask.delayed import delayed
 
-        one = tables.extension(path)[1] != ""  # is unpacked as a whole
+        one = tables.file_extension(path)[1] != ""  # is unpacked as a whole
         try:
             found = read_bytes(
                 path,
@@ -112,7 +112,7 @@ class Dask(Remote):
 
     def listed(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
-    ) -> Dask:
+    ) -> DaskEngine:
         """As the protocol has it."""
         taken = {**texts, **numbers}
         frame = self.frame[list(dict.fromkeys(taken.values()))]
@@ -120,20 +120,22 @@ class Dask(Remote):
         typed = {**dict.fromkeys(texts, _TEXT), **dict.fromkeys(numbers, "float64")}
         constant = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
         made = frame.assign(**columns, **constants)[[*taken, *constants]]
-        return Dask(made.astype({**typed, **constant}), self.name, self.files)
+        return DaskEngine(made.astype({**typed, **constant}), self.name, self.files)
 
-    def followed(self, others: Sequence[Dask], name: str) -> Dask:
+    def followed(self, others: Sequence[DaskEngine], name: str) -> DaskEngine:
         """As the protocol has it."""
         import dask.dataframe as dd
 
         frames = [of.frame.clear_divisions() for of in (self, *others)]
-        return Dask(dd.concat(frames), name, [path for of in (self, *others) for path in of.files])
+        return DaskEngine(
+            dd.concat(frames), name, [path for of in (self, *others) for path in of.files]
+        )
 
-    def whole(self, by: str) -> Dask:
+    def whole(self, by: str) -> DaskEngine:
         """As the protocol has it."""
         column = dict(zip(self.names, self.frame.columns, strict=True))[by]
         frame = self.frame.shuffle(on=column).map_partitions(_sorted, column)
-        return Dask(frame, self.name, self.files, by)
+        return DaskEngine(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -146,7 +148,7 @@ class Dask(Remote):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """As the protocol has it; partitions have their places by their order."""
@@ -158,9 +160,10 @@ class Dask(Remote):
         check_workers()
         # Sent once, and not with every partition.
         task = delayed(
-            Task(work, kept, streams.ROWS, self.name, tuple(columns), self._by), traverse=False
+            PartitionTask(work, kept, streams.ROWS, self.name, tuple(columns), self._by),
+            traverse=False,
         )
-        merge = Merge(kept, self.name)
+        merge = MergeTask(kept, self.name)
         partition, met = delayed(_partition), delayed(_met)
         named = dict(zip(self.names, self.frame.columns, strict=True))
         frames = self.frame[[named[name] for name in columns]].to_delayed()
@@ -230,7 +233,7 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
     _installed()
     import dask.dataframe as dd
 
-    kind = kind_of(files, name, "Dask")
+    kind = table_kind(files, name, "Dask")
     given = files[0] if len(files) == 1 else list(files)
     try:
         if kind == "parquet":
@@ -259,7 +262,7 @@ def _as_pandas(rows: pa.Table) -> Any:
     return rows.to_pandas(types_mapper=kinds.get)
 
 
-def _read_lines(read: Lines, where: str, block: bytes) -> Any:
+def _read_lines(read: TextTask, where: str, block: bytes) -> Any:
     import pyarrow as pa
 
     return _as_pandas(pa.Table.from_batches([read.read(where, 1, block)]))
@@ -269,13 +272,13 @@ def _sorted(frame: Any, column: Any) -> Any:
     return frame.sort_values(column, kind="stable")
 
 
-def _partition(task: Task, place: int, frame: Any) -> Found | None:
+def _partition(task: PartitionTask, place: int, frame: Any) -> PartitionResult | None:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
     return task.partition(place, table.to_batches(max_chunksize=task.rows))
 
 
-def _met(merge: Merge, parts: Sequence[Found | None]) -> Found | None:
+def _met(merge: MergeTask, parts: Sequence[PartitionResult | None]) -> PartitionResult | None:
     found = [part for part in parts if part is not None]
     return merge.merged(found) if found else None

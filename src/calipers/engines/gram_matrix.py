@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.method_limits import SKETCH
-from calipers.inference.variance_estimators import ByClass, Influence, Space
+from calipers.inference.variance_estimators import Influence, TwoClassVariance, VarianceEstimator
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
     return next(other for other in asked if other[1] == own[1])
 
 
-def kept_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
+def gram_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     """The columns whose inner products are kept: of each measure one reference, and the differences
     of the others from it."""
     plain = {asked: of.plain.column for asked, of in found.items()}
@@ -52,14 +52,14 @@ def kept_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     return out
 
 
-def as_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
+def as_linear_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
     """A number as a combination of these columns."""
     reference = _reference(own, asked)
     return np.array([float(other in (own, reference)) for other in asked])
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced(Space):
+class GramInfluence(VarianceEstimator):
     """Influence as a combination of columns of which the inner products are known."""
 
     products: FloatArray = field(kw_only=True)
@@ -99,13 +99,13 @@ class Reduced(Space):
         # The symmetric root is unique, which the eigenvectors are not.
         return np.asarray((sides * np.sqrt(np.maximum(values, 0.0))) @ sides.T)
 
-    def like(self, other: Space) -> bool:
+    def like(self, other: VarianceEstimator) -> bool:
         """Whether they are the same columns."""
-        return isinstance(other, Reduced) and other.products is self.products
+        return isinstance(other, GramInfluence) and other.products is self.products
 
 
 @dataclass(frozen=True, eq=False)
-class OfClusters(ByClass):
+class ClusterInfluence(TwoClassVariance):
     """Influence added up by cluster, of positive and of negative rows apart: each such sum is as
     good as a row."""
 
@@ -113,9 +113,13 @@ class OfClusters(ByClass):
         """The same: what the plain norm is corrected by is that of clusters."""
         return column
 
-    def like(self, other: Space) -> bool:
+    def like(self, other: VarianceEstimator) -> bool:
         """Whether both are sums of the same rows, by the same classes."""
-        if not isinstance(other, OfClusters) or self.clusters is None or other.clusters is None:
+        if (
+            not isinstance(other, ClusterInfluence)
+            or self.clusters is None
+            or other.clusters is None
+        ):
             return False
         return (
             self.clusters.weight is not None
@@ -132,21 +136,27 @@ def sums_by_cluster(of: Influence) -> FloatArray:
     (3, 2·C), of the second half of which are the positive rows where there are classes."""
     space, clusters = of.space, of.space.clusters
     assert clusters is not None
-    split = space.positive if isinstance(space, ByClass) else np.zeros(len(clusters.code), bool)
+    split = (
+        space.positive
+        if isinstance(space, TwoClassVariance)
+        else np.zeros(len(clusters.code), bool)
+    )
     place = clusters.code + split * np.int64(clusters.size)
     weight = np.ones(len(place)) if space.weight is None else space.weight
     columns = of.moved, weight, weight if space.held is None else space.held
     return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
 
 
-def of_clusters(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
+def cluster_influence(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     """Influence from :func:`sums_by_cluster` of all rows."""
     moved, weight, held = sums
     size = len(moved) // 2
     if not weight[size:].any():
         moved, weight, held = (of[:size] for of in (moved, weight, held))
-        clusters = Clusters(np.arange(size, dtype=np.uint32), size, weight)
-        return Influence(moved, Space(weight, clusters, held=held), name)
+        clusters = ClusterIndex(np.arange(size, dtype=np.uint32), size, weight)
+        return Influence(moved, VarianceEstimator(weight, clusters, held=held), name)
     place = np.arange(2 * size)
-    clusters = Clusters((place % size).astype(np.uint32), size, weight)
-    return Influence(moved, OfClusters(weight, clusters, positive=place >= size, pairs=pairs), name)
+    clusters = ClusterIndex((place % size).astype(np.uint32), size, weight)
+    return Influence(
+        moved, ClusterInfluence(weight, clusters, positive=place >= size, pairs=pairs), name
+    )

@@ -16,11 +16,18 @@ from calipers.data.byte_sources import STDIN
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError
 from calipers.data.ir_datasets import PREFIX
-from calipers.data.trec_tables import DOCUMENT, TOPIC, Kind, binary, find_columns, is_unordered
-from calipers.engines.base import Partial
-from calipers.engines.dask import Dask
-from calipers.engines.remote import Lines, Remote
-from calipers.engines.spark import Spark
+from calipers.data.trec_tables import (
+    DOCUMENT,
+    TOPIC,
+    Kind,
+    find_columns,
+    is_unordered,
+    to_large_binary,
+)
+from calipers.engines.base import Mergeable
+from calipers.engines.dask import DaskEngine
+from calipers.engines.remote import RemoteEngine, TextTask
+from calipers.engines.spark import SparkEngine
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
@@ -29,14 +36,14 @@ if TYPE_CHECKING:
     from calipers.data.streams import Batch
 
 #: The engines by their names.
-_HOMES: Mapping[str, type[Remote]] = {"spark": Spark, "dask": Dask}
+_HOMES: Mapping[str, type[RemoteEngine]] = {"spark": SparkEngine, "dask": DaskEngine}
 
 #: So many topics that nobody judged are told by their names.
 _NAMED = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Judged(Partial):
+class JudgedTopics(Mergeable):
     """The runs on some topics: the rankings of each where topics are judged, how many topics are
     not, and the first of these."""
 
@@ -44,13 +51,13 @@ class Judged(Partial):
     unjudged: Mapping[str, int]
     names: Mapping[str, tuple[str, ...]]
 
-    def __add__(self, other: Judged) -> Judged:
+    def __add__(self, other: JudgedTopics) -> JudgedTopics:
         rankings = {**self.rankings, **other.rankings}
         for name in self.rankings.keys() & other.rankings.keys():
             rankings[name] = self.rankings[name] + other.rankings[name]
         unjudged = {name: of + other.unjudged[name] for name, of in self.unjudged.items()}
         names = {name: _first(of + other.names[name]) for name, of in self.names.items()}
-        return Judged(rankings, unjudged, names)
+        return JudgedTopics(rankings, unjudged, names)
 
 
 def _first(names: Sequence[str]) -> tuple[str, ...]:
@@ -58,7 +65,7 @@ def _first(names: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _JudgeBatch:
     """Judges the runs on the topics of a batch. Its rows are those of all of them; ``source`` is 0
     of a judgment and else tells the run."""
 
@@ -67,7 +74,7 @@ class _Judge:
     values: tuple[str, ...]
     float32: bool
 
-    def __call__(self, batch: Batch) -> Judged:
+    def __call__(self, batch: Batch) -> JudgedTopics:
         """Of a batch."""
         import pyarrow.compute as pc
 
@@ -79,7 +86,7 @@ class _Judge:
         except InputError as error:
             raise InputError(f"{batch.where}: {error}") from None
 
-    def _judged(self, batch: Batch) -> Judged:
+    def _judged(self, batch: Batch) -> JudgedTopics:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -95,7 +102,7 @@ class _Judge:
                 for name, of in zip(self.runs, tables[1:], strict=True)
             }
             counts = {name: len(of) for name, of in alone.items()}
-            return Judged({}, counts, {name: _first(of) for name, of in alone.items()})
+            return JudgedTopics({}, counts, {name: _first(of) for name, of in alone.items()})
         qrels = trec.read_qrels(tables[0])
         # A run has to hold something: where it retrieves nothing here, a topic that nobody judged.
         other = max(qrels.topics) + "."
@@ -106,12 +113,12 @@ class _Judge:
             rankings[name] = JudgedRankings(**run.arrays)
             unjudged[name] = run.unjudged_topics if of.num_rows else 0
             names[name] = _first(run.unjudged_topic_names) if of.num_rows else ()
-        return Judged(rankings, unjudged, names)
+        return JudgedTopics(rankings, unjudged, names)
 
 
-def judged(
+def judge_runs(
     kind: str, qrels: Any, runs: Mapping[str, Any], wanted: set[type], *, float32: bool, paths: bool
-) -> tuple[dict[str, trec.Run], dict[str, Any], trec.Origin]:
+) -> tuple[dict[str, trec.Run], dict[str, Any], trec.InputOrigin]:
     """The runs as the judgments see them, as :func:`~calipers.data.trec.read_runs` has them, and
     their statistics, which are ``wanted``. Where some are data frames of the engine, the others may
     be anything that can be read; the engine reads ``paths``, or else this process does."""
@@ -128,7 +135,7 @@ def judged(
         sources.append(_Source.of(home, session, name, source, place, paths=paths))
     rows = sources[0].rows.followed([of.rows for of in sources[1:]], "the runs and judgments")
     values = tuple(of.value for of in sources[1:])
-    found = rows.whole("topic").reduce(_Judge(tuple(runs), values, float32), rows.names)
+    found = rows.whole("topic").reduce(_JudgeBatch(tuple(runs), values, float32), rows.names)
     if not found.rankings:
         raise InputError("qrels: there are no judgments")
     rankings = {name: found.rankings[name] for name in runs}
@@ -146,25 +153,32 @@ class _Source:
     """Topics, documents and values of judgments or a run, what its values are, and where it is
     from."""
 
-    rows: Remote
+    rows: RemoteEngine
     value: str
-    origin: trec.Origin
+    origin: trec.InputOrigin
 
     @classmethod
     def of(
-        cls, home: type[Remote], session: Any, name: str, given: Any, place: int, *, paths: bool
+        cls,
+        home: type[RemoteEngine],
+        session: Any,
+        name: str,
+        given: Any,
+        place: int,
+        *,
+        paths: bool,
     ) -> _Source:
         """Of whatever holds it, at its place among all."""
         kind: Kind = "run" if place else "qrels"
         wrong: dict[str, str] = {}
-        origin = trec.Origin(name)
+        origin = trec.InputOrigin(name)
         if is_spark(given) or is_dask(given):
             rows = home.of(given, session)
         elif paths and _is_path(given):
             path = os.fspath(given)
-            origin = trec.Origin(name, path)
+            origin = trec.InputOrigin(name, path)
             if _is_text(path):
-                lines = Lines(partial(_lines, kind), ("topic", "doc", "wrong"), _VALUE[kind])
+                lines = TextTask(partial(_lines, kind), ("topic", "doc", "wrong"), _VALUE[kind])
                 rows, wrong = home.of_lines(path, lines, session), {"wrong": "wrong"}
             else:
                 rows = home.of(path, session, (*TOPIC, *DOCUMENT))
@@ -195,12 +209,12 @@ def _is_path(given: Any) -> bool:
 
 def _is_text(path: str) -> bool:
     """Whether it is TREC text: it has an extension, and none of a table."""
-    suffix, _ = tables.extension(path.rstrip("/"))
+    suffix, _ = tables.file_extension(path.rstrip("/"))
     known = {*tables.TEXTS, *tables.BINARIES, ".json"}
     return bool(suffix) and suffix not in known and not path.endswith("/")
 
 
-def _columns(name: str, rows: Remote, kind: Kind) -> tuple[str, str, str]:
+def _columns(name: str, rows: RemoteEngine, kind: Kind) -> tuple[str, str, str]:
     """The columns of topics, documents and values, which are of types that can be such."""
     import pyarrow.types as of_type
 
@@ -239,7 +253,7 @@ def _lines(kind: Kind, where: str, first: int, text: bytes) -> pa.RecordBatch:
         file.flush()
         try:
             rows = _core.read_rows(file.name, kind)
-            ids = [binary(*rows[name]).cast(pa.string()) for name in ("topic", "doc")]
+            ids = [to_large_binary(*rows[name]).cast(pa.string()) for name in ("topic", "doc")]
         except pa.ArrowInvalid:
             wrong = f"{where}: has bytes that are no UTF-8, which takes engine='memory'"
         except ValueError as error:

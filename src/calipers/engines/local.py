@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import of_arrow
-from calipers.data.errors import InputError, shown
-from calipers.engines.accumulators import Sum, ordered
-from calipers.engines.base import Engine, P, itself
-from calipers.progress import over_rows
+from calipers.data.arrays import from_arrow
+from calipers.data.errors import InputError, format_value
+from calipers.engines.accumulators import PairwiseSum, map_in_order
+from calipers.engines.base import Engine, P, identity
+from calipers.progress import track_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ MOST_THREADS = 8
 FEW_COLUMNS = 8
 
 
-class Local(Engine):
+class LocalEngine(Engine):
     """Batches in this process; ``batches`` gives the same ones in every pass."""
 
     kind = "stream"
@@ -42,7 +42,7 @@ class Local(Engine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """As the protocol has it, on one thread."""
@@ -52,13 +52,13 @@ class Local(Engine):
     def _sum(
         work: Callable[[Any], P], batches: Iterable[Any], kept: Callable[[P], P], threads: int
     ) -> P:
-        found: Sum[P] = Sum(kept)
-        for part in ordered(work, batches, threads):
+        found: PairwiseSum[P] = PairwiseSum(kept)
+        for part in map_in_order(work, batches, threads):
             found.add(part)
         return found.total
 
 
-class Streams(Local):
+class StreamEngine(LocalEngine):
     """A stream of batches, on several threads; the rows of one value of ``by``, where that is
     given, are in one batch."""
 
@@ -67,10 +67,10 @@ class Streams(Local):
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
         self.again, self.files, self.stamps = stream.again, stream.files, stream.stamps
 
-    def whole(self, by: str) -> Streams:
+    def whole(self, by: str) -> StreamEngine:
         """The same rows, in batches that end where a value of a column does: rows of one value come
         one after the other, and where they do not, that is an error."""
-        return Streams(self.stream, by)
+        return StreamEngine(self.stream, by)
 
     @property
     def schema(self) -> pa.Schema:
@@ -81,7 +81,7 @@ class Streams(Local):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """As the protocol has it."""
@@ -89,7 +89,7 @@ class Streams(Local):
 
         wide = max(len(columns), FEW_COLUMNS)
         found = self.stream.batches(columns, max(1, streams.ROWS * FEW_COLUMNS // wide))
-        watched = over_rows(found, what, self.rows, lambda batch: batch.rows)
+        watched = track_rows(found, what, self.rows, lambda batch: batch.rows)
         watched = watched if self.by is None else _whole(watched, self.by)
         return self._sum(work, watched, kept, min(os.cpu_count() or 1, MOST_THREADS))
 
@@ -108,7 +108,8 @@ def _whole(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
                 continue
             if seen.setdefault(value, row) != row and value is not None:
                 raise InputError(
-                    f"{batch.where}: {by} {shown(value)} begins in row {seen[value]} and is there "
+                    f"{batch.where}: {by} {format_value(value)} begins in row {seen[value]} and is "
+                    "there "
                     f"again in row {row}, after others; batches take the rows of a group one after "
                     f"the other: sort them by {by!r}, or take engine='memory'"
                 )
@@ -124,7 +125,7 @@ def _whole(batches: Iterable[Batch], by: str) -> Iterator[Batch]:
 def _runs(column: pa.Array) -> tuple[Any, list[Any]]:
     """Where runs of one value begin, and these."""
     encoded = column if hasattr(column, "indices") else column.dictionary_encode("encode")
-    codes = of_arrow(encoded.indices.fill_null(-1))
+    codes = from_arrow(encoded.indices.fill_null(-1))
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
     return starts, encoded.take(starts).to_pylist()
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.engines.base import Partial
+from calipers.engines.base import Mergeable
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses, is_mean
+from calipers.estimation.losses import RowLosses, is_mean
 from calipers.estimation.multilabel import RowValues
-from calipers.estimation.rater_agreement import Rated
-from calipers.inference.multinomial_cells import Cells
+from calipers.estimation.rater_agreement import RatingSample
+from calipers.inference.multinomial_cells import MultinomialCells
 from calipers.measures.rater_agreement import counted_items
 from calipers.statistics import (
     ClassTables,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from calipers.engines.gram_matrix import Asked
     from calipers.inference.variance_estimators import Influence
     from calipers.measures import Measure
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Met(Partial):
+class Met(Mergeable):
     """How the classes that two systems say meet the true one: the places in truth × first × second
     that hold rows, ascending, with their number, weights and squared weights, shape (3, C)."""
 
@@ -73,7 +73,7 @@ class Met(Partial):
         """Of the rows of a batch."""
         one, k = first.cells, first.matrix.classes
         flat = np.asarray(one.flat * k + second.cells.flat % k, np.int64)
-        cells = Cells.from_flat(flat, (k, k, k), one.weight)
+        cells = MultinomialCells.from_flat(flat, (k, k, k), one.weight)
         if one.weight is None:
             return cls(cells.place, np.stack([cells.counts] * 3))
         rows = np.bincount(cells.row(), minlength=len(cells.place)).astype(np.float64)
@@ -85,18 +85,18 @@ class Met(Partial):
         sums = [np.bincount(inverse, of, len(place)) for of in both]
         return Met(place, np.stack(sums).astype(np.float64))
 
-    def cells(self, classes: int, unit: float, *, uneven: bool) -> Cells:
+    def cells(self, classes: int, unit: float, *, uneven: bool) -> MultinomialCells:
         """The cells, of rows that weigh 1 where all weigh a ``unit``."""
         rows, counts, squares = self.held
         if not uneven and unit != 1:
             counts = squares = rows
         none = np.zeros(0, np.int64)
         shape = (classes, classes, classes)
-        return Cells(shape, self.place, counts, squares, none, uneven=uneven, rows=rows)
+        return MultinomialCells(shape, self.place, counts, squares, none, uneven=uneven, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs(Partial):
+class Pairs(Mergeable):
     """Of pairs of systems, by their places among those that are asked for, how differences of rows
     are spread; and how the classes that they say meet, by the first pair that takes these."""
 
@@ -107,7 +107,7 @@ class Pairs(Partial):
     def of(
         cls,
         pairs: Sequence[Pair],
-        systems: Mapping[str, System],
+        systems: Mapping[str, SystemOutput],
         moved: Mapping[Asked, Influence],
         total: float,
         whole: Mapping[Asked, Statistic],
@@ -171,40 +171,40 @@ def tables(pairs: Sequence[Pair]) -> Iterator[tuple[int, Pair]]:
             yield at, pair
 
 
-def _over(system: System, measure: Measure) -> tuple[Any, Measure]:
+def _over(system: SystemOutput, measure: Measure) -> tuple[Any, Measure]:
     """What a measure is of, and the measure as it is asked of that."""
     one, own = system.asked(measure)
     return one.over(own), own
 
 
-def _counts(system: System, measure: Measure) -> ClassCounts | None:
+def _counts(system: SystemOutput, measure: Measure) -> ClassCounts | None:
     """The counts of independent rows that a measure is of."""
     of, _ = _over(system, measure)
     return of if isinstance(of, ClassCounts) and of.clusters is None else None
 
 
-def _values(system: System, measure: Measure) -> RowValues | None:
+def _values(system: SystemOutput, measure: Measure) -> RowValues | None:
     """The values of rows of which some may have none, where the number is their mean."""
     of, own = _over(system, measure)
     return of if isinstance(of, RowValues) and is_mean(own) else None
 
 
-def _losses(system: System, measure: Measure, whole: Statistic) -> FloatArray | None:
+def _losses(system: SystemOutput, measure: Measure, whole: Statistic) -> FloatArray | None:
     """What each row loses, where a number is a function of their mean."""
     of, own = _over(system, measure)
     if isinstance(whole, Several):
         terms = system.asked(measure)[0].terms(own)
         return terms.as_loss(own, whole) if isinstance(terms, OutputsAdded) else None
-    return of.values if isinstance(of, Losses) else None
+    return of.values if isinstance(of, RowLosses) else None
 
 
-def _rated(system: System, measure: Measure) -> Rated | None:
+def _rated(system: SystemOutput, measure: Measure) -> RatingSample | None:
     """The items that raters rated."""
     of, _ = _over(system, measure)
-    return of if isinstance(of, Rated) else None
+    return of if isinstance(of, RatingSample) else None
 
 
-def _items(rated: Rated, measure: Measure) -> npt.NDArray[np.bool_]:
+def _items(rated: RatingSample, measure: Measure) -> npt.NDArray[np.bool_]:
     """Which items a measure of raters is made of."""
     return counted_items(measure, rated.statistic)
 

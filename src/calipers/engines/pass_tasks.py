@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.engines.accumulators import Weighed
-from calipers.engines.base import Partial
-from calipers.engines.gram_matrix import Asked, inner_products, kept_columns, sums_by_cluster
+from calipers.engines.accumulators import WeightMoments
+from calipers.engines.base import Mergeable
+from calipers.engines.gram_matrix import Asked, gram_columns, inner_products, sums_by_cluster
 from calipers.engines.paired_differences import Pair, Pairs
 from calipers.estimation.counts import ClassCounts
-from calipers.inference.variance_estimators import ByClass, Influence
+from calipers.inference.variance_estimators import Influence, TwoClassVariance
 from calipers.statistics import ClassTables, ConfusionMatrix
 from calipers.statistics.base import dot
-from calipers.statistics.serialization import packed, unpacked
+from calipers.statistics.serialization import from_bytes, to_bytes
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray, Statistic
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
 
 #: Cells of several classes are added up by cluster where they are no more than so many.
@@ -28,17 +28,17 @@ MOST_BY_CLUSTER = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BatchSystems:
     """Systems on the rows of a batch, and how many of its rows are left out."""
 
-    systems: Mapping[str, System]
+    systems: Mapping[str, SystemOutput]
     lost: int = 0
     #: The numbers of its rows in the whole, where somebody looks at rows.
     numbers: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Passed(Partial):
+class FirstPassResult(Mergeable):
     """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
     and what they weigh. ``beside`` is what was asked for besides, ``seen`` are rows that are looked
     at."""
@@ -46,14 +46,14 @@ class Passed(Partial):
     statistics: Mapping[int, Statistic]
     rows: int
     lost: int
-    weight: Weighed
+    weight: WeightMoments
     clustered: bool
     beside: Any
     seen: Any = 0
 
-    def __add__(self, other: Passed) -> Passed:
+    def __add__(self, other: FirstPassResult) -> FirstPassResult:
         statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
-        return Passed(
+        return FirstPassResult(
             statistics,
             self.rows + other.rows,
             self.lost + other.lost,
@@ -63,35 +63,35 @@ class Passed(Partial):
             self.seen + other.seen,
         )
 
-    def settled(self, bounded: Callable[[Any], Any]) -> Passed:
+    def settled(self, bounded: Callable[[Any], Any]) -> FirstPassResult:
         """What the statistics stand for, within bounds."""
         return self._each(lambda of: bounded(of.settled()))
 
-    def _each(self, change: Callable[[Any], Any]) -> Passed:
+    def _each(self, change: Callable[[Any], Any]) -> FirstPassResult:
         return replace(self, statistics={k: change(of) for k, of in self.statistics.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class Bounded:
+class BoundStatistics:
     """Keeps the statistics of a pass within bounds."""
 
     bounded: Callable[[Any], Any]
 
-    def __call__(self, passed: Passed) -> Passed:
+    def __call__(self, passed: FirstPassResult) -> FirstPassResult:
         """What is kept of it."""
         return passed._each(self.bounded)
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class FirstPass:
     """Pass one: the statistics of a batch, by the numbers that ``asked`` gives them."""
 
-    build: Callable[[Any], Built]
+    build: Callable[[Any], BatchSystems]
     asked: Mapping[Asked, int]
-    beside: Callable[[Mapping[str, System]], Any]
-    looks: Callable[[Built], Any] | None = None
+    beside: Callable[[Mapping[str, SystemOutput]], Any]
+    looks: Callable[[BatchSystems], Any] | None = None
 
-    def __call__(self, batch: Any) -> Passed:
+    def __call__(self, batch: Any) -> FirstPassResult:
         """Of a batch."""
         built = self.build(batch)
         systems = built.systems
@@ -102,17 +102,17 @@ class First:
                 statistic = systems[name].added(measure)
                 assert statistic is not None
                 found[number] = statistic
-        weight, clustered = Weighed.of(one.weight, one.number), one.clusters is not None
+        weight, clustered = WeightMoments.of(one.weight, one.number), one.clusters is not None
         seen = 0 if self.looks is None or built.numbers is None else self.looks(built)
         beside = self.beside(systems)
-        return Passed(found, one.number, built.lost, weight, clustered, beside, seen)
+        return FirstPassResult(found, one.number, built.lost, weight, clustered, beside, seen)
 
 
 @dataclass(frozen=True, eq=False)
-class Moving:
+class InfluenceTask:
     """How much the rows of a batch move each number, given the statistics of all rows."""
 
-    build: Callable[[Any], Built]
+    build: Callable[[Any], BatchSystems]
     whole: Mapping[Asked, Statistic]
 
     def __call__(self, batch: Any) -> dict[Asked, Influence]:
@@ -120,7 +120,7 @@ class Moving:
         return self.of(self.build(batch).systems)
 
     def of(
-        self, systems: Mapping[str, System], some: Container[Asked] | None = None
+        self, systems: Mapping[str, SystemOutput], some: Container[Asked] | None = None
     ) -> dict[Asked, Influence]:
         """Of the systems on a batch; of ``some`` of the numbers alone."""
         found = {
@@ -130,26 +130,28 @@ class Moving:
         }
         return {asked: of for asked, of in found.items() if of is not None}
 
-    def seconds(self, systems: Mapping[str, System]) -> dict[int, Statistic]:
+    def seconds(self, systems: Mapping[str, SystemOutput]) -> dict[int, Statistic]:
         """The statistics that numbers take of a second look, by their places among all."""
         found = (systems[name].second(measure, of) for (name, measure), of in self.whole.items())
         return {place: of for place, of in enumerate(found) if of is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Statistics travel as those that come back do, in a fraction of the bytes.
-        return _moving, (self.build, list(self.whole), packed(list(self.whole.values())))
+        return _moving, (self.build, list(self.whole), to_bytes(list(self.whole.values())))
 
-    def norm(self, combination: FloatArray) -> Callable[[Any], Norm]:
+    def norm(self, combination: FloatArray) -> Callable[[Any], SquaredNorm]:
         """The squared norm of a combination of the kept columns."""
-        return _Combined(self, combination)
+        return _LinearCombination(self, combination)
 
 
-def _moving(build: Callable[[Any], Built], asked: Sequence[Asked], whole: bytes) -> Moving:
-    return Moving(build, dict(zip(asked, unpacked(whole), strict=True)))
+def _moving(
+    build: Callable[[Any], BatchSystems], asked: Sequence[Asked], whole: bytes
+) -> InfluenceTask:
+    return InfluenceTask(build, dict(zip(asked, from_bytes(whole), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
-class Kind(Partial):
+class InfluenceKind(Mergeable):
     """What influence is called, and what space it is of."""
 
     name: str
@@ -158,12 +160,12 @@ class Kind(Partial):
 
 
 @dataclass(frozen=True, eq=False)
-class Moved(Partial):
+class SecondPassResult(Mergeable):
     """What pass two finds: of each number its kind, by its place among all that are asked for; the
     inner products of columns, or sums by cluster of each; and of pairs of systems how their rows
     differ."""
 
-    spaces: Mapping[int, Kind]
+    spaces: Mapping[int, InfluenceKind]
     products: FloatArray
     sums: Mapping[int, FloatArray]
     pairs: Pairs
@@ -174,26 +176,26 @@ class Moved(Partial):
     #: What some numbers take of a second look beside it.
     seconds: Mapping[int, Statistic]
 
-    def __add__(self, other: Moved) -> Moved:
+    def __add__(self, other: SecondPassResult) -> SecondPassResult:
         sums = {k: of + other.sums[k] for k, of in self.sums.items()}
         cubes = {k: of + other.cubes[k] for k, of in self.cubes.items()}
         products = self.products + other.products
         cells = {k: of + other.cells[k] for k, of in self.cells.items()}
         seconds = {k: of + other.seconds[k] for k, of in self.seconds.items()}
         pairs = self.pairs + other.pairs
-        return Moved(other.spaces, products, sums, pairs, cubes, cells, seconds)
+        return SecondPassResult(other.spaces, products, sums, pairs, cubes, cells, seconds)
 
 
 @dataclass(frozen=True, eq=False)
-class Second:
+class SecondPass:
     """Pass two: how much the rows of a batch move all numbers, added up; and how rows of ``pairs``
     differ, where all of them weigh ``total``."""
 
-    moving: Moving
+    moving: InfluenceTask
     pairs: Sequence[Pair] = ()
     total: float = 0.0
 
-    def __call__(self, batch: Any) -> Moved:
+    def __call__(self, batch: Any) -> SecondPassResult:
         """Of a batch."""
         systems = self.moving.build(batch).systems
         moved, seconds = self.moving.of(systems), self.moving.seconds(systems)
@@ -203,17 +205,17 @@ class Second:
         if any(of.space.clusters is not None for of in moved.values()):
             sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
             cells = self._cells(systems, moved)
-            return Moved(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
+            return SecondPassResult(spaces, np.zeros((0, 0)), sums, pairs, {}, cells, seconds)
         cubes = {
             places[asked]: float(np.power(of.plain.column, 3).sum())
             for asked, of in moved.items()
             if isinstance(self.moving.whole[asked], ClassTables)
         }
-        products = inner_products(list(kept_columns(moved).values()))
-        return Moved(spaces, products, {}, pairs, cubes, {}, seconds)
+        products = inner_products(list(gram_columns(moved).values()))
+        return SecondPassResult(spaces, products, {}, pairs, cubes, {}, seconds)
 
     def _cells(
-        self, systems: Mapping[str, System], moved: Mapping[Asked, Influence]
+        self, systems: Mapping[str, SystemOutput], moved: Mapping[Asked, Influence]
     ) -> dict[int, FloatArray]:
         """What rows of each cluster in each cell weigh, where that is not too much to keep; once
         for all measures of one table."""
@@ -239,7 +241,7 @@ class Second:
 class OfPairs:
     """How the rows of a batch differ between systems, by itself."""
 
-    moving: Moving
+    moving: InfluenceTask
     pairs: Sequence[Pair]
     total: float
 
@@ -251,27 +253,29 @@ class OfPairs:
         return Pairs.of(self.pairs, systems, moved, self.total, self.moving.whole)
 
 
-def _kind(of: Influence) -> Kind:
+def _kind(of: Influence) -> InfluenceKind:
     space = of.space
-    return Kind(of.name, space.degrees, isinstance(space, ByClass) and space.pairs)
+    return InfluenceKind(
+        of.name, space.degrees, isinstance(space, TwoClassVariance) and space.pairs
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Norm(Partial):
+class SquaredNorm(Mergeable):
     """A sum of squares."""
 
     squares: float
 
-    def __add__(self, other: Norm) -> Norm:
-        return Norm(self.squares + other.squares)
+    def __add__(self, other: SquaredNorm) -> SquaredNorm:
+        return SquaredNorm(self.squares + other.squares)
 
 
 @dataclass(frozen=True, eq=False)
-class _Combined:
-    moving: Moving
+class _LinearCombination:
+    moving: InfluenceTask
     combination: FloatArray
 
-    def __call__(self, batch: Any) -> Norm:
-        columns = zip(self.combination, kept_columns(self.moving(batch)).values(), strict=True)
+    def __call__(self, batch: Any) -> SquaredNorm:
+        columns = zip(self.combination, gram_columns(self.moving(batch)).values(), strict=True)
         of = np.asarray(sum(factor * column for factor, column in columns if factor))
-        return Norm(dot(of, of))
+        return SquaredNorm(dot(of, of))

@@ -18,59 +18,64 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
-from calipers.engines.base import Engine, itself
-from calipers.engines.gram_matrix import Asked, Reduced, as_combination, of_clusters
+from calipers.caching import cached, cached_property
+from calipers.engines.base import Engine, identity
+from calipers.engines.gram_matrix import (
+    Asked,
+    GramInfluence,
+    as_linear_combination,
+    cluster_influence,
+)
 from calipers.engines.paired_differences import Met, Pair, Pairs, tables
 from calipers.engines.pass_tasks import (
-    Bounded,
-    Built,
-    First,
-    Moved,
-    Moving,
-    Norm,
+    BatchSystems,
+    BoundStatistics,
+    FirstPass,
+    FirstPassResult,
+    InfluenceTask,
     OfPairs,
-    Passed,
-    Second,
+    SecondPass,
+    SecondPassResult,
+    SquaredNorm,
 )
 from calipers.estimation import effective_sample_size
 from calipers.estimation.averages import Seen
-from calipers.estimation.counts import BothCounts, ClassCounts
+from calipers.estimation.counts import ClassCounts, PairedCounts
 from calipers.estimation.effective_sample_size import with_interval
-from calipers.estimation.losses import is_mean, of_moments, slope
+from calipers.estimation.losses import estimate_from_moments, is_mean, loss_derivative
 from calipers.estimation.multilabel import RowValues, held_by, of_those_there
 from calipers.estimation.poisson_bootstrap import with_replicates
 from calipers.estimation.rater_agreement import of_either
 from calipers.estimation.regression import of_gathered
 from calipers.estimation.scores import table_acceleration
-from calipers.estimation.statistic_estimates import applied, of_statistic
+from calipers.estimation.statistic_estimates import apply_measure, estimate_from_statistic
 from calipers.inference import intervals
-from calipers.inference.clusters import Clusters
-from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, Cells
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.multinomial_cells import MAX_DRAWN_ROWS, MultinomialCells
 from calipers.inference.point_estimate import SummedUnits
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import (
     ClassTables,
     ConfusionMatrix,
     Moments,
-    NumberMoments,
-    NumberRows,
+    NumericMoments,
+    NumericRows,
     Ratings,
     ScoreTable,
     Several,
     UnitDifferences,
 )
-from calipers.statistics.base import kish
+from calipers.statistics.base import effective_size
 from calipers.systems import costs
 from calipers.systems.multioutput import OutputsAdded
 
 if TYPE_CHECKING:
     from calipers.inference.intervals import Interval
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Signs, Statistic
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
 #: The influence of rows is looked up in tables of so many scores at most: where there are more,
 #: errors are right to a millionth or so.
@@ -79,10 +84,10 @@ MOST_CELLS = 1 << 20
 
 def _of_one_pass() -> Interval:
     """Of what needs a second look and cannot have it."""
-    return intervals.missing("none", "one_pass")
+    return intervals.no_interval("none", "one_pass")
 
 
-def _nothing(systems: Mapping[str, System]) -> int:
+def _nothing(systems: Mapping[str, SystemOutput]) -> int:
     return 0
 
 
@@ -95,7 +100,7 @@ def _of_cells(of: Any, most: int = MOST_CELLS) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Passes:
+class TwoPassEvaluation:
     """Systems by name on the same rows, and the measures that are asked for.
 
     ``engine`` has the rows, and ``build`` makes systems of a batch of them. ``like`` are systems of
@@ -104,16 +109,16 @@ class Passes:
     """
 
     engine: Engine
-    like: Mapping[str, System]
+    like: Mapping[str, SystemOutput]
     measures: Sequence[Measure]
-    build: Callable[[Any], Built] = Built
+    build: Callable[[Any], BatchSystems] = BatchSystems
     columns: Sequence[str] = ()
-    bounded: Callable[[Any], Any] = itself
-    beside: Callable[[Mapping[str, System]], Any] = _nothing
+    bounded: Callable[[Any], Any] = identity
+    beside: Callable[[Mapping[str, SystemOutput]], Any] = _nothing
     #: The pairs of systems that are compared, the first less the second.
     compared: Sequence[tuple[str, str]] = ()
     #: What is kept of the rows of a batch that are looked at.
-    looks: Callable[[Built], Any] | None = None
+    looks: Callable[[BatchSystems], Any] | None = None
     #: What else is added up in the first pass for measures that nobody asked for.
     also: Sequence[Asked] = ()
     #: Of some rows, what each of all rows weighs where all weigh alike.
@@ -125,7 +130,7 @@ class Passes:
 
     def reading(
         self, system: str, measure: Measure, settings: Settings | None = None
-    ) -> Reading | None:
+    ) -> PointEstimate | None:
         """A number of all rows and how it varies, from what was added up: influence is known, and
         replicates are not."""
         asked, passed = (system, measure), self.passed
@@ -145,7 +150,7 @@ class Passes:
             found = self.influences.get(asked)
             return found if found is None or scale == 1 else scale * found
 
-        size = kish(passed.weight.total, passed.weight.squares)
+        size = effective_size(passed.weight.total, passed.weight.squares)
         looks = moved, partial(self._second, asked)
         seen = Seen(passed.rows, size, passed.clustered, settings, *looks)
         made = self._made_of(one, own, statistic, seen)
@@ -162,13 +167,15 @@ class Passes:
         own_law = None
         by_cluster = held_by(by_cluster) if some and by_cluster is not None else by_cluster
         if isinstance(statistic, Moments):
-            formula, ends = applied(own, statistic), getattr(one.over(own), "ends", None)
-            made = of_moments(formula, statistic, settings, passed.rows, ends, by_cluster)
+            formula, ends = apply_measure(own, statistic), getattr(one.over(own), "ends", None)
+            made = estimate_from_moments(
+                formula, statistic, settings, passed.rows, ends, by_cluster
+            )
             if some:
                 made = of_those_there(own, made, statistic, passed.rows)
                 own_law = made.law
             if self.engine.again:
-                rate = slope(formula, made.value, statistic)
+                rate = loss_derivative(formula, made.value, statistic)
                 units = SummedUnits(
                     statistic.mean,
                     statistic.effective_size,
@@ -178,8 +185,8 @@ class Passes:
                 made = replace(made, units=units, units_make_value=is_mean(formula))
         elif isinstance(statistic, ClassTables) and not passed.clustered:
             made = replace(made, skew=lambda: self._skewness(asked))
-        elif isinstance(statistic, NumberMoments | NumberRows) and not passed.clustered:
-            if made.kind == "quantile" and isinstance(statistic, NumberRows):
+        elif isinstance(statistic, NumericMoments | NumericRows) and not passed.clustered:
+            if made.kind == "quantile" and isinstance(statistic, NumericRows):
                 made = costs.of_gathered(own, made, statistic)
             else:
                 made = of_gathered(made, statistic)
@@ -219,8 +226,8 @@ class Passes:
         assert isinstance(statistic, ConfusionMatrix)
         cluster, place = np.nonzero(held)
         weight, k = held[cluster, place] / self.unit, statistic.classes
-        clusters = Clusters(cluster.astype(np.uint32), len(held), weight)
-        cells = Cells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
+        clusters = ClusterIndex(cluster.astype(np.uint32), len(held), weight)
+        cells = MultinomialCells.from_flat(place.astype(np.int64), (k, k), weight, clusters)
         return effective_sample_size.of_classes(own, statistic, cells, level)
 
     def _skewness(self, asked: Asked) -> float:
@@ -231,7 +238,7 @@ class Passes:
 
     def difference(
         self, pair: tuple[str, str], measure: Measure, settings: Settings | None = None
-    ) -> Reading | None:
+    ) -> PointEstimate | None:
         """The first system's number less the second's, with what rows in both say of it."""
         first, second = (self.reading(name, measure, settings) for name in pair)
         if first is None or second is None:
@@ -262,17 +269,19 @@ class Passes:
         found = self.differing(pair, measure)
         return None if found is None else found.signs
 
-    def _made_of(self, one: System, own: Measure, statistic: Any, seen: Seen) -> Reading | None:
+    def _made_of(
+        self, one: SystemOutput, own: Measure, statistic: Any, seen: Seen
+    ) -> PointEstimate | None:
         """What a statistic of all rows says of a number, and of how it varies."""
         if isinstance(statistic, Several):
             each = [self._made_of(one, own.plain, of, seen) for of in statistic.parts]
-            made: Reading = one.terms(own).reading(own, each, statistic, seen)
+            made: PointEstimate = one.terms(own).reading(own, each, statistic, seen)
             return made
         second, rows = None if seen.clustered else seen.second, (seen.settings, seen.rows)
-        found = of_statistic(own, statistic, *rows, together=True, second=second)
+        found = estimate_from_statistic(own, statistic, *rows, together=True, second=second)
         if found is None or seen.clustered or not isinstance(statistic, ScoreTable):
             return found
-        formula = applied(own, statistic)
+        formula = apply_measure(own, statistic)
         found, area = with_replicates(formula, found, statistic), formula.definition.area
         if area is None:
             return found
@@ -288,7 +297,9 @@ class Passes:
         like, whole = self.like[system], self.statistics[system, measure]
         if isinstance(whole, Several):
             return self._moves((system, measure))
-        made = of_statistic(like.asked(measure)[1], whole, like.settings, self.passed.rows)
+        made = estimate_from_statistic(
+            like.asked(measure)[1], whole, like.settings, self.passed.rows
+        )
         if made is None or made.error is not None:
             return False
         return self._moves((system, measure))
@@ -301,7 +312,7 @@ class Passes:
             return True  # in which the rows of the system at hand would have no place
         return self.like[system].influence(measure, whole) is not None
 
-    def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = itself) -> Any:
+    def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = identity) -> Any:
         self._made.append("pass")
         return self.engine.reduce(work, self.columns, kept, f"pass {len(self._made)}")
 
@@ -328,10 +339,10 @@ class Passes:
         }
 
     @cached_property
-    def passed(self) -> Passed:
+    def passed(self) -> FirstPassResult:
         """What the first pass finds."""
-        work = First(self.build, self.added, self.beside, self.looks)
-        found: Passed = self._reduced(work, Bounded(self.bounded))
+        work = FirstPass(self.build, self.added, self.beside, self.looks)
+        found: FirstPassResult = self._reduced(work, BoundStatistics(self.bounded))
         return found.settled(self.bounded)
 
     @cached_property
@@ -368,7 +379,7 @@ class Passes:
         if self.unit == 1 or not math.isfinite(value):
             return 1.0
         statistic = self._weighed[asked]
-        formula = applied(own, statistic)
+        formula = apply_measure(own, statistic)
         if not isinstance(statistic, formula.definition.on):
             return 1.0  # sums of which a line is fitted
         given = float(formula.apply(statistic))
@@ -385,18 +396,20 @@ class Passes:
             return found.value
         statistic = self.statistics[system, measure]
         own = self.like[system].asked(measure)[1]
-        return float(applied(own, statistic).apply(statistic))
+        return float(apply_measure(own, statistic).apply(statistic))
 
     # --- Pass two --------------------------------------------------------------------------------
 
     @cached_property
-    def moving(self) -> Moving:
+    def moving(self) -> InfluenceTask:
         """How much each row of a batch moves each number, as far as that is known."""
         few: dict[int, Statistic] = {}
         for of in self._weighed.values():
             if id(of) not in few:
                 few[id(of)] = _of_cells(of)
-        return Moving(self.build, {asked: few[id(of)] for asked, of in self._weighed.items()})
+        return InfluenceTask(
+            self.build, {asked: few[id(of)] for asked, of in self._weighed.items()}
+        )
 
     @cached_property
     def influences(self) -> Mapping[Asked, Influence]:
@@ -406,19 +419,19 @@ class Passes:
         found, asked = self._moved, list(self.statistics)
         if found.sums:
             return {
-                asked[k]: of_clusters(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
+                asked[k]: cluster_influence(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
                 for k, sums in found.sums.items()
             }
         if not found.spaces:
             return {}
-        space, known = Reduced(products=found.products, again=self._again), list(found.spaces)
+        space, known = GramInfluence(products=found.products, again=self._again), list(found.spaces)
         own = [asked[k] for k in known]
         # One space of each kind, whose root is found once.
         kinds = dict.fromkeys(of.degrees for of in found.spaces.values())
         spaces = {degrees: replace(space, freedom=degrees) for degrees in kinds}
         return {
             one: Influence(
-                as_combination(one, own),
+                as_linear_combination(one, own),
                 spaces[found.spaces[k].degrees],
                 found.spaces[k].name,
             )
@@ -428,9 +441,9 @@ class Passes:
     # --- Pairs of systems ------------------------------------------------------------------------
 
     @property
-    def second(self) -> Second:
+    def second(self) -> SecondPass:
         """What pass two makes of a batch."""
-        return Second(self.moving, self._asked_of(self.compared), self.passed.weight.total)
+        return SecondPass(self.moving, self._asked_of(self.compared), self.passed.weight.total)
 
     def _asked_of(self, systems: Sequence[tuple[str, str]]) -> list[Pair]:
         """What is asked of pairs of systems: of all measures that have a direction."""
@@ -443,7 +456,7 @@ class Passes:
                     continue
                 (one, own), statistic = self.like[pair[0]].asked(measure), self.statistics[first]
                 counted = isinstance(statistic, ConfusionMatrix)
-                mean = isinstance(statistic, Moments) and is_mean(applied(own, statistic))
+                mean = isinstance(statistic, Moments) and is_mean(apply_measure(own, statistic))
                 if mean and isinstance(one.over(own), RowValues):
                     both: Any = statistic, self.statistics[second]
                     mean = all(of.rows == self.passed.rows for of in both)
@@ -494,7 +507,7 @@ class Passes:
 
     def _both(
         self, pair: tuple[str, str], measure: Measure, settings: Settings
-    ) -> BothCounts | None:
+    ) -> PairedCounts | None:
         """The cells of truth and both predictions, where these are all there is to rows."""
         first, second = (self.statistics[name, measure] for name in pair)
         if not (isinstance(first, ConfusionMatrix) and isinstance(second, ConfusionMatrix)):
@@ -503,7 +516,7 @@ class Passes:
         if met is None or (uneven and self.passed.rows <= MAX_DRAWN_ROWS):
             return None
 
-        def made() -> BothCounts | None:
+        def made() -> PairedCounts | None:
             cells = met.cells(first.classes, self.unit, uneven=uneven)
             together = tuple(
                 self.like[pair[0]].asked(of)[1]
@@ -513,14 +526,14 @@ class Passes:
             if cells.by_row:
                 return None
             one, two = (ClassCounts.from_matrix(of, settings, together) for of in (first, second))
-            return BothCounts(one, two, cells)
+            return PairedCounts(one, two, cells)
 
-        return kept(self, ("both", pair, id(first), settings), made)
+        return cached(self, ("both", pair, id(first), settings), made)
 
     @cached_property
-    def _moved(self) -> Moved:
+    def _moved(self) -> SecondPassResult:
         """What the second pass finds."""
-        found: Moved = self._reduced(self.second)
+        found: SecondPassResult = self._reduced(self.second)
         self._know(self.compared, found.pairs)
         asked = list(self.statistics)
         self._cells.update({self.numbers[asked[k]]: of for k, of in found.cells.items()})
@@ -536,5 +549,5 @@ class Passes:
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its
         own."""
-        norm: Norm = self._reduced(self.moving.norm(combination))
+        norm: SquaredNorm = self._reduced(self.moving.norm(combination))
         return norm.squares

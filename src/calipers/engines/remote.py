@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import calipers
 from calipers.data import tables
-from calipers.data.errors import InputError, shown
-from calipers.engines.accumulators import Sum
-from calipers.engines.base import Engine, Partial, itself, received, sent
+from calipers.data.errors import InputError, format_value
+from calipers.engines.accumulators import PairwiseSum
+from calipers.engines.base import Engine, Mergeable, deserialize, identity, serialize
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ def remedy(engine: str) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class PartitionResult:
     """What is known of a partition, as bytes; or what is wrong with its rows."""
 
     data: bytes = b""
@@ -104,30 +104,30 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PartitionTask:
     """What is done with the rows of a partition: ``rows`` make a batch, and ``name`` is what
     messages call all of them. ``columns`` are the names of their columns, whatever these are called
     on the way. Rows of one value of ``by``, which come one after the other, are all in one
     batch."""
 
-    work: Callable[[Any], Partial]
+    work: Callable[[Any], Mergeable]
     kept: Callable[[Any], Any]
     rows: int
     name: str
     columns: tuple[str, ...]
     by: str | None = None
 
-    def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> Found | None:
+    def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> PartitionResult | None:
         """Of the partition at a place; None where it has no rows."""
-        sums: Sum[Any] = Sum(self.kept)
+        sums: PairwiseSum[Any] = PairwiseSum(self.kept)
         found = False
         try:
             for batch in self._batches(f"{self.name}, partition {place}", given):
                 sums.add(self.work(batch))
                 found = True
         except InputError as error:
-            return Found(wrong=str(error))
-        return Found(sent(sums.total)) if found else None
+            return PartitionResult(wrong=str(error))
+        return PartitionResult(serialize(sums.total)) if found else None
 
     def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
         """As many rows to a batch as a process works on best, whatever they come in."""
@@ -177,25 +177,25 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Merge:
+class MergeTask:
     """What is done with what comes of partitions."""
 
     kept: Callable[[Any], Any]
     name: str
 
-    def merged(self, parts: Iterable[Found]) -> Found:
+    def merged(self, parts: Iterable[PartitionResult]) -> PartitionResult:
         """Of several, in their order; what is wrong with the first that is."""
-        sums: Sum[Any] = Sum(self.kept)
+        sums: PairwiseSum[Any] = PairwiseSum(self.kept)
         try:
             for part in parts:
                 if part.wrong:
                     return part
-                sums.add(received(part.data))
+                sums.add(deserialize(part.data))
         except InputError as error:
-            return Found(wrong=str(error))
-        return Found(sent(sums.total))
+            return PartitionResult(wrong=str(error))
+        return PartitionResult(serialize(sums.total))
 
-    def total(self, parts: Iterable[Found]) -> Any:
+    def total(self, parts: Iterable[PartitionResult]) -> Any:
         """Of all, where it was asked for."""
         parts = list(parts)
         if not parts:
@@ -203,7 +203,7 @@ class Merge:
         all_of_them = parts[0] if len(parts) == 1 else self.merged(parts)
         if all_of_them.wrong:
             raise InputError(all_of_them.wrong)
-        return received(all_of_them.data)
+        return deserialize(all_of_them.data)
 
 
 def _cut(
@@ -221,7 +221,7 @@ def _cut(
     return before, after
 
 
-class Elsewhere(Engine):
+class RemoteEngineRef(Engine):
     """An engine as it is known in another process: by its name."""
 
     def __init__(self, kind: str, name: str, names: tuple[str, ...]) -> None:
@@ -231,19 +231,19 @@ class Elsewhere(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = itself,
+        kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
         """Not here."""
         raise InputError(f"{self.name}: is where engine={self.kind!r} has it, and not here")
 
 
-class Remote(Engine):
+class RemoteEngine(Engine):
     """An engine whose rows lie in other processes. What it sends there knows of it no more than its
     name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Elsewhere, (self.kind, self.name, self.names)
+        return RemoteEngineRef, (self.kind, self.name, self.names)
 
     @classmethod
     def session(cls, frames: Sequence[Any]) -> Any:
@@ -262,7 +262,7 @@ class Remote(Engine):
         raise NotImplementedError
 
     @classmethod
-    def of_lines(cls, path: str, read: Lines, session: Any = None) -> Self:
+    def of_lines(cls, path: str, read: TextTask, session: Any = None) -> Self:
         """The engine that has what is read of the lines of text files."""
         raise NotImplementedError
 
@@ -279,7 +279,7 @@ class Remote(Engine):
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextTask:
     """What is done with lines of text: ``read`` makes columns of them, given where they stand and
     the number of the first. The columns hold text, but for one of ``numbers``."""
 
@@ -307,14 +307,15 @@ def check_unique(name: str, columns: Sequence[str]) -> None:
         raise InputError(f"{name}: columns share a name: {', '.join(columns)}")
 
 
-def files_of(given: Any, engine: str) -> tuple[list[str], str]:
+def resolve_paths(given: Any, engine: str) -> tuple[list[str], str]:
     """One path or several, and what messages call them; ``engine`` as messages call it."""
     paths = [given] if isinstance(given, str | os.PathLike) else given
     if not isinstance(paths, list | tuple) or not all(
         isinstance(path, str | os.PathLike) for path in paths
     ):
         raise InputError(
-            f"{shown(given)} is no table of {engine}; expected a data frame of {engine}, a path, "
+            f"{format_value(given)} is no table of {engine}; expected a data frame of {engine}, a "
+            "path, "
             "or a list of paths"
         )
     if not paths:
@@ -323,9 +324,9 @@ def files_of(given: Any, engine: str) -> tuple[list[str], str]:
     return files, files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
-def kind_of(files: Sequence[str], name: str, engine: str) -> str:
+def table_kind(files: Sequence[str], name: str, engine: str) -> str:
     """The kind of the tables under paths; without an extension it is Parquet."""
-    kinds = {tables.extension(path)[0] for path in files}
+    kinds = {tables.file_extension(path)[0] for path in files}
     kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
     if kinds or kind not in _KINDS:
         raise InputError(

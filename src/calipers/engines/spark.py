@@ -15,19 +15,19 @@ from calipers.caching import cached_property
 from calipers.data.distributed_frames import is_spark
 from calipers.data.errors import InputError
 from calipers.engines import remote
-from calipers.engines.base import P, itself
+from calipers.engines.base import P, identity
 from calipers.engines.remote import (
-    Found,
-    Lines,
-    Merge,
-    Remote,
-    Task,
+    MergeTask,
+    PartitionResult,
+    PartitionTask,
+    RemoteEngine,
+    TextTask,
     check_unique,
-    files_of,
-    kind_of,
+    resolve_paths,
+    table_kind,
 )
 from calipers.extras import install_command
-from calipers.progress import counted
+from calipers.progress import track_counter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ _MEET, _HERE = 32, 1 << 26
 _LOOKS = 1.0
 
 
-class Spark(Remote):
+class SparkEngine(RemoteEngine):
     """A data frame of Spark."""
 
     kind = "spark"
@@ -220,7 +220,7 @@ class Spark(Remote):
     @classmethod
     def of(
         cls, given: Any, session: SparkSession | None = None, text: Collection[str] = ()
-    ) -> Spark:
+    ) -> SparkEngine:
         """The engine that has a data frame, or the tables under paths.
 
         Parameters
@@ -240,18 +240,20 @@ class Spark(Remote):
         """
         if is_spark(given):
             return cls(given)
-        files, name = files_of(given, "Spark")
+        files, name = resolve_paths(given, "Spark")
         session = session or session_of()
         check_workers(session)  # before they read anything
         return cls(_read(session, files, name, text), name, files)
 
     @classmethod
-    def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> Spark:
+    def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> SparkEngine:
         """As the protocol has it."""
         return cls((session or session_of()).createDataFrame(rows))
 
     @classmethod
-    def of_lines(cls, path: str, read: Lines, session: SparkSession | None = None) -> Spark:
+    def of_lines(
+        cls, path: str, read: TextTask, session: SparkSession | None = None
+    ) -> SparkEngine:
         """As the protocol has it."""
         from pyspark.errors import AnalysisException
         from pyspark.sql.functions import col
@@ -269,27 +271,27 @@ class Spark(Remote):
 
     def listed(
         self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
-    ) -> Spark:
+    ) -> SparkEngine:
         """As the protocol has it."""
         from pyspark.sql.functions import lit
 
         columns = [_column(of).cast("string").alias(name) for name, of in texts.items()]
         columns += [_column(of).cast("double").alias(name) for name, of in numbers.items()]
         columns += [lit(value).alias(name) for name, value in constants.items()]
-        return Spark(self.frame.select(*columns), self.name, self.files)
+        return SparkEngine(self.frame.select(*columns), self.name, self.files)
 
-    def followed(self, others: Sequence[Spark], name: str) -> Spark:
+    def followed(self, others: Sequence[SparkEngine], name: str) -> SparkEngine:
         """As the protocol has it."""
         frame = self.frame
         for other in others:
             frame = frame.unionByName(other.frame)
-        return Spark(frame, name, [path for of in (self, *others) for path in of.files])
+        return SparkEngine(frame, name, [path for of in (self, *others) for path in of.files])
 
-    def whole(self, by: str) -> Spark:
+    def whole(self, by: str) -> SparkEngine:
         """As the protocol has it."""
         column = _column(by)
         frame = self.frame.repartition(column).sortWithinPartitions(column)
-        return Spark(frame, self.name, self.files, by)
+        return SparkEngine(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -300,7 +302,7 @@ class Spark(Remote):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """As the protocol has it; partitions have their places by the number that Spark gives
@@ -309,8 +311,8 @@ class Spark(Remote):
 
         from calipers.data import streams
 
-        task = Task(work, kept, streams.ROWS, self.name, tuple(columns), self._by)
-        merge = Merge(kept, self.name)
+        task = PartitionTask(work, kept, streams.ROWS, self.name, tuple(columns), self._by)
+        merge = MergeTask(kept, self.name)
         # Names of any letters are not for all of Spark.
         taken = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
         found = self.frame.select(*taken).mapInArrow(_mapped(task), _SCHEMA).persist()
@@ -352,7 +354,7 @@ def _watched(session: SparkSession, what: str) -> Iterator[None]:
         yield
         return
     tracker, over = context.statusTracker(), Event()
-    with counted(what, "partitions") as stage:
+    with track_counter(what, "partitions") as stage:
 
         def watch() -> None:
             while not over.wait(_LOOKS):
@@ -387,7 +389,7 @@ def _read(
     """The tables under paths, which are of the kind that the first says it is."""
     from pyspark.errors import AnalysisException
 
-    kind = kind_of(files, name, "Spark")
+    kind = table_kind(files, name, "Spark")
     reader, paths = session.read, list(files)
     try:
         if kind == "parquet":
@@ -405,7 +407,7 @@ def _read(
 
 
 def _read_lines(
-    read: Lines, path: str
+    read: TextTask, path: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -421,7 +423,7 @@ def _read_lines(
     return run
 
 
-def _mapped(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _mapped(task: PartitionTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
@@ -434,7 +436,7 @@ def _mapped(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Reco
     return run
 
 
-def _met(merge: Merge) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _met(merge: MergeTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = _parts(given)
         for group, of in groupby(parts, lambda part: part[0] // _MEET):
@@ -443,7 +445,7 @@ def _met(merge: Merge) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Recor
     return run
 
 
-def _rows(place: int, part: Found) -> Iterator[pa.RecordBatch]:
+def _rows(place: int, part: PartitionResult) -> Iterator[pa.RecordBatch]:
     """What travels of a partition, a piece at a time."""
     import pyarrow as pa
 
@@ -455,12 +457,12 @@ def _rows(place: int, part: Found) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(columns, names)
 
 
-def _parts(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Found]]:
+def _parts(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, PartitionResult]]:
     """What came of each partition, of all its pieces, which come in their order."""
     rows = (row for batch in given for row in _told(batch))
     for place, pieces in groupby(rows, lambda row: row[0]):
         found = list(pieces)
-        yield place, Found(b"".join(data for _, data, _ in found), found[0][2])
+        yield place, PartitionResult(b"".join(data for _, data, _ in found), found[0][2])
 
 
 def _told(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:

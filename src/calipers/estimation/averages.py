@@ -16,8 +16,8 @@ import numpy as np
 from calipers.estimation import effective_sample_size, scores
 from calipers.inference import policy
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Reading, weighted
-from calipers.inference.variance_estimators import Influence, Space
+from calipers.inference.point_estimate import PointEstimate, weighted_sum
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,13 +54,13 @@ def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[
     return {label: float(w / own.sum()) for label, w in zip(labels, own, strict=True) if w > 0}
 
 
-def of_scores(
+def average_of_scores(
     measure: Any,
-    terms: Sequence[tuple[float, Reading]],
+    terms: Sequence[tuple[float, PointEstimate]],
     rows: int,
     settings: Settings,
     lacking: str = "no_occurring_class",
-) -> Reading:
+) -> PointEstimate:
     """The reading of an average of a measure of scores, from those of its terms; ``lacking`` is why
     there may be none."""
     definition = measure.definition
@@ -71,8 +71,10 @@ def of_scores(
     }
     if not terms:
         nothing = {lacking: rows}
-        return Reading(value=float("nan"), settings=settings, n=rows, undefined=nothing, **parts)
-    made = weighted(terms, **parts)
+        return PointEstimate(
+            value=float("nan"), settings=settings, n=rows, undefined=nothing, **parts
+        )
+    made = weighted_sum(terms, **parts)
     if any(reading.undefined for _, reading in terms):
         nothing = {"class_without_value": rows}
         return replace(made, value=float("nan"), undefined=nothing, influence=None)
@@ -85,7 +87,7 @@ def of_scores(
     return effective_sample_size.with_interval(measure, made, terms)
 
 
-def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) -> Reading:
+def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) -> PointEstimate:
     """What the tables of all classes say of an average over them."""
     weights = weights_of(measure, tables.labels, tables.shares)
     terms = [
@@ -93,10 +95,10 @@ def of_tables(measure: Any, tables: ClassTables, settings: Settings, rows: int) 
         for label, of in zip(tables.labels, tables.tables, strict=True)
         if (weight := weights.get(label))
     ]
-    return replace(of_scores(measure, terms, rows, settings), influence=None)
+    return replace(average_of_scores(measure, terms, rows, settings), influence=None)
 
 
-def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:
+def _rows_of(terms: Sequence[tuple[float, PointEstimate]]) -> float:
     """How many rows an average has the degrees of freedom of, were the variance of each term that
     of a share of its smaller class (Welch 1947)."""
     rows = np.array([max(1.0, min(reading.sizes())) for _, reading in terms])
@@ -105,13 +107,13 @@ def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:
         return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
 
 
-def as_of_all(
-    reading: Reading,
+def rescale_to_all_rows(
+    reading: PointEstimate,
     rows: npt.NDArray[np.integer[Any]],
     number: int,
-    space: Space,
+    space: VarianceEstimator,
     replicates: Callable[[], FloatArray],
-) -> Reading:
+) -> PointEstimate:
     """The reading of a number of some rows as one of all of them, whose others do not move it;
     ``replicates`` are those of all rows."""
 
@@ -133,7 +135,7 @@ def as_of_all(
     )
 
 
-def _of_terms(terms: Sequence[tuple[float, Reading]], level: float) -> Interval:
+def _of_terms(terms: Sequence[tuple[float, PointEstimate]], level: float) -> Interval:
     """The limits of the terms, averaged: as if all were too low, or too high, at once. That is more
     than they can be off together, and has a length where all are perfect."""
     found = [policy.interval(reading, level) for _, reading in terms]

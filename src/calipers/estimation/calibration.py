@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from calipers.estimation.undefined import reasons
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, Reading
-from calipers.inference.variance_estimators import Error, Influence, OfMeans, Space
+from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.variance_estimators import (
+    Influence,
+    MeanVariance,
+    StandardError,
+    VarianceEstimator,
+)
 from calipers.measures import parse
-from calipers.statistics import FloatArray, Moments, ScoreTable, kish
+from calipers.statistics import FloatArray, Moments, ScoreTable, effective_size
 from calipers.statistics.base import BLOCK, dot
-from calipers.statistics.calibration import Levels, expit, fitted_information
-from calipers.statistics.logits import Line, SummedLogits
+from calipers.statistics.calibration import ProbabilityLevels, expit, fitted_information
+from calipers.statistics.logits import LogitSummary, RecalibrationFit
 
 if TYPE_CHECKING:
     from calipers.estimation.scores import ScoredRows
@@ -148,17 +153,19 @@ def _noncentrality(found: float, degrees: float, below: float) -> float:
 NAN = float("nan")
 
 
-def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int) -> Reading:
+def of_table(
+    measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int
+) -> PointEstimate:
     """What a table of probabilities says of a measure of calibration."""
     definition = measure.definition
     kinds = {"recalibration": "recalibration", "none": "p-value"}
-    return Reading(
+    return PointEstimate(
         value=float(measure.apply(table)),
         kind=kinds.get(definition.interval, "calibration"),
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined=reasons(measure, table, rows),
+        undefined=undefined_reasons(measure, table, rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         pivotal=definition.interval == "pivotal" or definition.binned is not None,
@@ -169,7 +176,9 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
     )
 
 
-def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: int) -> Reading:
+def of_sums(
+    measure: MeasureLike, sums: LogitSummary, settings: Settings, rows: int
+) -> PointEstimate:
     """What sums over logits say of a coefficient of the recalibration: of rows in batches."""
     definition = measure.definition
     both, place = measure.parameters.get("slope") != "one", definition.coefficient
@@ -179,13 +188,13 @@ def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: 
     value = NAN if line is None else (line.slope if place else line.intercept)
     # Weights that are all alike say as little as none.
     total, squares = float(sums.sums[:, :, 0].sum()), float(sums.squares[:, :, 0].sum())
-    plain = both and kish(total, squares) >= rows * (1 - 1e-9)
+    plain = both and effective_size(total, squares) >= rows * (1 - 1e-9)
     name = "Wald, Fisher information" if plain else "Wald, sandwich"
     error = None
     if line is not None:
         se = line.error(place, sandwich=not plain)
-        error = Error(se * math.sqrt(squares / total) if plain else se, name)
-    return Reading(
+        error = StandardError(se * math.sqrt(squares / total) if plain else se, name)
+    return PointEstimate(
         value=value,
         kind="recalibration",
         settings=settings,
@@ -213,7 +222,7 @@ class ProbableRows:
         """No measure of calibration is a mean over rows."""
 
     def influence(
-        self, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+        self, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
     ) -> Influence | None:
         """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
         all rows, or the sums of their logits, where these are a batch of them; of a skill only
@@ -224,7 +233,7 @@ class ProbableRows:
             return None
         return influence_of_line(self.rows, measure, whole)
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of calibration."""
         rows = self.rows
         made = replace(
@@ -260,7 +269,7 @@ def _by_bins(
 ) -> Interval:
     """From the bins alone; ``counts_as`` is for how many rows each counts."""
     definition = measure.definition
-    levels = Levels.of(table)
+    levels = ProbabilityLevels.of(table)
     assert definition.binned is not None
     assert definition.interval is not None
     binned = levels.gathered(definition.binned(levels, **measure.parameters))
@@ -276,8 +285,8 @@ def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -
     assert clusters is not None
     assert definition.binned is not None
     if clusters.number < 2:
-        return intervals.missing("none", "too_few_clusters")
-    levels = Levels.of(rows.table)
+        return intervals.no_interval("none", "too_few_clusters")
+    levels = ProbabilityLevels.of(rows.table)
     first = definition.binned(levels, **measure.parameters)
     binned = levels.gathered(first)
     level_of = len(levels) - 1 - rows.order.place.astype(np.intp)
@@ -297,18 +306,18 @@ def _by_bins_of_clusters(rows: ScoredRows, measure: MeasureLike, level: float) -
 
 
 def _turned(
-    rows: ScoredRows, measure: MeasureLike, reading: Reading, level: float
+    rows: ScoredRows, measure: MeasureLike, reading: PointEstimate, level: float
 ) -> Interval | None:
     if rows.clusters is None:
-        return turned(measure, reading, rows.table, "bootstrap [B]", level)
+        return basic_bootstrap(measure, reading, rows.table, "bootstrap [B]", level)
     name = rows.clusters.bootstrap
     if rows.clusters.number < 2:
-        return intervals.missing(name, "too_few_clusters")
-    return turned(measure, reading, None, name, level)
+        return intervals.no_interval(name, "too_few_clusters")
+    return basic_bootstrap(measure, reading, None, name, level)
 
 
-def turned(
-    measure: MeasureLike, reading: Reading, table: ScoreTable | None, name: str, level: float
+def basic_bootstrap(
+    measure: MeasureLike, reading: PointEstimate, table: ScoreTable | None, name: str, level: float
 ) -> Interval:
     """By replicates that are turned about the value; ``table`` has the probabilities of rows that
     are independent, of which a test may find that they are calibrated."""
@@ -343,7 +352,7 @@ def _of_skill(rows: ScoredRows, measure: MeasureLike, whole: ScoreTable) -> Infl
     column = ((1 - value) * of_class[rows.positive.astype(np.intp)] - own) / least
     squares = float(whole.positive_squares.sum() + whole.negative_squares.sum())
     of_all = Moments(len(column), total, 0.0, 0.0, squares, 0.0, 0.0)
-    return Influence(column, OfMeans(rows.weight, rows.clusters, whole=of_all), "delta")
+    return Influence(column, MeanVariance(rows.weight, rows.clusters, whole=of_all), "delta")
 
 
 #: What a row loses whose class was given a probability.
@@ -356,10 +365,10 @@ _LOSSES: Mapping[str | None, Callable[[FloatArray], FloatArray]] = {
 # --- Recalibration --------------------------------------------------------------------------------
 
 
-def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Reading:
+def _of_line(rows: ScoredRows, measure: MeasureLike, reading: PointEstimate) -> PointEstimate:
     """The reading of a coefficient of the recalibration."""
 
-    def error() -> Error | None:
+    def error() -> StandardError | None:
         if rows.clusters is None:
             return _wald(measure, rows.table, weighted=rows.weight is not None)
         found = influence_of_line(rows, measure)
@@ -375,7 +384,7 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
     )
 
 
-def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> Error:
+def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> StandardError:
     """The standard error of a coefficient of the recalibration.
 
     Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
@@ -384,17 +393,19 @@ def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> Error:
     """
     fit = fitted(table, measure)
     if fit.both and not weighted:
-        return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
-    return Error(fit.error(table), "Wald, sandwich")
+        return StandardError(
+            math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
+        )
+    return StandardError(fit.error(table), "Wald, sandwich")
 
 
 def influence_of_line(
-    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | LogitSummary | None = None
 ) -> Influence | None:
     """By how much each row moves a coefficient; ``whole`` is the table of all rows, or the sums of
     their logits, where these are a batch of them."""
-    fit: Fit | Line | None
-    if isinstance(whole, SummedLogits):
+    fit: Recalibration | RecalibrationFit | None
+    if isinstance(whole, LogitSummary):
         defined = whole.undefined is None and not whole.separated
         fit = whole.line(both=measure.parameters.get("slope") != "one") if defined else None
         if fit is None:
@@ -411,21 +422,21 @@ def influence_of_line(
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
     moved = residual * (to[0] + to[1] * logit if len(to) > 1 else to[0])
     if rows.clusters is not None:
-        space = Space(rows.weight, rows.clusters)
+        space = VarianceEstimator(rows.weight, rows.clusters)
         return Influence(np.asarray(moved), space, "Wald, sandwich")
-    of_class = rows.space(None if isinstance(whole, SummedLogits) else whole)
+    of_class = rows.space(None if isinstance(whole, LogitSummary) else whole)
     of_class = of_class if sizes is None else replace(of_class, sizes=sizes)
     return Influence(np.asarray(moved), of_class, "Wald, sandwich")
 
 
-def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
+def fitted(table: ScoreTable, measure: MeasureLike) -> Recalibration:
     """The recalibration whose coefficient a measure is."""
     both = measure.parameters.get("slope") != "one"
-    x = Levels.of(table).clipped(measure.parameters["delta"])
+    x = ProbabilityLevels.of(table).clipped(measure.parameters["delta"])
     intercept, slope = x.line if both else (x.offset, 1.0)
     p = expit(intercept + slope * x.logit)
     of_fit = fitted_information(x.logit, x.total, p)
-    return Fit(
+    return Recalibration(
         both,
         measure.definition.coefficient,
         intercept,
@@ -436,7 +447,7 @@ def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
     )
 
 
-class Fit(NamedTuple):
+class Recalibration(NamedTuple):
     """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
     asked for (0 for a), logit(p) and the fitted probability at each level, and the inverse
     information."""

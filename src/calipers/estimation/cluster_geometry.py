@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.estimation.distances import Matrix, Points
-from calipers.estimation.undefined import reasons
+from calipers.estimation.distances import DistanceMatrix, PointDistances
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Reading, difference_of
+from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.transformations import SCALES
-from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.statistics import ClusterMoments, FloatArray, IntArray, Separations
+from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, IntArray
 from calipers.statistics.clusters import sums_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Dispersion:
+class ClusterDispersion:
     """How points lie about the centres of their clusters. Of a batch of all points ``centres`` and
     ``leans`` are those of all."""
 
@@ -119,9 +119,9 @@ class Dispersion:
         found = np.where(at_worst, (by_worst / at_worst.sum(axis=1))[:, None], 0.0)
         return np.asarray(found + found.T)
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of moments."""
-        return reading_of(measure, self.statistic, len(self.points), self.settings, self)
+        return estimate_geometry(measure, self.statistic, len(self.points), self.settings, self)
 
 
 def _units(off: FloatArray) -> FloatArray:
@@ -146,17 +146,17 @@ def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremes:
+class ClusterExtremes:
     """The nearest points of different clusters, and the farthest of one."""
 
     cluster: IntArray
-    geometry: Points | Matrix
+    geometry: PointDistances | DistanceMatrix
     settings: Settings
 
     @cached_property
-    def statistic(self) -> Separations:
+    def statistic(self) -> ClusterSeparation:
         """Of all pairs of points."""
-        return Separations(*self.geometry.extremes(self.cluster))
+        return ClusterSeparation(*self.geometry.extremes(self.cluster))
 
     def per_row(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
@@ -164,17 +164,17 @@ class Extremes:
     def influence(self, measure: MeasureLike, whole: Any = None) -> None:
         """All but four points move nothing."""
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The value alone."""
         n, definition = len(self.cluster), measure.definition
-        return Reading(
+        return PointEstimate(
             value=float(measure.apply(self.statistic)),
             kind="extremes of distances",
             settings=self.settings,
             n=n,
             unit="points",
             bounds=definition.range,
-            undefined=reasons(measure, self.statistic, n),
+            undefined=undefined_reasons(measure, self.statistic, n),
             higher_is_better=definition.higher_is_better,
         )
 
@@ -186,26 +186,26 @@ def influence(
     of all."""
     n = len(moved) if number is None else number
     centred = moved - (moved.mean() if mean is None else mean)
-    return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), Space(), "Student t")
+    return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), VarianceEstimator(), "Student t")
 
 
-def reading_of(
+def estimate_geometry(
     measure: MeasureLike,
     statistic: Any,
     n: int,
     settings: Settings,
     of: Any,
     sampled_from: int | None = None,
-) -> Reading:
+) -> PointEstimate:
     """The reading of a measure with an influence; of a sample of points, from how many it is."""
     value, definition = float(measure.apply(statistic)), measure.definition
     gone = of if hasattr(of, "differing") else None
 
-    def error() -> Error | Interval:
+    def error() -> StandardError | Interval:
         found = of.influence(measure)
         if found is None:
-            return intervals.missing("none", "undefined_value")
-        return Error(found.error.se, "Student t", float(n - 1))
+            return intervals.no_interval("none", "undefined_value")
+        return StandardError(found.error.se, "Student t", float(n - 1))
 
     def limits(level: float) -> Interval:
         made = _limits(value, error, n, definition.range, level)
@@ -213,7 +213,7 @@ def reading_of(
             return made
         return replace(made, method=f"{made.method}, of {n:,} sampled points")
 
-    return Reading(
+    return PointEstimate(
         value=value,
         kind="measure of distances",
         settings=settings,
@@ -221,11 +221,11 @@ def reading_of(
         of=sampled_from,
         unit="points",
         bounds=definition.range,
-        undefined=reasons(measure, statistic, n),
+        undefined=undefined_reasons(measure, statistic, n),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
         skew=lambda: _skewness(of, measure),
-        law=_Beside(of.cluster, getattr(of, "held", None), gone),
+        law=_PairedClusterings(of.cluster, getattr(of, "held", None), gone),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
@@ -233,7 +233,7 @@ def reading_of(
 
 
 @dataclass(frozen=True, eq=False)
-class _Beside:
+class _PairedClusterings:
     """The law of two clusterings of the same points, of whose difference those that are in other
     clusters tell."""
 
@@ -243,17 +243,17 @@ class _Beside:
     #: Points that are gone, of which it is known how differences are spread.
     gone: Any = None
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference."""
-        assert isinstance(second.law, _Beside)
-        moved, other = difference_of(first.influence, second.influence), second.law.cluster
+        assert isinstance(second.law, _PairedClusterings)
+        moved, other = lazy_difference(first.influence, second.influence), second.law.cluster
         gone, theirs = self.gone, second.law.gone
 
-        def error() -> Error | Interval:
+        def error() -> StandardError | Interval:
             found = None if moved is None else moved()
             if found is None:
-                return intervals.missing("none", "undefined_value")
-            return Error(found.error.se, "Student t", float(max(first.n - 1, 0)))
+                return intervals.no_interval("none", "undefined_value")
+            return StandardError(found.error.se, "Student t", float(max(first.n - 1, 0)))
 
         return first.difference(
             second,
@@ -288,7 +288,7 @@ def _skewness(of: Any, measure: MeasureLike) -> float:
 
 def _limits(
     value: float,
-    error: Callable[[], Error | Interval],
+    error: Callable[[], StandardError | Interval],
     n: int,
     bounds: tuple[float, float],
     level: float,
@@ -298,7 +298,7 @@ def _limits(
     if isinstance(found, Interval):
         return found
     if not found.se > 0:
-        return intervals.missing(found.name, "no_spread")
+        return intervals.no_interval(found.name, "no_spread")
     made = intervals.student(value, found.se, n, level)
     bounded = math.isfinite(bounds[1])
     scale, name = SCALES["fisher" if bounded else "log"], "Fisher's z" if bounded else "logarithms"

@@ -12,8 +12,8 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
-from calipers.estimation.proportions import by_cluster, of_clusters, size_of
-from calipers.estimation.undefined import reasons
+from calipers.estimation.proportions import by_cluster, effective_trials, of_clusters
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.clusters import cr2
 from calipers.inference.gradients import cell_gradient, moving_cells
@@ -23,18 +23,18 @@ from calipers.inference.multinomial_cells import (
     DRAWN_BY_SUMS,
     MAX_DRAWN_ROWS,
     ROUNDING,
-    Cells,
+    MultinomialCells,
     exact,
-    likely_interval,
+    posterior_interval,
 )
-from calipers.inference.point_estimate import Limits, Reading, UnitGroups, difference_of
-from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, lazy_difference
+from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 _NEARLY_WHOLE = 0.2  # which numbers of rows are, with what rounding leaves
@@ -47,12 +47,12 @@ class ClassCounts:
     ``together`` in one pass."""
 
     matrix: ConfusionMatrix
-    cells: Cells
+    cells: MultinomialCells
     settings: Settings
     together: tuple[Any, ...] = ()
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
-    _beside: list[BothCounts] = field(default_factory=list, repr=False)
+    _beside: list[PairedCounts] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_codes(
@@ -62,15 +62,15 @@ class ClassCounts:
         labels: tuple[str, ...],
         settings: Settings,
         weight: FloatArray | None = None,
-        clusters: Clusters | None = None,
+        clusters: ClusterIndex | None = None,
         together: tuple[Any, ...] = (),
     ) -> ClassCounts:
         """The counts of rows whose classes are given as positions in ``labels``."""
         k = len(labels)
-        cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
+        cells = MultinomialCells.from_codes([truth, predicted], (k, k), weight, clusters)
         if not cells.dense:
             squares = cells.counts if weight is None else cells.squares
-            matrix: ConfusionMatrix = OccupiedMatrix(
+            matrix: ConfusionMatrix = SparseConfusionMatrix(
                 cells.counts, squares, cells.place, labels, len(truth)
             )
             return cls(matrix, cells, settings, together)
@@ -88,7 +88,7 @@ class ClassCounts:
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied()[2]
         uneven = matrix.rows > MAX_DRAWN_ROWS and not np.allclose(squares, counts, rtol=ROUNDING)
-        cells = Cells(shape, place, counts, squares, nobody, uneven=uneven)
+        cells = MultinomialCells(shape, place, counts, squares, nobody, uneven=uneven)
         return cls(matrix, cells, settings, together)
 
     @property
@@ -103,10 +103,10 @@ class ClassCounts:
         truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
         return np.asarray(truth == predicted, np.float64)
 
-    def reading(self, measure: Any) -> Reading:
+    def reading(self, measure: Any) -> PointEstimate:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
-        why = reasons(measure, self.matrix, self.matrix.rows)
+        why = undefined_reasons(measure, self.matrix, self.matrix.rows)
         seen, cells = self.share_of(measure), self.cells
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
         if seen is not None:
@@ -116,7 +116,7 @@ class ClassCounts:
             methods["effective rows"] = partial(
                 effective_sample_size.of_classes, measure, self.matrix, cells
             )
-        return Reading(
+        return PointEstimate(
             value=value,
             kind="measure of counts" if seen is None else "share of rows",
             settings=self.settings,
@@ -127,8 +127,8 @@ class ClassCounts:
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,
-            sizes=lambda: () if seen is None else (size_of(measure, seen),),
-            law=_Counted(measure, self),
+            sizes=lambda: () if seen is None else (effective_trials(measure, seen),),
+            law=_CountsDistribution(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: self._error(measure, value),
             replicates=lambda: self.replicates([measure])[measure],
@@ -146,7 +146,7 @@ class ClassCounts:
         return self.matrix.constant()
 
     @property
-    def clusters(self) -> Clusters | None:
+    def clusters(self) -> ClusterIndex | None:
         """What the rows come from."""
         return self.cells.clusters
 
@@ -174,7 +174,7 @@ class ClassCounts:
 
     def _likely(self, measure: MeasureLike, level: float) -> Interval:
         """Of rows that are independent and weigh alike; else as of so many of these."""
-        return likely_interval(self.likely(measure), measure, self.cells, level)
+        return posterior_interval(self.likely(measure), measure, self.cells, level)
 
     def share_of(
         self, measure: Any, matrix: ConfusionMatrix | None = None
@@ -202,7 +202,7 @@ class ClassCounts:
     ) -> tuple[float, float]:
         """The effective number of rows that a share is of, the design effect of clusters taken off,
         and the degrees of freedom that it has; NaN where they are too few."""
-        size = size_of(measure, seen)
+        size = effective_trials(measure, seen)
         if self.clusters is None:
             return size, math.inf
         split = by_cluster(measure, self.matrix.labels, self.cells.flat, self.clusters)
@@ -242,9 +242,9 @@ class ClassCounts:
         if self.clusters is not None:
             held = self._among(measure, whole)[self._row]
             held = held if weight is None else held * weight
-        return Influence(moved, Space(weight, self.clusters, held=held))
+        return Influence(moved, VarianceEstimator(weight, self.clusters, held=held))
 
-    def _error(self, measure: Any, value: float) -> Error:
+    def _error(self, measure: Any, value: float) -> StandardError:
         """By the delta method."""
         if self.clusters is not None:
             by_cluster = self._by_cluster
@@ -252,8 +252,8 @@ class ClassCounts:
                 return exact(self.influence(measure).error, value)
             moved, held = by_cluster @ self._gradient(measure), by_cluster @ self._among(measure)
             found = cr2(moved, held if held.any() else self.clusters.held)
-            return exact(Error(found.se, "delta", found.degrees), value)
-        return Error(self.cells.error(self._gradient(measure), value), "delta")
+            return exact(StandardError(found.se, "delta", found.degrees), value)
+        return StandardError(self.cells.error(self._gradient(measure), value), "delta")
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
@@ -276,8 +276,12 @@ class ClassCounts:
         cells = self.cells
         if cells.plain and len(cells.place) <= MOST_GROUPS:
             rest = cells.counts - np.eye(len(cells.place))
-            return intervals.left_out(self._applied(measure, rest), cells.counts), cells.counts
-        return intervals.left_out(self._applied(measure, cells.without_groups())), None
+            return intervals.bootstrap_bias_correction(
+                self._applied(measure, rest), cells.counts
+            ), cells.counts
+        return intervals.bootstrap_bias_correction(
+            self._applied(measure, cells.without_groups())
+        ), None
 
     def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
         """Of few cells, whose counts are all there is to the rows: each replicate by the delta
@@ -308,11 +312,11 @@ class ClassCounts:
 
         return _kept(self._spread, (*measures, *self.together), matrices)
 
-    def beside(self, other: ClassCounts) -> BothCounts:
+    def beside(self, other: ClassCounts) -> PairedCounts:
         """These counts and those of a second system on the same rows; kept until those of another
         are asked for."""
         if not self._beside or self._beside[0].second is not other:
-            self._beside[:] = [BothCounts(self, other)]
+            self._beside[:] = [PairedCounts(self, other)]
         return self._beside[0]
 
 
@@ -330,7 +334,7 @@ def _kept(
 
 
 @dataclass(frozen=True, eq=False)
-class BothCounts:
+class PairedCounts:
     """The confusion matrices of two systems on the same rows, drawn together.
 
     The cells of truth × first × second are all there is to the rows, so redrawing the cells is
@@ -340,25 +344,25 @@ class BothCounts:
     first: ClassCounts
     second: ClassCounts
     #: The cells of truth × first × second, of rows that are gone.
-    met: Cells | None = None
+    met: MultinomialCells | None = None
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> MultinomialCells:
         """Of truth × first × second."""
         if self.met is not None:
             return self.met
         of, k = self.first.cells, self.first.matrix.classes
         flat = of.flat * k + self.second.cells.flat % k
-        return Cells.from_flat(flat, (k, k, k), of.weight, of.clusters)
+        return MultinomialCells.from_flat(flat, (k, k, k), of.weight, of.clusters)
 
-    def error(self, measure: Any) -> Error:
+    def error(self, measure: Any) -> StandardError:
         """By the delta method."""
         size = max(abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
         if self.cells.clusters is not None:
             return exact(
                 (self.first.influence(measure) - self.second.influence(measure)).error, size
             )
-        return Error(self.cells.error(self.moved(measure)[0], size), "delta")
+        return StandardError(self.cells.error(self.moved(measure)[0], size), "delta")
 
     def moved(self, measure: Any) -> tuple[FloatArray, FloatArray]:
         """How much a row of each cell moves the difference, and the rows of each."""
@@ -386,21 +390,25 @@ class BothCounts:
         of = (values, self._rows, cells.counts, cells.squares)
         return UnitGroups(*(column[there] for column in of))
 
-    def difference(self, measure: Any, first: Reading, second: Reading) -> Reading:
+    def difference(
+        self, measure: Any, first: PointEstimate, second: PointEstimate
+    ) -> PointEstimate:
         """That of the readings of both, the first less the second."""
         of_rows = measure.definition.hits is not None and not measure.viewed
         known = bool(np.isfinite(first.value - second.value))
 
-        def error() -> Error | Interval:
-            return self.error(measure) if known else intervals.missing("none", "undefined_value")
+        def error() -> StandardError | Interval:
+            return (
+                self.error(measure) if known else intervals.no_interval("none", "undefined_value")
+            )
 
         def likely(level: float) -> Interval:
-            return likely_interval(self.likely(measure), measure, self.cells, level)
+            return posterior_interval(self.likely(measure), measure, self.cells, level)
 
         cells = self.cells
         return first.difference(
             second,
-            influence=difference_of(first.influence, second.influence),
+            influence=lazy_difference(first.influence, second.influence),
             error=error,
             methods={"Jeffreys of the cells": likely} if known else {},
             replicates=lambda: self.drawn(measure),
@@ -442,7 +450,7 @@ class BothCounts:
             seen = measure.plain
             own = names.index(measure.label)
             codes = [code == own for code in np.unravel_index(cells.flat, cells.shape)]
-            cells = Cells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
+            cells = MultinomialCells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
             names = ("rest", measure.label)
         parts = []
         for likely, drawn in cells.as_likely(self.first.settings):
@@ -479,14 +487,14 @@ class BothCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _CountsDistribution:
     """The law of counts: the cells of two systems on the same rows are drawn together; of shares of
     all rows those say everything on which only one of the two is right."""
 
     measure: Any
     counts: ClassCounts
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, from the cells of truth × first × second."""
-        assert isinstance(second.law, _Counted)
+        assert isinstance(second.law, _CountsDistribution)
         return self.counts.beside(second.law.counts).difference(self.measure, first, second)

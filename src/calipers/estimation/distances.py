@@ -16,7 +16,7 @@ _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointDistances:
     """Distances of points by one of the metrics of the core."""
 
     points: FloatArray
@@ -74,7 +74,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class DistanceMatrix:
     """Distances that are given, of which some rows are read at a time."""
 
     rows: Any

@@ -24,18 +24,18 @@ import numpy as np
 
 from calipers.inference import intervals, proportions
 from calipers.inference.available_methods import effective_number
-from calipers.inference.gradients import by_cell, class_gradient
+from calipers.inference.gradients import cell_influence, class_gradient
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, Reading
-from calipers.inference.variance_estimators import Error
+from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.variance_estimators import StandardError
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.multinomial_cells import Cells
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.multinomial_cells import MultinomialCells
 
 #: What is added to each label, by truth and prediction: what is wrong is either error.
 ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
@@ -49,7 +49,7 @@ def interval(
     units: FloatArray,
     squares: Callable[[FloatArray], float],
     level: float,
-    clusters: Clusters | None = None,
+    clusters: ClusterIndex | None = None,
 ) -> Interval | None:
     """Of an average of the counts of labels, a row (or cluster) of each of which weighs ``units``;
     ``squares`` gives the sum over rows of the squares of what they move, for the derivatives by the
@@ -58,7 +58,7 @@ def interval(
     if not math.isfinite(ends[0]):
         return None
     if clusters is not None and not clusters.degrees > 0:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     each = matrix.one_vs_rest()
     likely, moved, rows, added = _with_added(measure, matrix, units)
     by_row = moved * units[:, None, None]
@@ -69,11 +69,11 @@ def interval(
     variance = squares(moved) + of_added
     share, rate = _share(float(measure.apply(likely)), *ends)
     if not (variance > 0 and 0 < share < 1):
-        return intervals.missing(METHOD, "no_spread")
+        return intervals.no_interval(METHOD, "no_spread")
     size, name = share * (1 - share) / (variance * rate**2), METHOD
     if clusters is not None:
         name = clusters.named(f"{METHOD}, clustered")
-        size /= intervals.as_student(1.0, clusters.degrees, level) ** 2
+        size /= intervals.to_student(1.0, clusters.degrees, level) ** 2
     bounded = measure.average == "macro" and ends[1] < math.inf
     centre = (
         min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value
@@ -126,7 +126,7 @@ def of_several(measure: Any) -> bool:
 
 
 def of_classes(
-    measure: Any, matrix: ConfusionMatrix, cells: Cells, level: float
+    measure: Any, matrix: ConfusionMatrix, cells: MultinomialCells, level: float
 ) -> Interval | None:
     """Of an average over the classes that the rows of these cells have one each of, or of a linear
     function of one."""
@@ -143,7 +143,7 @@ def of_classes(
     units = by_kish(rows_of(matrix), squared)
 
     def squares(by_count: FloatArray) -> float:
-        return cells.sum_of_squares(by_cell(by_count, truth, predicted))
+        return cells.sum_of_squares(cell_influence(by_count, truth, predicted))
 
     return interval(measure, matrix, units, squares, level, cells.clusters)
 
@@ -196,11 +196,11 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
 
 def with_interval(
     measure: Any,
-    reading: Reading,
-    terms: Sequence[tuple[float, Reading]],
+    reading: PointEstimate,
+    terms: Sequence[tuple[float, PointEstimate]],
     accelerated: Callable[[], float | None] = lambda: None,
     number: float | None = None,
-) -> Reading:
+) -> PointEstimate:
     """An area of pairs of independent rows, or an average of such, with its interval by effective
     rows; ``accelerated`` is the acceleration, where that is known without looking at rows, and
     ``number`` Kish's effective number of rows, where these are gone."""
@@ -224,13 +224,16 @@ def with_interval(
 
 
 def _by_rows(
-    reading: Reading, terms: Sequence[tuple[float, Reading]], number: float | None, level: float
+    reading: PointEstimate,
+    terms: Sequence[tuple[float, PointEstimate]],
+    number: float | None,
+    level: float,
 ) -> Interval | None:
     """As a share of as many rows as have the same spread: a row of either class is added to each
     term, which may stand anywhere among those of the other one. What they add to the variance is no
     less than that of as many rows as there are allows, since the terms share them."""
     found, (low, high) = reading.found_error, reading.bounds
-    if not isinstance(found, Error) or not found.se >= 0:
+    if not isinstance(found, StandardError) or not found.se >= 0:
         return None
     rows = effective_number(reading) if number is None else number
     weight = np.array([share for share, _ in terms])

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
-from calipers.estimation.proportions import share_methods
-from calipers.estimation.undefined import reasons
+from calipers.caching import cached, cached_property
+from calipers.estimation.proportions import proportion_intervals
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap, intervals
-from calipers.inference.intervals import ROUNDING, Interval, missing, t_of
-from calipers.inference.point_estimate import Limits, Reading, Units
+from calipers.inference.intervals import ROUNDING, Interval, no_interval, t_of
+from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
 from calipers.inference.resampling import row_means, weighted_means
-from calipers.inference.variance_estimators import Error, Influence, OfMeans
+from calipers.inference.variance_estimators import Influence, MeanVariance, StandardError
 from calipers.measures.regression import SQUARES
 from calipers.statistics import FloatArray, Histogram, Moments, SkewMoments
 from calipers.statistics.histogram import MOST_OF_TAIL
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 
@@ -41,9 +41,9 @@ def skewed_t(
     """
     method = "t, skewness-corrected"
     if not (degrees > 0 and math.isfinite(se)):
-        return missing(method, "too_few_rows")
+        return no_interval(method, "too_few_rows")
     if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
-        return missing(method, "no_spread")
+        return no_interval(method, "no_spread")
     t = t_of(level, degrees)
 
     def turned(y: float, a: float) -> float:
@@ -90,12 +90,12 @@ def unseen_square(squares: FloatArray, rows: int | None = None) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Losses:
+class RowLosses:
     """A value for each row."""
 
     values: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
     #: What values can be, where that is narrower than the range of the measure.
     ends: tuple[float, float] | None = None
@@ -120,12 +120,12 @@ class Losses:
         ends = definition.range if self.ends is None else self.ends
         bounded = bool(np.isfinite(ends).all()) and definition.interval != "far_end"
         bounded &= is_mean(measure) and definition.hits is None
-        return kept(self, ("added", squares, bounded), made)
+        return cached(self, ("added", squares, bounded), made)
 
-    def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
+    def reading(self, measure: MeasureLike, trials: float | None = None) -> PointEstimate:
         """The reading of a measure of their mean."""
         rows = self.values, self.weight, self.clusters, self.settings
-        return of_losses(measure, *rows, trials, self.ends)
+        return estimate_mean_loss(measure, *rows, trials, self.ends)
 
     def per_row(self, measure: MeasureLike) -> FloatArray:
         """The values."""
@@ -137,19 +137,19 @@ class Losses:
         return influence(measure, self.values, self.weight, self.clusters, whole)
 
 
-def of_moments(
+def estimate_from_moments(
     measure: MeasureLike,
     moments: Moments,
     settings: Settings,
     rows: int,
     ends: tuple[float, float] | None = None,
     by_cluster: Influence | None = None,
-) -> Reading:
+) -> PointEstimate:
     """What the moments of a value per row say of a measure of its mean; with third ones also its
     limits, where rows are gone. ``ends`` is what values can be, where that is narrower than the
     range of the measure; ``by_cluster`` how much each cluster moves the measure."""
     value, definition = float(measure.apply(moments)), measure.definition
-    rate = slope(measure, value, moments)
+    rate = loss_derivative(measure, value, moments)
     bounds = definition.range if ends is None else ends
     known: dict[str, Any] = {}
     if isinstance(moments, SkewMoments):
@@ -158,19 +158,19 @@ def of_moments(
             of = _OfClusters(measure, moments, bounds, by_cluster)
         methods = of.methods()
         if definition.hits is not None and by_cluster is None:
-            methods |= share_methods(value, moments.effective_size)
+            methods |= proportion_intervals(value, moments.effective_size)
         known = {"skew": lambda: abs(of.skewness), "methods": methods}
-    return Reading(
+    return PointEstimate(
         value=value,
         kind="mean of a value per row",
         settings=settings,
         n=rows,
         bounds=bounds,
         # Of rows without a finite value those are the reason, and not all that there are.
-        undefined=reasons(measure, moments, moments.infinite or rows),
+        undefined=undefined_reasons(measure, moments, moments.infinite or rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (moments.effective_size,),
-        error=lambda: Error(rate * moments.standard_error, "delta"),
+        error=lambda: StandardError(rate * moments.standard_error, "delta"),
         kurtosis=(lambda: excess_kurtosis(moments)) if of_squares(measure) else None,
         far_end=definition.interval == "far_end",
         **known,
@@ -191,15 +191,15 @@ def excess_kurtosis(squares: Moments) -> float:
     return float(excess / np.sqrt(24 / squares.effective_size))
 
 
-def of_losses(
+def estimate_mean_loss(
     measure: MeasureLike,
     loss: FloatArray,
     weight: FloatArray | None,
-    clusters: Clusters | None,
+    clusters: ClusterIndex | None,
     settings: Settings,
     trials: float | None = None,
     ends: tuple[float, float] | None = None,
-) -> Reading:
+) -> PointEstimate:
     """The reading of a measure of the mean of a value per row; ``trials`` is the effective number
     of rows where they are right or wrong and independent, so that the mean is a share; ``ends`` is
     what values can be, where that is narrower than the range of the measure.
@@ -208,8 +208,8 @@ def of_losses(
     there. The units test that means do not differ, which is not the same of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
-    made = of_moments(measure, moments, settings, len(loss), ends)
-    of = _Losses(measure, moments, loss, weight, clusters, settings, made.bounds)
+    made = estimate_from_moments(measure, moments, settings, len(loss), ends)
+    of = _LossIntervals(measure, moments, loss, weight, clusters, settings, made.bounds)
 
     return replace(
         made,
@@ -218,11 +218,14 @@ def of_losses(
         skew=lambda: abs(of.skewness),
         error=None,
         influence=lambda: influence(measure, loss, weight, clusters),
-        units=Units(loss, weight, clusters),
+        units=UnitValues(loss, weight, clusters),
         units_make_value=is_mean(measure),
         replicates=of.replicates,
         jackknife=of.left_out,
-        methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
+        methods={
+            **of.methods(),
+            **({} if trials is None else proportion_intervals(made.value, trials)),
+        },
     )
 
 
@@ -235,24 +238,24 @@ def influence(
     measure: MeasureLike,
     loss: FloatArray,
     weight: FloatArray | None,
-    clusters: Clusters | None,
+    clusters: ClusterIndex | None,
     whole: Moments | None = None,
 ) -> Influence | None:
     """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
     the moments of all rows, where these are a batch of them."""
     if is_mean(measure):
-        space = OfMeans(weight, clusters, whole=whole)
+        space = MeanVariance(weight, clusters, whole=whole)
         return Influence(loss, space, "normal" if space.clusters is None else "Student t")
     moments = Moments.from_rows(loss, weight) if whole is None else whole
-    rate = slope(measure, float(measure.apply(moments)), moments)
+    rate = loss_derivative(measure, float(measure.apply(moments)), moments)
     if not np.isfinite(rate):
         return None
     scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
-    space = OfMeans(weight, clusters, whole=scaled)
+    space = MeanVariance(weight, clusters, whole=scaled)
     return Influence(rate * loss, space)
 
 
-def slope(measure: MeasureLike, value: float, moments: Moments) -> float:
+def loss_derivative(measure: MeasureLike, value: float, moments: Moments) -> float:
     """How fast a measure of a mean loss rises with the mean; NaN where it has no slope, as √ at
     0."""
     match measure.definition.interval:
@@ -268,7 +271,7 @@ def slope(measure: MeasureLike, value: float, moments: Moments) -> float:
 class _OfMean:
     """The intervals that a measure of a mean has of its own, by moments of independent rows."""
 
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
 
     def __init__(self, measure: MeasureLike, moments: Moments, bounds: tuple[float, float]) -> None:
         self.measure, self.moments, self.bounds = measure, moments, bounds
@@ -314,7 +317,7 @@ class _OfMean:
             high = self.unseen(level)
             made = replace(made, high=max(made.high, high) if np.isfinite(high) else made.high)
         if self.clusters is not None and self.clusters.number < 2:
-            return intervals.missing(made.method, "too_few_clusters")
+            return intervals.no_interval(made.method, "too_few_clusters")
         return self.of_limits(self.named(made))
 
     def unseen(self, level: float) -> float:
@@ -355,15 +358,15 @@ class _OfMean:
     @property
     def rate(self) -> float:
         """How fast the measure rises with the mean."""
-        return slope(self.measure, float(self.measure.apply(self.moments)), self.moments)
+        return loss_derivative(self.measure, float(self.measure.apply(self.moments)), self.moments)
 
     def by_error(self, level: float) -> Interval:
         """From the standard error of the mean."""
         if self.clusters is None:
             return self.of_mean(self.mean_error, level)
         if not self.clusters.degrees > 0:
-            return intervals.missing("none", "too_few_clusters")
-        wide = intervals.as_student(self.mean_error, self.clusters.degrees, level)
+            return intervals.no_interval("none", "too_few_clusters")
+        wide = intervals.to_student(self.mean_error, self.clusters.degrees, level)
         made = self.of_mean(wide, level)
         name = self.clusters.named(f"{made.method}, clustered")
         return replace(made, method=name, se=self.error)
@@ -386,7 +389,7 @@ class _OfMean:
         t = intervals.student(self.moments.mean, se, n, level)
         if t.reason is not None:
             return t
-        made = self.of_mean(intervals.as_student(se, n - 1, level), level)
+        made = self.of_mean(intervals.to_student(se, n - 1, level), level)
         return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
 
     def chi_square(self, level: float) -> Interval | None:
@@ -430,7 +433,7 @@ class _OfClusters(_OfMean):
         return self.by_cluster.error.se / self.rate
 
 
-class _Losses(_OfMean):
+class _LossIntervals(_OfMean):
     """The same of rows that are here."""
 
     def __init__(
@@ -439,7 +442,7 @@ class _Losses(_OfMean):
         moments: Moments,
         loss: FloatArray,
         weight: FloatArray | None,
-        clusters: Clusters | None,
+        clusters: ClusterIndex | None,
         settings: Settings,
         bounds: tuple[float, float],
     ) -> None:
@@ -469,7 +472,7 @@ class _Losses(_OfMean):
             return 0.0
         if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
             loss = np.where(self.weight > 0, loss, mean)
-        return intervals.skewness(Units(loss, self.weight, self.clusters).moved)
+        return intervals.skewness(UnitValues(loss, self.weight, self.clusters).moved)
 
     def unseen(self, level: float) -> float:
         """By half a row beyond the largest."""
@@ -498,7 +501,7 @@ class _Losses(_OfMean):
         values, weight = self.loss, self.weight
         if self.clusters is not None:
             if self.clusters.number < 2:
-                return intervals.missing(bayesian_bootstrap.METHOD, "too_few_clusters")
+                return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = self.clusters.by_mean(values)
         made = bayesian_bootstrap.bayesian(values, self.bounds, level, weight)
         return self.named(made)
@@ -514,7 +517,7 @@ class _Losses(_OfMean):
             means = (parts[:, 0].sum() - parts[:, 0]) / (parts[:, 1].sum() - parts[:, 1])
             # A sum of what is not negative is not negative, but for rounding.
             means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
-            return intervals.left_out(self.at(means)), None
+            return intervals.bootstrap_bias_correction(self.at(means)), None
 
     def studentised(self, level: float) -> Interval:
         """Bootstrap-t of the mean."""

@@ -11,14 +11,14 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.estimation import effective_sample_size
-from calipers.estimation.losses import Losses
-from calipers.estimation.undefined import reasons
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.point_estimate import Reading
+from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.resampling import row_means
-from calipers.inference.variance_estimators import Influence, Space
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 from calipers.statistics.base import dot
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 
@@ -39,7 +39,7 @@ class LabelCounts:
     predicted: npt.NDArray[np.bool_]
     labels: tuple[str, ...]
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
     @cached_property
@@ -110,7 +110,7 @@ class LabelCounts:
         """By how much each row moves an average of counts over labels; ``whole`` are the counts of
         all rows, where these are a batch of them."""
         by_count = class_gradient(measure, self.matrices if whole is None else whole)
-        return Influence(self._moved(by_count), Space(self.weight, self.clusters))
+        return Influence(self._moved(by_count), VarianceEstimator(self.weight, self.clusters))
 
     def second(self, measure: MeasureLike, whole: LabelMatrices) -> Moments | None:
         """What each row moves an average by, with the rows that are added to each label, of which
@@ -128,11 +128,11 @@ class LabelCounts:
         settings: Settings,
         rows: int,
         second: Callable[[], Any] | None = None,
-    ) -> Reading:
+    ) -> PointEstimate:
         """What the counts of each label say of an average of a measure of counts; ``second`` is
         what a second look at the rows adds up to."""
         definition, value = measure.definition, float(measure.apply(matrices))
-        why = reasons(measure, matrices, rows)
+        why = undefined_reasons(measure, matrices, rows)
 
         def interval(level: float) -> Interval | None:
             found = None if second is None else second()
@@ -144,7 +144,7 @@ class LabelCounts:
                 measure, matrices, units, lambda _: squares, level
             )
 
-        return Reading(
+        return PointEstimate(
             value=value,
             kind="average over labels",
             settings=settings,
@@ -157,7 +157,7 @@ class LabelCounts:
             methods={} if second is None else {"effective rows": interval},
         )
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of an average of counts."""
         return replace(
             self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
@@ -181,11 +181,11 @@ def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
 @dataclass(frozen=True, eq=False)
 class RowValues:
     """Values of rows, NaN where a row has none; a number is a measure of the mean of the others.
-    ``ends`` are those of :class:`Losses`."""
+    ``ends`` are those of :class:`RowLosses`."""
 
     values: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
     ends: tuple[float, float] | None = None
 
@@ -195,11 +195,11 @@ class RowValues:
         return ~np.isnan(self.values)
 
     @cached_property
-    def present(self) -> Losses:
+    def present(self) -> RowLosses:
         """The rows that have a value."""
         weight = None if self.weight is None else self.weight[self.has]
         clusters = None if self.clusters is None else self.clusters.taken(self.has)
-        return Losses(self.values[self.has], weight, clusters, self.settings, self.ends)
+        return RowLosses(self.values[self.has], weight, clusters, self.settings, self.ends)
 
     @property
     def statistic(self) -> Moments:
@@ -231,9 +231,9 @@ class RowValues:
         return Influence(moved, self._space)
 
     @property
-    def _space(self) -> Space:
+    def _space(self) -> VarianceEstimator:
         held = self.has.astype(np.float64)
-        return Space(
+        return VarianceEstimator(
             self.weight, self.clusters, held=held if self.weight is None else held * self.weight
         )
 
@@ -247,14 +247,14 @@ class RowValues:
         out[self.has] = found.plain.column
         return replace(found, column=out, space=self._space)
 
-    def reading(self, measure: Any) -> Reading:
+    def reading(self, measure: Any) -> PointEstimate:
         """The reading, from the rows that have a value."""
         share = measure.definition.hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
         made = self.present.reading(measure.plain, trials)
         return replace(_of_those(measure, made, len(self.values)), law=self)
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
         mean."""
         other = second.law
@@ -271,7 +271,7 @@ class RowValues:
         )
 
 
-def _of_those(measure: Any, made: Reading, rows: int) -> Reading:
+def _of_those(measure: Any, made: PointEstimate, rows: int) -> PointEstimate:
     """The reading of the rows that have a value as one of all rows."""
     undefined = dict.fromkeys(made.undefined, rows)
     if 0 < rows - made.n < rows:
@@ -287,7 +287,7 @@ def held_by(found: Influence) -> Influence:
     return replace(found, space=replace(space, clusters=clusters))
 
 
-def of_those_there(measure: Any, made: Reading, moments: Moments, rows: int) -> Reading:
+def of_those_there(measure: Any, made: PointEstimate, moments: Moments, rows: int) -> PointEstimate:
     """The same of rows that are gone, so many of which the moments are of."""
     law = _Gone(rows, moments.effective_size, complete=moments.rows == rows)
     return replace(_of_those(measure, replace(made, n=moments.rows), rows), law=law)
@@ -302,14 +302,14 @@ class _Gone:
     size: float
     complete: bool
 
-    def _plain(self, reading: Reading) -> Influence | None:
+    def _plain(self, reading: PointEstimate) -> Influence | None:
         """By how much rows move a mean, without the n/(n − 1) of its own error."""
         found = None if reading.influence is None else reading.influence()
         if found is None or reading.clusters is not None or not self.size > 1:
             return found
         return float(np.sqrt(1 - 1 / self.size)) * found
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """As of losses; where a row lacks one of its two values, by what each row adds to either
         mean."""
         other = second.law

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.estimation.undefined import reasons
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import FEW_OF_CELL
-from calipers.inference.point_estimate import Reading, UnitGroups
-from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.inference.point_estimate import PointEstimate, UnitGroups
+from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ContingencyTable, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ _TAILS, _NORMAL = (0.025, 0.975), 1.959963984540054
 _OF_BIAS = 400
 
 
-class Spread(NamedTuple):
+class PosteriorDraws(NamedTuple):
     """How a value varies: draws about it, and by how much it may be too high: as the jackknife has
     it, and in each of some worlds that may be behind the data."""
 
@@ -151,7 +151,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class PartitionRows:
     """The true class and the cluster of each of some points, or of as many as are ``held`` alike;
     measures ``together`` are drawn in one go."""
 
@@ -164,7 +164,7 @@ class Partition:
     held: FloatArray | None = None
     #: How much points move a measure, where something else knows.
     moves: Callable[[Any], Influence | None] | None = None
-    _spread: dict[Any, Spread] = field(default_factory=dict, repr=False)
+    _spread: dict[Any, PosteriorDraws] = field(default_factory=dict, repr=False)
     _beside: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -181,23 +181,23 @@ class Partition:
     def per_row(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of both partitions."""
         table, definition, n = self.statistic, measure.definition, self.number
-        return Reading(
+        return PointEstimate(
             value=float(measure.apply(table)),
             kind="measure of partitions",
             settings=self.settings,
             n=n,
             unit="points",
             bounds=definition.range,
-            undefined=reasons(measure, table, n),
+            undefined=undefined_reasons(measure, table, n),
             higher_is_better=definition.higher_is_better,
             sizes=lambda: (float(n),),
             caution=self._caution if definition.interval == "information" else "",
-            law=_Meeting(measure, self),
+            law=_PartitionDistribution(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: Error(float(np.std(self.spread(measure).draws)), METHOD),
+            error=lambda: StandardError(float(np.std(self.spread(measure).draws)), METHOD),
             methods={METHOD: partial(self._interval, measure)},
         )
 
@@ -212,7 +212,7 @@ class Partition:
         if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
             return known
         alike = 1.0 if self.held is None else np.sqrt(self.held)
-        return Influence(self.slopes(measure, whole) * alike, Space(), METHOD)
+        return Influence(self.slopes(measure, whole) * alike, VarianceEstimator(), METHOD)
 
     def slopes(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> FloatArray:
         """How much a point of each entry moves the value."""
@@ -232,14 +232,14 @@ class Partition:
         cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
         return np.asarray(slope[cell])
 
-    def spread(self, measure: Any) -> Spread:
+    def spread(self, measure: Any) -> PosteriorDraws:
         """How the value varies; of all measures that are asked for at once."""
         if measure not in self._spread:
             measures = list(dict.fromkeys((measure, *self.together)))
             self._spread.update(self._spreads(measures))
         return self._spread[measure]
 
-    def _spreads(self, measures: Sequence[Any]) -> dict[Any, Spread]:
+    def _spreads(self, measures: Sequence[Any]) -> dict[Any, PosteriorDraws]:
         table = self.statistic
         shape = len(self.classes), len(self.clusters)
         cells = Contents(shape, (table.class_of, table.cluster_of), table.held)
@@ -254,7 +254,7 @@ class Partition:
             value = float(measure.apply(table))
             off = _mean_of(alone[measure]) - value
             flattered = tuple(world[measure] for world in worlds)
-            made[measure] = Spread(drawn[measure] - off, removed[measure], flattered)
+            made[measure] = PosteriorDraws(drawn[measure] - off, removed[measure], flattered)
         return made
 
     def _values(
@@ -293,7 +293,7 @@ class Partition:
         off = {m: _mean_of(found[m]) - float(true[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
 
-    def beside(self, other: Partition, measure: Any) -> FloatArray:
+    def beside(self, other: PartitionRows, measure: Any) -> FloatArray:
         """Draws of the difference to another clustering of the same points."""
         kept, key = self._beside, (other, measure)
         if key not in kept:
@@ -308,7 +308,7 @@ class Partition:
         return kept[key]
 
     def _apart(
-        self, other: Partition, measures: Sequence[Any], cells: Contents
+        self, other: PartitionRows, measures: Sequence[Any], cells: Contents
     ) -> dict[Any, tuple[FloatArray, FloatArray]]:
         """Differences in contents of cells with the prior, and without it."""
         found = [
@@ -322,10 +322,10 @@ class Partition:
 
     def _interval(self, measure: MeasureLike, level: float) -> Interval:
         if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
-            return intervals.missing(METHOD, "no_spread")  # no other table can be drawn
+            return intervals.no_interval(METHOD, "no_spread")  # no other table can be drawn
         found = self.spread(measure)
         if not np.isfinite(found.draws).all():
-            return intervals.missing(METHOD, "undefined_replicates")
+            return intervals.no_interval(METHOD, "undefined_replicates")
         value = float(measure.apply(self.statistic))
         # Of one cluster draws of most measures are what they are but for rounding.
         low, high = (value if abs(end - value) <= ROUNDING else end for end in found.limits(level))
@@ -339,28 +339,28 @@ def _mean_of(values: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Meeting:
+class _PartitionDistribution:
     """The law of partitions: of two clusterings of the same points the cells of class × first ×
     second are drawn together."""
 
     measure: Any
-    partition: Partition
+    partition: PartitionRows
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, with the standard error of a normal that reaches as far as the draws do
         where they reach farther, and as one value may be more biased than the other."""
-        assert isinstance(second.law, _Meeting)
+        assert isinstance(second.law, _PartitionDistribution)
         other, measure = second.law.partition, self.measure
         known = bool(np.isfinite(first.value - second.value))
 
-        def error() -> Error | Interval:
+        def error() -> StandardError | Interval:
             if not known:
-                return intervals.missing("none", "undefined_value")
+                return intervals.no_interval("none", "undefined_value")
             value = first.value - second.value
             low, high = np.quantile(self.partition.beside(other, measure), _TAILS).tolist()
             more = self.partition.spread(measure).biases - other.spread(measure).biases
             low, high = low - max(0.0, *more), high - min(0.0, *more)
-            return Error(max(value - low, high - value) / _NORMAL, METHOD)
+            return StandardError(max(value - low, high - value) / _NORMAL, METHOD)
 
         def moved() -> Influence:
             return self.partition.influence(measure) - other.influence(measure)

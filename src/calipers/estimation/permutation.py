@@ -22,14 +22,14 @@ import numpy.typing as npt
 
 from calipers.caching import cached_property
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses
+from calipers.estimation.losses import RowLosses
 from calipers.estimation.multilabel import LabelCounts, RowValues
-from calipers.estimation.regression import Fitted, Ordered
+from calipers.estimation.regression import MomentRows, SortedRows
 from calipers.estimation.scores import ScoredRows
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.inference.paired_tests import Test
-from calipers.statistics import FloatArray, Moments, NumberMoments, ScoreTable
+from calipers.inference.paired_tests import TestResult
+from calipers.statistics import FloatArray, Moments, NumericMoments, ScoreTable
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -53,7 +53,7 @@ def lots(rows: int, size: int, settings: Settings) -> Lots:
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
+class PermutationResult:
     """What a part less the rest is (``found``), what it is of rows dealt anew (``drawn``), and by
     what either is divided for comparison."""
 
@@ -64,11 +64,11 @@ class Dealt:
     unit: str = "rows"
 
     @property
-    def turned(self) -> Dealt:
+    def turned(self) -> PermutationResult:
         """The rest less the part."""
         return replace(self, found=-self.found, drawn=-self.drawn)
 
-    def compared(self, level: float) -> tuple[Interval, Test]:
+    def compared(self, level: float) -> tuple[Interval, TestResult]:
         """Interval and test, two-sided. The interval is as wide as chance alone makes it: the ends
         of what was drawn, turned about what was found."""
         name = f"{self.unit} dealt anew"
@@ -77,7 +77,7 @@ class Dealt:
         t = t[np.isfinite(t)]
         if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
             p = 1.0 if self.found == 0 else np.nan
-            return intervals.missing(name, "no_spread"), Test(p, name)
+            return intervals.no_interval(name, "no_spread"), TestResult(p, name)
         own = self.found / self.error
         hair = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
@@ -85,43 +85,45 @@ class Dealt:
         made = Interval(
             self.found - float(high) * self.error, self.found - float(low) * self.error, name
         )
-        return made, Test(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
+        return made, TestResult(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
 
 
-class Deck(Protocol):
+class PermutationPool(Protocol):
     """All rows, in an order that does not depend on theirs, of which lots are taken."""
 
-    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt | None:
+    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
         """A part less the rest, and of lots of as many rows the same; None where values are not
         finite."""
 
 
 @dataclass(frozen=True)
-class Part:
+class SubsetRows:
     """The rows of a part, as positions, and the value of the measure there."""
 
     rows: npt.NDArray[np.intp]
     value: float
 
 
-def deck(sample: Any) -> Deck | None:
+def deck(sample: Any) -> PermutationPool | None:
     """That of the rows of a sample; None of measures that take more than one statistic."""
     match sample:
-        case Losses() | RowValues():
-            return _Losses.of(sample)
+        case RowLosses() | RowValues():
+            return _LossPool.of(sample)
         case ClassCounts():
             row = sample.cells.row().astype(np.intp)
-            return _Deck(sample, _ordered(row, sample.cells.weight), _counts)
+            return _StatisticPool(sample, _ordered(row, sample.cells.weight), _counts)
         case ScoredRows():
             place = sample.order.place
-            return _Deck(sample, _ordered(place, sample.positive, sample.weight), _tables)
+            return _StatisticPool(sample, _ordered(place, sample.positive, sample.weight), _tables)
         case LabelCounts():
             sets = np.hstack([sample.truth, sample.predicted])
-            return _Deck(sample, _ordered(*sets.T, sample.weight), _labels)
-        case Fitted() | Ordered():
+            return _StatisticPool(sample, _ordered(*sets.T, sample.weight), _labels)
+        case MomentRows() | SortedRows():
             columns = np.column_stack([sample.truth, sample.predicted])
             rows = _ordered(*columns.T, sample.weight)
-            return _Deck(sample, rows, _moments if isinstance(sample, Fitted) else _weighed)
+            return _StatisticPool(
+                sample, rows, _moments if isinstance(sample, MomentRows) else _weighed
+            )
     return None
 
 
@@ -131,7 +133,7 @@ def _ordered(*columns: Any) -> Lots:
 
 
 @dataclass(frozen=True, eq=False)
-class _Deck:
+class _StatisticPool:
     """Rows of which the statistics of lots are formed."""
 
     sample: Any
@@ -139,14 +141,14 @@ class _Deck:
     form: Callable[[Any, Lots], Iterator[Any]]
     _last: list[Any] = field(default_factory=list, repr=False)
 
-    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt:
+    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult:
         """The difference to the rest is that to all rows, in proportion."""
         if not self._last or self._last[0] is not taken:  # once for all measures of a part
             self._last[:] = [taken, list(self.form(self.sample, self.order[taken]))]
         whole = float(measure.apply(self.sample.statistic))
         values = np.concatenate([measure.apply(statistic) for statistic in self._last[1]])
         others = 1 - len(part.rows) / len(self.order)
-        return Dealt((part.value - whole) / others, (values - whole) / others)
+        return PermutationResult((part.value - whole) / others, (values - whole) / others)
 
 
 # --- Counts and scores ----------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
         yield replace(sample.matrices, counts=counts, squares=counts, rows=taken.shape[1])
 
 
-def _moments(sample: Fitted, taken: Lots) -> Iterator[Any]:
+def _moments(sample: MomentRows, taken: Lots) -> Iterator[Any]:
     moments = sample.statistic
     parts = moments.parts(sample.truth, sample.predicted)
     shape, parts = parts.shape, parts.reshape(len(parts), -1)
@@ -216,10 +218,10 @@ def _moments(sample: Fitted, taken: Lots) -> Iterator[Any]:
         total = weight[lot].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
             means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
-        yield NumberMoments.of_means(means.reshape(-1, *shape[1:]), moments)
+        yield NumericMoments.of_means(means.reshape(-1, *shape[1:]), moments)
 
 
-def _weighed(sample: Ordered, taken: Lots) -> Iterator[Any]:
+def _weighed(sample: SortedRows, taken: Lots) -> Iterator[Any]:
     used = slice(None) if sample.weight is None else sample.weight > 0
     for lot in _chunks(taken, len(sample.truth)):
         times = _sums(lot, None, len(sample.truth))
@@ -231,7 +233,7 @@ def _weighed(sample: Ordered, taken: Lots) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Losses:
+class _LossPool:
     """Rows of a value each: their distance from the mean of all, and their weights."""
 
     whole: Moments
@@ -240,7 +242,7 @@ class _Losses:
     order: Lots
 
     @classmethod
-    def of(cls, sample: Losses | RowValues) -> _Losses | None:
+    def of(cls, sample: RowLosses | RowValues) -> _LossPool | None:
         """Those of a sample; a row without a value weighs nothing. None of infinite values."""
         has = ~np.isnan(sample.values)
         weight = has.astype(np.float64) if sample.weight is None else sample.weight * has
@@ -261,7 +263,7 @@ class _Losses:
         w, x = self.weight[lot], self.apart[lot]
         return np.stack([of.sum(axis=1) for of in (w, w * w, w * x, w * x * x)])
 
-    def dealt(self, measure: Any, part: Part, taken: Lots) -> Dealt | None:
+    def dealt(self, measure: Any, part: SubsetRows, taken: Lots) -> PermutationResult | None:
         """Both over their standard error."""
         if measure.definition.interval == "total":  # which is not of the same size in both
             return None
@@ -269,7 +271,7 @@ class _Losses:
         with np.errstate(divide="ignore", invalid="ignore"):
             own = self._apart(measure, self._sums(part.rows[None]))
             drawn, errors = self._apart(measure, np.concatenate(chunks, axis=1))
-        return Dealt(float(own[0][0]), drawn, float(own[1][0]), errors)
+        return PermutationResult(float(own[0][0]), drawn, float(own[1][0]), errors)
 
     def _apart(self, measure: Any, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The part less the rest, and the standard error of that."""

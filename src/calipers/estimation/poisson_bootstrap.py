@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.caching import kept
-from calipers.estimation.calibration import turned
+from calipers.caching import cached
+from calipers.estimation.calibration import basic_bootstrap
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import MeasureLike
     from calipers.statistics import FloatArray, ScoreTable
 
@@ -37,7 +37,7 @@ DRAWN = ("maximum over thresholds", "measure of scores", "calibration")
 NAME = "Poisson bootstrap [B]"
 
 
-def with_replicates(measure: MeasureLike, made: Reading, table: ScoreTable) -> Reading:
+def with_replicates(measure: MeasureLike, made: PointEstimate, table: ScoreTable) -> PointEstimate:
     """A reading of a table with replicates, where it is of a kind that takes them."""
     settings = made.settings
     pointless = settings.interval in ("none", "analytic") or not np.isfinite(made.value)
@@ -57,12 +57,12 @@ def with_replicates(measure: MeasureLike, made: Reading, table: ScoreTable) -> R
         methods = {"turned on logits": partial(_on_logits, made, size)}
         return replace(made, methods={**made.methods, **methods})
     if made.kind == "calibration":
-        turning = partial(turned, measure, made, table, NAME)
+        turning = partial(basic_bootstrap, measure, made, table, NAME)
         return replace(made, methods={**made.methods, "turned": turning})
     return made
 
 
-def _on_logits(made: Reading, size: float, level: float) -> Interval:
+def _on_logits(made: PointEstimate, size: float, level: float) -> Interval:
     assert made.alone is not None
     return intervals.turned_on_logit(
         made.value, made.alone(), size, level, f"pivotal {NAME}, logit"
@@ -71,7 +71,7 @@ def _on_logits(made: Reading, size: float, level: float) -> Interval:
 
 def apart(measure: MeasureLike, table: ScoreTable, seed: int, replicates: int) -> FloatArray:
     """By how much the value of a measure differs in each replicate."""
-    few = kept(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
+    few = cached(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
     cells = replace(few, highest=None, shift=0)
     generator = np.random.Generator(np.random.Philox(seed))
     columns = [

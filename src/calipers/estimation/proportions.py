@@ -18,7 +18,7 @@ from calipers.statistics import ConfusionMatrix
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
 
 _OF_SHARES = {
     "wilson": proportions.wilson,
@@ -28,7 +28,7 @@ _OF_SHARES = {
 }
 
 
-def share_methods(share: float, size: float) -> dict[str, Limits]:
+def proportion_intervals(share: float, size: float) -> dict[str, Limits]:
     """The intervals of a share of ``size`` (effective) trials, by name."""
     return {
         name: lambda level, made=made: made(share, size, level)  # type: ignore[misc]
@@ -37,31 +37,34 @@ def share_methods(share: float, size: float) -> dict[str, Limits]:
 
 
 def of_clusters(
-    value: float, trials: Callable[[float], tuple[float, float]], clusters: Clusters | None
+    value: float, trials: Callable[[float], tuple[float, float]], clusters: ClusterIndex | None
 ) -> dict[str, Limits]:
     """The intervals of a share by its effective size, which depends on the level where rows come in
     clusters, and the degrees of freedom of these."""
 
     def limits(name: str, level: float) -> Interval:
         size, degrees = trials(level)
-        made = share_methods(value, size)[name](level)
+        made = proportion_intervals(value, size)[name](level)
         assert made is not None
         if clusters is None:
             return made
         if not (degrees > 0 and math.isfinite(made.low)):
-            return intervals.missing("none", "too_few_clusters")
+            return intervals.no_interval("none", "too_few_clusters")
         return replace(made, method=clusters.named(f"{made.method}, clustered"))
 
-    return {name: partial(limits, name) for name in share_methods(value, math.nan)}
+    return {name: partial(limits, name) for name in proportion_intervals(value, math.nan)}
 
 
-def size_of(measure: Any, seen: ConfusionMatrix) -> float:
+def effective_trials(measure: Any, seen: ConfusionMatrix) -> float:
     """Of how many (effective) rows a measure is a share."""
     return float(seen.effective_size(measure.definition.share_of))
 
 
 def by_cluster(
-    measure: Any, labels: tuple[str, ...], flat: npt.NDArray[np.integer[Any]], clusters: Clusters
+    measure: Any,
+    labels: tuple[str, ...],
+    flat: npt.NDArray[np.integer[Any]],
+    clusters: ClusterIndex,
 ) -> ConfusionMatrix:
     """The matrix of two classes of each cluster that a share of rows is taken of; ``flat`` says in
     which cell of truth × prediction each row is."""

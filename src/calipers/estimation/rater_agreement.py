@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.estimation.undefined import reasons
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import bayesian_bootstrap
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import FEW_OF_CATEGORY
-from calipers.inference.point_estimate import Reading, SummedUnits, UnitGroups, Units, difference_of
-from calipers.inference.variance_estimators import Influence, Space
-from calipers.measures.rater_agreement import counted_items, moved_by_items, weight_of_items
+from calipers.inference.point_estimate import (
+    PointEstimate,
+    SummedUnits,
+    UnitGroups,
+    UnitValues,
+    lazy_difference,
+)
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
+from calipers.measures.rater_agreement import counted_items, item_influence, weight_of_items
 from calipers.statistics import FloatArray, Histogram, Ratings, Signs, UnitDifferences, signs
-from calipers.statistics.base import kish, kish_of
+from calipers.statistics.base import effective_size, effective_size_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
 
 #: Of more items those that were rated alike are one entry.
@@ -30,14 +36,14 @@ MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
+class RatingSample:
     """Items that several raters put into categories, what they weigh, and the clusters that they
     come in."""
 
     statistic: Ratings
     settings: Settings
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
 
     def added(self, measure: Any) -> Ratings:
         """What batches add up: items that were rated alike are one entry."""
@@ -50,23 +56,23 @@ class Rated:
         """By how much each item moves the value; those that do not count do not."""
         r = self.statistic
         every = r if whole is None else whole
-        moved = moved_by_items(measure, r, every)
+        moved = item_influence(measure, r, every)
         if moved is None:
             return None
         counted, column = counted_items(measure, r), np.zeros(len(r))
         total = max(float(every.weight[counted_items(measure, every)].sum()), 1e-300)
         column[counted] = np.sqrt(r.weight_squares[counted]) * moved / total
         held = None if self.clusters is None else weight_of_items(measure, r)
-        return Influence(column, Space(self.weight, self.clusters, held=held), "delta")
+        return Influence(column, VarianceEstimator(self.weight, self.clusters, held=held), "delta")
 
-    def signs(self, other: Rated) -> Signs:
+    def signs(self, other: RatingSample) -> Signs:
         """Of how many items more of the pairs of these ratings agree than of the other, as many and
         fewer, of those that both rated twice."""
         both = self.statistic.twice & other.statistic.twice
         first, second = (of.statistic.agreeing[both] for of in (self, other))
         return signs(first - second, self.statistic.held[both])
 
-    def reading(self, measure: Any) -> Reading:
+    def reading(self, measure: Any) -> PointEstimate:
         """The reading of a measure of agreement."""
         made: dict[str, Any] = {"weight": self._counted_weight(measure), "clusters": self.clusters}
         if self.clusters is not None:
@@ -75,7 +81,7 @@ class Rated:
             measure,
             self.statistic.alike if len(self.statistic) > MANY else self.statistic,
             self.settings,
-            law=_Items(measure, self),
+            law=_RaterDistribution(measure, self),
             influence=lambda: self.influence(measure),
             **made,
         )
@@ -104,18 +110,18 @@ class Rated:
         )
 
 
-def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> Reading:
+def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> PointEstimate:
     """The reading of a measure of agreement, of which the statistic tells all but the clusters that
     items come in."""
     value, bounds = float(measure.apply(r)), _ends(measure, r)
     counted = counted_items(measure, r)
     methods = {}
-    if moved_by_items(measure, r) is not None:
+    if item_influence(measure, r) is not None:
         # Where items weigh differently, the same groups as where batches of them are added up.
         own = r.alike if np.ptp(r.unit) > 0 else r
 
         def bayesian(level: float) -> Interval:
-            moved, there = moved_by_items(measure, own), counted_items(measure, own)
+            moved, there = item_influence(measure, own), counted_items(measure, own)
             assert moved is not None
             sums = own.weight[there], own.weight_squares[there]
             units = Histogram.of_groups(value + moved, *sums, int(own.held[there].sum()))
@@ -132,12 +138,14 @@ def reading_of(measure: Any, r: Ratings, settings: Settings, **parts: Any) -> Re
         "unit": "items",
         "bounds": bounds,
         "higher_is_better": measure.definition.higher_is_better,
-        "undefined": reasons(measure, r, r.number),
-        "sizes": lambda: (kish(r.weight[counted].sum(), r.weight_squares[counted].sum()),),
+        "undefined": undefined_reasons(measure, r, r.number),
+        "sizes": lambda: (
+            effective_size(r.weight[counted].sum(), r.weight_squares[counted].sum()),
+        ),
         "caution": "few ratings beside the commonest" if rare else "",
         "methods": methods,
     }
-    return Reading(**{**made, **parts})
+    return PointEstimate(**{**made, **parts})
 
 
 def _unlike_most(values: FloatArray) -> int:
@@ -145,11 +153,11 @@ def _unlike_most(values: FloatArray) -> int:
     return UnitDifferences.of_rows(values).differing
 
 
-def of_either(made: Reading, found: UnitDifferences, total: float) -> Reading:
+def of_either(made: PointEstimate, found: UnitDifferences, total: float) -> PointEstimate:
     """A difference of sets of raters whose items are gone, by those that either set rated: how far
     they move it, of items that weigh a ``total`` in all."""
     weight = float(found.spread.sums.sum())
-    size = kish(weight, float(found.spread.squares.sum()))
+    size = effective_size(weight, float(found.spread.squares.sum()))
     if made.influence is None or not size > 1:
         return made
     influence = made.influence
@@ -181,27 +189,27 @@ def _ends(measure: Any, r: Ratings) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Items:
+class _RaterDistribution:
     """The law of raters: of the same items, which either set of raters may have rated twice."""
 
     measure: Any
-    rated: Rated
+    rated: RatingSample
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference, by how much each item moves it."""
-        assert isinstance(second.law, _Items)
+        assert isinstance(second.law, _RaterDistribution)
         either = counted_items(self.measure, self.rated.statistic) | counted_items(
             second.law.measure, second.law.rated.statistic
         )
         if len(self.rated.statistic) < self.rated.statistic.number:
             return self._of_groups(first, second, either, second.law.rated)
         n, weight, clusters = int(either.sum()), self.rated.weight, self.rated.clusters
-        units, influence = None, difference_of(first.influence, second.influence)
+        units, influence = None, lazy_difference(first.influence, second.influence)
         moved, changed = None if influence is None else influence(), None
         own = np.ones(n) if weight is None else weight[either]
         if moved is not None:
             values = moved.column[either] * own.sum() / own
-            units = Units(
+            units = UnitValues(
                 first.value - second.value + values,
                 None if weight is None else own,
                 None if clusters is None else clusters.taken(either),
@@ -209,17 +217,24 @@ class _Items:
             # To first order an item that is rated alike moves it too, as most do.
             changed = partial(_unlike_most, values)
         parts: dict[str, Any] = {"units": units, "influence": influence, "changed": changed}
-        parts |= {"signs": self._signs(second.law.rated), "sizes": lambda: (kish_of(own),)}
+        parts |= {
+            "signs": self._signs(second.law.rated),
+            "sizes": lambda: (effective_size_of(own),),
+        }
         return first.difference(second, n=n, weight=None if weight is None else own, **parts)
 
-    def _signs(self, other: Rated) -> Callable[[], Signs]:
+    def _signs(self, other: RatingSample) -> Callable[[], Signs]:
         return lambda: self.rated.signs(other)
 
     def _of_groups(
-        self, first: Reading, second: Reading, either: npt.NDArray[np.bool_], other: Rated
-    ) -> Reading:
+        self,
+        first: PointEstimate,
+        second: PointEstimate,
+        either: npt.NDArray[np.bool_],
+        other: RatingSample,
+    ) -> PointEstimate:
         """The same of items that are known by how many were rated alike."""
-        r, influence = self.rated.statistic, difference_of(first.influence, second.influence)
+        r, influence = self.rated.statistic, lazy_difference(first.influence, second.influence)
         held, weight, squares = (of[either] for of in (r.held, r.weight, r.weight_squares))
 
         def groups() -> UnitGroups:
@@ -230,6 +245,6 @@ class _Items:
         parts: dict[str, Any] = {"influence": influence, "unit_groups": groups}
         parts |= {
             "signs": self._signs(other),
-            "sizes": lambda: (kish(weight.sum(), squares.sum()),),
+            "sizes": lambda: (effective_size(weight.sum(), squares.sum()),),
         }
         return first.difference(second, n=round(float(held.sum())), **parts)

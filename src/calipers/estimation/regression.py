@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
+from calipers.caching import cached, cached_property
 from calipers.estimation.losses import excess_kurtosis
-from calipers.estimation.undefined import reasons
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, Reading
-from calipers.inference.resampling import row_means, row_times
+from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.resampling import poisson_weights, row_means
 from calipers.inference.transformations import SCALES
-from calipers.inference.variance_estimators import Influence, LeftOut, OfMeans
+from calipers.inference.variance_estimators import Influence, MeanVariance, OutOfBagSelection
 from calipers.measures import parse
 from calipers.statistics import (
     FitMoments,
     FloatArray,
     Moments,
-    NumberMoments,
-    NumberRows,
-    kish_of,
+    NumericMoments,
+    NumericRows,
+    effective_size_of,
 )
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 #: So many rows are left out one by one before the next are, so that what is made of them on the
@@ -49,32 +49,32 @@ _SCALES = {"fit": "rest", "correlation": "fisher", "pairs": "logit"}
 
 
 def of_statistic(
-    measure: MeasureLike, statistic: NumberMoments | NumberRows, settings: Settings, rows: int
-) -> Reading:
+    measure: MeasureLike, statistic: NumericMoments | NumericRows, settings: Settings, rows: int
+) -> PointEstimate:
     """What moments or rows say of a measure, but for how it varies."""
     definition = measure.definition
-    return Reading(
+    return PointEstimate(
         value=float(measure.apply(statistic)),
         kind=_KINDS.get(definition.interval, "largest"),
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined=reasons(measure, statistic, rows),
+        undefined=undefined_reasons(measure, statistic, rows),
         higher_is_better=definition.higher_is_better,
         transform=_SCALES.get(definition.interval),
     )
 
 
-def of_gathered(made: Reading, rows: NumberRows | NumberMoments) -> Reading:
+def of_gathered(made: PointEstimate, rows: NumericRows | NumericMoments) -> PointEstimate:
     """A reading of independent rows that are only known by their numbers, or what these add up to,
     with what that says of its limits and of how heavy the tail of its errors is."""
-    if isinstance(rows, NumberMoments):
+    if isinstance(rows, NumericMoments):
         squared = rows.squared if isinstance(rows, FitMoments) else None
         if squared is None or made.kind != "share of variance":
             return made
         return replace(made, kurtosis=lambda: excess_kurtosis(squared))
     if made.kind == "median":
-        size = kish_of(rows.weight)
+        size = effective_size_of(rows.weight)
         limits: Limits = partial(_by_share_below, rows, size, WOODRUFF)
         return replace(made, methods={**made.methods, "woodruff": limits})
     if made.kind != "share of variance":
@@ -93,24 +93,24 @@ WOODRUFF = "Woodruff [W]"
 
 
 def _by_share_below(
-    rows: NumberRows, size: float, name: str, level: float, share: float = 0.5
+    rows: NumericRows, size: float, name: str, level: float, share: float = 0.5
 ) -> Interval:
     """The errors at the limits of the share of rows below a quantile of them."""
     if size < 2:
-        return intervals.missing(name, "too_few_rows")
+        return intervals.no_interval(name, "too_few_rows")
     made = proportions.wilson(share, size, level)
     low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
     return Interval(low, high, name)
 
 
 @dataclass(frozen=True, eq=False)
-class NumberedRows:
+class NumericSample:
     """Rows with a true and a predicted number each."""
 
     truth: FloatArray
     predicted: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
     @property
@@ -126,7 +126,7 @@ class NumberedRows:
         are a batch of them."""
         if whole is not None:
             return self._influence(measure, whole)
-        return kept(self, ("influence", measure), lambda: self._influence(measure))
+        return cached(self, ("influence", measure), lambda: self._influence(measure))
 
     def _influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
         raise NotImplementedError
@@ -142,7 +142,7 @@ class NumberedRows:
             return float(self.clusters.number)
         return Moments.from_rows(np.zeros(len(self.truth)), self.weight).effective_size
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure."""
         made = of_statistic(measure, self.statistic, self.settings, len(self.truth))
         has = made.kind != "largest"
@@ -156,7 +156,7 @@ class NumberedRows:
             return excess_kurtosis(Moments.from_rows(squares, self.weight))
 
         def replicates() -> FloatArray:
-            drawn: FloatArray = kept(
+            drawn: FloatArray = cached(
                 self, ("replicates", measure), lambda: self._replicates(measure)
             )
             return drawn
@@ -176,21 +176,21 @@ class NumberedRows:
             methods=self._methods(measure, made),
         )
 
-    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+    def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Values of rows in which serial dependence is looked for, where there is no influence."""
         return None
 
-    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
         if made.kind not in ("correlation", "share of pairs"):
             return {}
         return {"of rows": partial(_of_rows, made, self)}
 
 
-def _of_rows(of: Reading, rows: NumberedRows, level: float) -> Interval:
+def _of_rows(of: PointEstimate, rows: NumericSample, level: float) -> Interval:
     """Of a share of pairs as if it were one of the rows; of a correlation r the same of
     (1 + r)/2."""
     if rows.clusters is not None and rows.clusters.number < 2:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     r = of.kind == "correlation"
     made = proportions.wilson((1 + of.value) / 2 if r else of.value, rows.size, level)
     name = f"{made.method}, of (1 + value)/2" if r else made.method
@@ -204,7 +204,7 @@ def _of_rows(of: Reading, rows: NumberedRows, level: float) -> Interval:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted(NumberedRows):
+class MomentRows(NumericSample):
     """Rows of which a measure reads the moments; columns for several outputs make an average.
 
     How much it changes where a row is left out says how it varies, on the scale on which it is
@@ -214,18 +214,18 @@ class Fitted(NumberedRows):
     """
 
     @cached_property
-    def statistic(self) -> NumberMoments:
+    def statistic(self) -> NumericMoments:
         """The moments."""
-        return NumberMoments.from_rows(self.truth, self.predicted, self.weight)
+        return NumericMoments.from_rows(self.truth, self.predicted, self.weight)
 
-    def added(self, measure: MeasureLike) -> NumberMoments:
+    def added(self, measure: MeasureLike) -> NumericMoments:
         """What batches of them add up to."""
         if self.truth.ndim == 2:
             return self.statistic
         columns = self.truth, self.predicted, self.weight
-        return kept(self, "added", lambda: FitMoments.from_rows(*columns))
+        return cached(self, "added", lambda: FitMoments.from_rows(*columns))
 
-    def _influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
+    def _influence(self, measure: MeasureLike, whole: NumericMoments | None = None) -> Influence:
         """By how much the value changes where each row is left out."""
         moments = self.statistic if whole is None else whole
         scale = SCALES[_SCALES[measure.definition.interval]]
@@ -235,11 +235,11 @@ class Fitted(NumberedRows):
             for start in range(0, len(column), _AT_ONCE):
                 some = slice(start, start + _AT_ONCE)
                 weight = None if self.weight is None else self.weight[some]
-                each = NumberMoments.each(self.truth[some], self.predicted[some], weight)
+                each = NumericMoments.each(self.truth[some], self.predicted[some], weight)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     others = scale.to(measure.apply(moments.without(each)))
                     column[some] = (scale.to(value) - others) / scale.slope(value)
-        space = LeftOut(self.weight, self.clusters, size=moments.effective_size)
+        space = OutOfBagSelection(self.weight, self.clusters, size=moments.effective_size)
         return Influence(column, space, "jackknife")
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
@@ -248,22 +248,24 @@ class Fitted(NumberedRows):
         flat = parts.reshape(len(parts), -1)
         drawn = row_means(flat, self.weight, self.settings, self.clusters)
         drawn = drawn.reshape(-1, *parts.shape[1:])
-        return measure.apply(NumberMoments.of_means(drawn, moments))
+        return measure.apply(NumericMoments.of_means(drawn, moments))
 
 
 # --- Rows by size ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered(NumberedRows):
+class SortedRows(NumericSample):
     """Rows of which a measure reads the order of their numbers, or the best constant prediction."""
 
     @cached_property
-    def statistic(self) -> NumberRows:
+    def statistic(self) -> NumericRows:
         """The rows."""
-        return NumberRows.from_rows(self.truth, self.predicted, self.weight)
+        return NumericRows.from_rows(self.truth, self.predicted, self.weight)
 
-    def _influence(self, measure: MeasureLike, whole: NumberRows | None = None) -> Influence | None:
+    def _influence(
+        self, measure: MeasureLike, whole: NumericRows | None = None
+    ) -> Influence | None:
         """By the derivative; None of medians."""
         rows = self.statistic if whole is None else whole
         match measure.definition.interval:
@@ -274,16 +276,16 @@ class Ordered(NumberedRows):
             case "pairs":
                 moves = measure.definition.moves
                 assert moves is not None
-                own = NumberRows(self.truth, self.predicted, np.ones(len(self.truth)))
+                own = NumericRows(self.truth, self.predicted, np.ones(len(self.truth)))
                 column = moves(own, rows)
             case _:
                 return None
         # Over all rows it is 0 on average, which a batch does not show.
         sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
         of_all = None if whole is None else Moments(rows.rows, *sums)
-        return Influence(column, OfMeans(self.weight, self.clusters, whole=of_all), "delta")
+        return Influence(column, MeanVariance(self.weight, self.clusters, whole=of_all), "delta")
 
-    def _saved(self, measure: MeasureLike, rows: NumberRows) -> FloatArray:
+    def _saved(self, measure: MeasureLike, rows: NumericRows) -> FloatArray:
         """The constant is the best one, so that a row moves its loss by what it loses itself."""
         given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
         loss = parse(
@@ -301,7 +303,7 @@ class Ordered(NumberedRows):
             moved = (rest * of_constant - loss.losses(self.truth, self.predicted)) / least
         return np.asarray(moved)
 
-    def _of_ranks(self, rows: NumberRows) -> FloatArray:
+    def _of_ranks(self, rows: NumericRows) -> FloatArray:
         """A row moves the product of ranks by its own, and by the ranks that it moves."""
         if not rows.rows:
             return np.full(len(self.truth), np.nan)
@@ -321,12 +323,12 @@ class Ordered(NumberedRows):
         size = math.sqrt(a * b)
         return np.asarray(n / size - both / size / 2 * (of_a / a + of_b / b))
 
-    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
         if made.kind == "median":
             return {"woodruff": partial(self._woodruff, made.value)}
         return super()._methods(measure, made)
 
-    def _linear(self, made: Reading) -> Callable[[], FloatArray | None] | None:
+    def _linear(self, made: PointEstimate) -> Callable[[], FloatArray | None] | None:
         """Of a median whether rows lie above it, over the density there, which the length of
         Woodruff's interval tells (Bahadur 1966)."""
         if made.kind != "median":
@@ -355,8 +357,8 @@ class Ordered(NumberedRows):
             below = np.where(below == value, share, below < value)
             error, varies = clusters.mean_error(below), share * (1 - share)
             if not clusters.degrees > 0:
-                return intervals.missing(name, "too_few_clusters")
-            se = intervals.as_student(error.se, clusters.degrees, level)
+                return intervals.no_interval(name, "too_few_clusters")
+            se = intervals.to_student(error.se, clusters.degrees, level)
             size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
         return _by_share_below(rows, size, name, level, share)
 
@@ -365,5 +367,5 @@ class Ordered(NumberedRows):
 
     def _drawn(self, measure: MeasureLike) -> Iterator[FloatArray]:
         used = slice(None) if self.weight is None else self.weight > 0
-        for times in row_times(len(self.truth), self.weight, self.settings, self.clusters):
+        for times in poisson_weights(len(self.truth), self.weight, self.settings, self.clusters):
             yield measure.apply(self.statistic.weighing(times[:, used]))

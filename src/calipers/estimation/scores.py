@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
+from calipers.caching import cached, cached_property
 from calipers.estimation import effective_sample_size
-from calipers.estimation.undefined import reasons
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.method_limits import FEW_BEYOND, FEW_DECIDE
-from calipers.inference.point_estimate import Limits, Reading
-from calipers.inference.score_bootstrap import Drawn, drawn_by_class
-from calipers.inference.variance_estimators import ByClass, Error, Influence
+from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.inference.score_bootstrap import ScoreReplicates, stratified_replicates
+from calipers.inference.variance_estimators import Influence, StandardError, TwoClassVariance
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable, SkewMoments
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 #: The rows of the policy for areas that have a law of their own.
@@ -43,7 +43,7 @@ class ScoredRows:
     positive: npt.NDArray[np.bool_]
     score: npt.NDArray[np.floating[Any]]
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
     #: Measures that are bootstrapped together.
     together: tuple[MeasureLike, ...] = ()
@@ -67,14 +67,14 @@ class ScoredRows:
         """No measure of scores is a mean over rows."""
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def drawn(self) -> ScoreReplicates:
         """Bootstrap replicates of the table."""
-        return Drawn(self.table, self.settings, self.rows(), self.together)
+        return ScoreReplicates(self.table, self.settings, self.rows(), self.together)
 
     @cached_property
-    def drawn_by_row(self) -> Drawn:
+    def drawn_by_row(self) -> ScoreReplicates:
         """The same, drawn by row, so that the same rows are drawn for every system."""
-        return Drawn(self.table, self.settings, self.rows(by_row=True), self.together)
+        return ScoreReplicates(self.table, self.settings, self.rows(by_row=True), self.together)
 
     def rows(self, *, by_row: bool = False) -> Any:
         """Truth, score and weight where the bootstrap cannot do with the table alone."""
@@ -92,8 +92,8 @@ class ScoredRows:
         if whole is None:
             found, place = influence(measure, self.table), self.order.place
         else:  # of which many batches ask, each of them for several measures
-            found = kept(whole, ("influence", measure), lambda: influence(measure, whole))
-            place = kept(self, ("place", id(whole)), lambda: whole.place_of(self.order))
+            found = cached(whole, ("influence", measure), lambda: influence(measure, whole))
+            place = cached(self, ("place", id(whole)), lambda: whole.place_of(self.order))
         if found is None:
             return None
         area = measure.definition.area
@@ -113,15 +113,17 @@ class ScoredRows:
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.column)
 
-    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
+    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> TwoClassVariance:
         """What influences of these rows live in."""
         sizes = None if whole is None else intervals.class_sizes(whole)
-        return ByClass(self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes)
+        return TwoClassVariance(
+            self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes
+        )
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a measure of scores."""
         made = of_table(measure, self.table, self.settings, len(self.positive))
-        of = _OfScores(self, measure, made.value)
+        of = _ScoreEstimate(self, measure, made.value)
         made = replace(
             made,
             weight=self.weight,
@@ -146,12 +148,16 @@ def of_table(
     rows: int,
     *,
     together: bool = False,
-) -> Reading:
+) -> PointEstimate:
     """What a table of scores says of a measure; ``together`` takes usual areas as the core computes
     them, with their errors in one go over the table."""
     definition = measure.definition
     area = definition.area if together else None
-    if area is not None and area.name in USUAL_AREAS and not reasons(measure, table, rows):
+    if (
+        area is not None
+        and area.name in USUAL_AREAS
+        and not undefined_reasons(measure, table, rows)
+    ):
         value = area.scale * table.area(area.name)[0] + area.shift
     else:
         value = float(measure.apply(table))
@@ -161,17 +167,17 @@ def of_table(
     elif definition.area is not None and definition.area.name in _INTERPOLATED:
         kind = _INTERPOLATED[definition.area.name]
 
-    def error_of() -> Error | None:
+    def error_of() -> StandardError | None:
         se = error(measure, table)
-        return None if se is None else Error(se, "delta")
+        return None if se is None else StandardError(se, "delta")
 
-    return Reading(
+    return PointEstimate(
         value=value,
         kind=kind,
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined=reasons(measure, table, rows),
+        undefined=undefined_reasons(measure, table, rows),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         transform="logit" if definition.range == (0, 1) else None,
@@ -207,7 +213,7 @@ def _few_beyond(measure: MeasureLike, table: ScoreTable) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfScores:
+class _ScoreEstimate:
     """One measure of some rows."""
 
     rows: ScoredRows
@@ -226,11 +232,11 @@ class _OfScores:
     def _influence(self) -> Influence | None:
         return self.rows.influence(self.measure)
 
-    def error(self) -> Error | None:
+    def error(self) -> StandardError | None:
         """The standard error of the value."""
         if self.rows.clusters is None:
             se = error(self.measure, self._table)
-            return None if se is None else Error(se, "delta")
+            return None if se is None else StandardError(se, "delta")
         found = self.influence()
         return None if found is None else replace(found.error, name="delta")
 
@@ -272,7 +278,7 @@ class _OfScores:
         part, rows, which = self._part, min(self._sizes), "of the smaller class"
         if not rows > 0:
             alone = self.rows.clusters is not None and self.rows.clusters.number < 2
-            return intervals.missing("none", "too_few_clusters" if alone else "one_class")
+            return intervals.no_interval("none", "too_few_clusters" if alone else "one_class")
         if part is None:
             return _of_rows(self.value, rows, which, level)
         least = float(self.measure.apply(_reversed(self._table)))
@@ -290,7 +296,7 @@ class _OfScores:
         assert clusters is not None
         inside = (self.value - area.shift) / area.scale
         if inside not in (0.0, 1.0):
-            return intervals.missing("none", "too_few_clusters")
+            return intervals.no_interval("none", "too_few_clusters")
         return _made_of(area, clusters.separated(inside, self.rows.positive, level))
 
     def _obuchowski(self, level: float) -> Interval:
@@ -299,7 +305,7 @@ class _OfScores:
         assert found is not None
         error = found.error
         if np.isfinite(error.se) and not error.se > 0:
-            return intervals.missing("Obuchowski", "no_spread")
+            return intervals.no_interval("Obuchowski", "no_spread")
         return clusters.normal(self.value, error.se, error.degrees, level, "Obuchowski")
 
     def _turned(self, level: float) -> Interval:
@@ -312,7 +318,7 @@ class _OfScores:
         """Replicates drawn class by class, of independent rows that weigh alike."""
         if self.rows.clusters is not None or self._table.weighted:
             return None
-        tables = drawn_by_class(self._table, self.rows.settings)
+        tables = stratified_replicates(self._table, self.rows.settings)
         return np.concatenate([self.measure.apply(table) for table in tables])
 
     def jackknife(self) -> tuple[FloatArray, FloatArray | None]:
@@ -361,7 +367,7 @@ def _reversed(table: ScoreTable) -> ScoreTable:
 def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
     """As of a share of so many rows."""
     if not rows > 0:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     made = proportions.wilson(value, rows, level)
     return replace(made, method=f"{made.method}, {which}")
 

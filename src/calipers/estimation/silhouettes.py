@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
-from calipers.estimation.cluster_geometry import reading_of
-from calipers.estimation.distances import Matrix, Points
-from calipers.inference.variance_estimators import Influence, Space
+from calipers.caching import cached, cached_property
+from calipers.estimation.cluster_geometry import estimate_geometry
+from calipers.estimation.distances import DistanceMatrix, PointDistances
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import FloatArray, IntArray, Moments
 from calipers.statistics.clusters import sums_of
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import MeasureLike, Settings
 
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FEW_CLUSTERS = 50
 
 
-class Nearest(NamedTuple):
+class NeighbourDistances(NamedTuple):
     """Of each point its mean distance to the others of its cluster, NaN where it is alone; to those
     of the nearest other cluster, and which one that is."""
 
@@ -48,7 +48,7 @@ class Silhouettes:
 
     cluster: IntArray
     sizes: FloatArray
-    geometry: Points | Matrix
+    geometry: PointDistances | DistanceMatrix
     settings: Settings
     sampled: IntArray | None = None
 
@@ -58,7 +58,7 @@ class Silhouettes:
         return np.arange(len(self.cluster)) if self.sampled is None else self.sampled
 
     @cached_property
-    def nearest(self) -> Nearest:
+    def nearest(self) -> NeighbourDistances:
         """Mean distances."""
         sums, at = self.geometry.sums(self.cluster, self.sampled), np.arange(len(self.at))
         cluster = self.cluster[self.at]
@@ -68,7 +68,7 @@ class Silhouettes:
             mean = np.where(self.sizes > 0, sums / self.sizes, np.inf)
         mean[at, cluster] = np.inf
         which = mean.argmin(axis=1)
-        return Nearest(own, mean[at, which], which)
+        return NeighbourDistances(own, mean[at, which], which)
 
     def moving(self, place: int | None) -> FloatArray:
         """How much each point moves the mean silhouette, of all points or of a cluster, as one to
@@ -82,7 +82,7 @@ class Silhouettes:
         return np.asarray(sum(self._through(int(k)) for k in np.flatnonzero(self.sizes)))
 
     def _through(self, place: int | None) -> FloatArray:
-        return kept(self, place, lambda: self._found_through(place))
+        return cached(self, place, lambda: self._found_through(place))
 
     def _found_through(self, place: int | None) -> FloatArray:
         own, other, which = self.nearest
@@ -113,7 +113,7 @@ class Silhouettes:
 
 
 @dataclass(frozen=True, eq=False)
-class Simplified:
+class SimplifiedSilhouettes:
     """The silhouettes of points, by distances to the centres of clusters. Of a batch of all points
     ``sizes``, ``middles`` and ``pulled`` are those of all."""
 
@@ -140,7 +140,7 @@ class Simplified:
         return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
 
     @cached_property
-    def nearest(self) -> Nearest:
+    def nearest(self) -> NeighbourDistances:
         """Distances to centres."""
         far = np.full((len(self.points), len(self.sizes)), np.inf)
         for j in np.flatnonzero(self.sizes):
@@ -149,7 +149,7 @@ class Simplified:
         own = np.where(self.sizes[self.cluster] > 1, far[at, self.cluster], np.nan)
         far[at, self.cluster] = np.inf
         which = far.argmin(axis=1)
-        return Nearest(own, far[at, which], which)
+        return NeighbourDistances(own, far[at, which], which)
 
     def moving(self, place: int | None) -> FloatArray:
         """How much each point moves the mean silhouette, of all points or of a cluster, through the
@@ -195,7 +195,7 @@ class MeanSilhouette:
     """The mean of silhouettes: of all points, or of the cluster at a place, -1 where there is none
     of its name."""
 
-    of: Silhouettes | Simplified
+    of: Silhouettes | SimplifiedSilhouettes
     place: int | None = None
 
     @cached_property
@@ -231,7 +231,7 @@ class MeanSilhouette:
         if moments.weight == 0 or np.isnan(moments.mean):
             return None
         moved = self._centred if whole is None else self._moved(moments)
-        return Influence(moved, Space(), "Student t")
+        return Influence(moved, VarianceEstimator(), "Student t")
 
     @cached_property
     def _centred(self) -> FloatArray:
@@ -247,7 +247,7 @@ class MeanSilhouette:
         moved[self.of.at] += (self.values - moments.mean) * self._inside / taken
         return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of the mean."""
         plain: Any = getattr(measure, "plain", measure)
         n = int(self.statistic.weight)
@@ -255,4 +255,4 @@ class MeanSilhouette:
         if self.of.sampled is not None:
             sizes = self.of.sizes
             of = int(sizes.sum() if self.place is None else sizes[self.place] * (self.place >= 0))
-        return reading_of(plain, self.statistic, n, self.of.settings, self, of)
+        return estimate_geometry(plain, self.statistic, n, self.of.settings, self, of)

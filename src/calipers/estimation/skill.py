@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.estimation.losses import of_losses
-from calipers.inference.point_estimate import Reading, function
+from calipers.estimation.losses import estimate_mean_loss
+from calipers.inference.point_estimate import PointEstimate, apply_function
 from calipers.inference.resampling import row_means
-from calipers.inference.variance_estimators import Influence, OfMeans
-from calipers.measures.probabilities import least_loss
+from calipers.inference.variance_estimators import Influence, MeanVariance
+from calipers.measures.probabilities import constant_loss
 from calipers.statistics import ClassLosses, Moments
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.statistics import FloatArray
 
@@ -36,7 +36,7 @@ _AT_ONCE = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ConstantAnswer:
+class ConstantPrediction:
     """The classes of rows, and what always answering their shares loses: ``losses`` for a row of
     each class."""
 
@@ -44,12 +44,12 @@ class ConstantAnswer:
     shares: FloatArray
     losses: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
-    def reading(self, loss: MeasureLike) -> Reading:
+    def reading(self, loss: MeasureLike) -> PointEstimate:
         """The reading of the least loss of a constant answer."""
-        value = float(least_loss(self.shares, str(loss)))
+        value = float(constant_loss(self.shares, str(loss)))
 
         def replicates() -> FloatArray:
             """Each has its own shares of the classes; NaN where they are 1 and 0."""
@@ -58,9 +58,9 @@ class ConstantAnswer:
             blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
             drawn = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
             several = drawn.max(axis=1) < 1 - 1e-12  # 1 but for rounding
-            return np.where(several, least_loss(drawn, str(loss)), np.nan)
+            return np.where(several, constant_loss(drawn, str(loss)), np.nan)
 
-        return Reading(
+        return PointEstimate(
             value=value,
             kind="mean of a value per row",
             settings=self.settings,
@@ -68,7 +68,7 @@ class ConstantAnswer:
             weight=self.weight,
             clusters=self.clusters,
             influence=lambda: Influence(
-                self.losses[self.truth], OfMeans(self.weight, self.clusters), "delta"
+                self.losses[self.truth], MeanVariance(self.weight, self.clusters), "delta"
             ),
             replicates=replicates,
         )
@@ -78,17 +78,17 @@ class ConstantAnswer:
         return row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
 
 
-def of_skill(
-    measure: MeasureLike, loss: MeasureLike, values: FloatArray, constant: ConstantAnswer
-) -> Reading:
+def estimate_skill(
+    measure: MeasureLike, loss: MeasureLike, values: FloatArray, constant: ConstantPrediction
+) -> PointEstimate:
     """The reading of the share saved, from the losses of rows; negative where the constant answer
     is better."""
     c, rows = constant, len(values)
-    own = of_losses(loss, values, c.weight, c.clusters, c.settings)
+    own = estimate_mean_loss(loss, values, c.weight, c.clusters, c.settings)
     least = c.reading(loss)
     reason = _lacking(c.shares, own.value)
     slopes = [0.0, 0.0] if reason else _slopes(own.value, least.value)
-    return function(
+    return apply_function(
         lambda own, least: 1 - own / least,
         [own, least],
         slopes,
@@ -127,7 +127,7 @@ class SavedRows:
     truth: npt.NDArray[np.intp]
     sizes: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     constant: Callable[[FloatArray], FloatArray]
 
     @property
@@ -140,20 +140,22 @@ class SavedRows:
         lost, shares = whole.lost.mean, whole.shares
         if _lacking(shares, lost):
             return None
-        least = float(least_loss(shares, str(self.loss)))
+        least = float(constant_loss(shares, str(self.loss)))
         of_own, of_least = _slopes(lost, least)
         column = of_own * self.values + of_least * self.constant(shares)[self.truth]
         moments = replace(whole.lost, mean=of_own * lost + of_least * least)
-        return Influence(column, OfMeans(self.weight, self.clusters, whole=moments), "delta")
+        return Influence(column, MeanVariance(self.weight, self.clusters, whole=moments), "delta")
 
 
-def of_sums(measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int) -> Reading:
+def of_sums(
+    measure: MeasureLike, sums: ClassLosses, settings: Settings, rows: int
+) -> PointEstimate:
     """What sums over all rows say of the share saved."""
     lost, shares, own = sums.lost.mean, sums.shares, measure.definition
     reason, skill_of = _lacking(shares, lost), own.skill_of
     number = sums.lost.infinite if reason == "zero_probability" else rows
-    value = float("nan") if reason else 1 - lost / float(least_loss(shares, str(skill_of)))
-    return Reading(
+    value = float("nan") if reason else 1 - lost / float(constant_loss(shares, str(skill_of)))
+    return PointEstimate(
         value=value,
         kind="skill",
         settings=settings,

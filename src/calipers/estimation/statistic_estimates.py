@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.estimation import averages, calibration, regression, scores, skill, top_k
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import of_moments
+from calipers.estimation.losses import estimate_from_moments
 from calipers.estimation.multilabel import LabelCounts
 from calipers.estimation.rater_agreement import reading_of as of_ratings
-from calipers.measures.averages import of_outputs
+from calipers.measures.averages import is_multioutput
 from calipers.statistics import (
     ClassLosses,
     ClassRanks,
@@ -19,22 +19,22 @@ from calipers.statistics import (
     ConfusionMatrix,
     LabelMatrices,
     Moments,
-    NumberMoments,
-    NumberRows,
+    NumericMoments,
+    NumericRows,
     Ratings,
     ScoreTable,
 )
-from calipers.statistics.logits import SummedLogits
+from calipers.statistics.logits import LogitSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.statistics import Statistic
 
 
-def of_statistic(
+def estimate_from_statistic(
     measure: Any,
     statistic: Statistic,
     settings: Settings,
@@ -42,12 +42,12 @@ def of_statistic(
     *,
     together: bool = False,
     second: Callable[[], Any] | None = None,
-) -> Reading | None:
+) -> PointEstimate | None:
     """The value of a measure over a statistic of so many rows, and what is known from it alone of
     how it varies; None of other statistics. ``together`` takes areas as the core adds them up, in
     no more memory; else they are added up as those of a slice are, so that equal tables have equal
     areas to the last digit. ``second`` is what a second look at independent rows adds up to."""
-    measure = applied(measure, statistic)
+    measure = apply_measure(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.of_matrices(measure, statistic, settings, rows, second)
     if isinstance(statistic, ClassTables):
@@ -62,19 +62,19 @@ def of_statistic(
         if measure.definition.reads == "probabilities":
             return calibration.of_table(measure, statistic, settings, rows)
         return scores.of_table(measure, statistic, settings, rows, together=together)
-    if isinstance(statistic, SummedLogits):
+    if isinstance(statistic, LogitSummary):
         return calibration.of_sums(measure, statistic, settings, rows)
     if isinstance(statistic, Moments):
-        return of_moments(measure, statistic, settings, rows)
-    if isinstance(statistic, NumberMoments | NumberRows):
+        return estimate_from_moments(measure, statistic, settings, rows)
+    if isinstance(statistic, NumericMoments | NumericRows):
         return regression.of_statistic(measure, statistic, settings, rows)
     if isinstance(statistic, Ratings):
         return of_ratings(measure, statistic, settings)
     return None
 
 
-def applied(measure: Any, statistic: Statistic) -> Any:
+def apply_measure(measure: Any, statistic: Statistic) -> Any:
     """The measure as it is applied to a statistic: only counts know classes and averages, and
     moments those over outputs."""
-    known = isinstance(statistic, ConfusionMatrix | ClassTables) or of_outputs(statistic)
+    known = isinstance(statistic, ConfusionMatrix | ClassTables) or is_multioutput(statistic)
     return measure if known else measure.plain

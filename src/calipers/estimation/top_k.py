@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.estimation.proportions import share_methods
-from calipers.estimation.undefined import reasons
-from calipers.inference.multinomial_cells import Cells
-from calipers.inference.point_estimate import Reading, difference_of
-from calipers.inference.variance_estimators import Error, Influence, Space
+from calipers.estimation.proportions import proportion_intervals
+from calipers.estimation.undefined import undefined_reasons
+from calipers.inference.multinomial_cells import MultinomialCells
+from calipers.inference.point_estimate import PointEstimate, lazy_difference
+from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
 
 
@@ -29,14 +29,16 @@ class RankedClasses:
     truth: npt.NDArray[np.intp]
     score: npt.NDArray[np.floating[Any]]
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> MultinomialCells:
         """The rows by how many classes stand above the true one, and beside it."""
         k, cell = self.score.shape[1], rank_cells(self.truth, self.score)
-        return Cells.from_codes([cell // k, cell % k], (k, k), self.weight, self.clusters)
+        return MultinomialCells.from_codes(
+            [cell // k, cell % k], (k, k), self.weight, self.clusters
+        )
 
     @cached_property
     def statistic(self) -> ClassRanks:
@@ -62,12 +64,12 @@ class RankedClasses:
         ranks = self.statistic if whole is None else whole
         moved = (self.per_row(measure) - float(measure.apply(ranks))) / float(ranks.total)
         moved = moved if self.weight is None else moved * self.weight
-        return Influence(moved, Space(self.weight, self.clusters))
+        return Influence(moved, VarianceEstimator(self.weight, self.clusters))
 
-    def _error(self, by_cell: FloatArray) -> Error:
+    def _error(self, by_cell: FloatArray) -> StandardError:
         return error_of_cells(self.cells, by_cell)
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
         ranks, credit = self.statistic, self._credit(measure)
@@ -82,7 +84,7 @@ class RankedClasses:
             made,
             weight=self.weight,
             clusters=self.clusters,
-            law=_Credited(measure, self),
+            law=_CreditDistribution(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: self._error((credit - made.value) / float(ranks.total)),
             replicates=replicates,
@@ -90,7 +92,7 @@ class RankedClasses:
         )
 
 
-def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int) -> Reading:
+def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int) -> PointEstimate:
     """What the places of true classes say of a measure: of a share where every row is right or
     wrong its limits, of independent rows."""
     value, definition = float(measure.apply(ranks)), measure.definition
@@ -98,45 +100,45 @@ def of_statistic(measure: Any, ranks: ClassRanks, settings: Settings, rows: int)
     credit = measure.losses(above, others)
     share = not ((credit > 0) & (credit < 1)).any()
     size = float(ranks.total**2 / ranks.squares.sum()) if share and len(above) else 0.0
-    return Reading(
+    return PointEstimate(
         value=value,
         kind="share by rank",
         settings=settings,
         n=rows,
         bounds=definition.range,
-        undefined=reasons(measure, ranks, rows),
+        undefined=undefined_reasons(measure, ranks, rows),
         higher_is_better=definition.higher_is_better,
-        methods=share_methods(value, size) if share else {},
+        methods=proportion_intervals(value, size) if share else {},
     )
 
 
-def error_of_cells(cells: Cells, by_cell: FloatArray) -> Error:
+def error_of_cells(cells: MultinomialCells, by_cell: FloatArray) -> StandardError:
     """By the delta method."""
     if cells.clusters is None:
-        return Error(cells.error(by_cell), "delta")
+        return StandardError(cells.error(by_cell), "delta")
     moved = by_cell[cells.row()]
     moved = moved if cells.weight is None else moved * cells.weight
     se, degrees = cells.clusters.sum_error(moved)
-    return Error(se, "delta", degrees)
+    return StandardError(se, "delta", degrees)
 
 
 @dataclass(frozen=True, eq=False)
-class _Credited:
+class _CreditDistribution:
     """The law of what rows count for: the differences of two systems on the same rows are few, and
     the rows of each kind are drawn together."""
 
     measure: MeasureLike
     rows: RankedClasses
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """From the difference of what each row counts for."""
-        assert isinstance(second.law, _Credited)
+        assert isinstance(second.law, _CreditDistribution)
         rows, value = self.rows, first.value - second.value
         apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
         kinds, code = np.unique(apart, return_inverse=True)
-        cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
+        cells = MultinomialCells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
 
-        def error() -> Error:
+        def error() -> StandardError:
             return error_of_cells(cells, (kinds - value)[cells.place] / float(rows.statistic.total))
 
         def replicates() -> FloatArray:
@@ -146,7 +148,7 @@ class _Credited:
 
         return first.difference(
             second,
-            influence=difference_of(first.influence, second.influence),
+            influence=lazy_difference(first.influence, second.influence),
             error=error,
             replicates=replicates,
             jackknife=lambda: None,

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.estimation.proportions import share_methods
+from calipers.estimation.proportions import proportion_intervals
 from calipers.inference import bayesian_bootstrap, intervals, paired_tests
 from calipers.inference.intervals import Interval
-from calipers.inference.method_limits import randomisations
-from calipers.inference.point_estimate import Limits, Reading, Units
+from calipers.inference.method_limits import n_randomizations
+from calipers.inference.point_estimate import Limits, PointEstimate, UnitValues
 from calipers.inference.resampling import weighted_means
 from calipers.inference.summaries import Summary
-from calipers.inference.variance_estimators import Error, Influence, Space
-from calipers.statistics import Moments, kish_of
+from calipers.inference.variance_estimators import Influence, StandardError, VarianceEstimator
+from calipers.statistics import Moments, effective_size_of
 from calipers.statistics import signs as count_signs
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Summed:
+class TopicSummary:
     """The values of a measure per topic, NaN where there is none; with the weight of each topic
     where topics are pooled, how important each is where some are more so than others, and the
     clusters and the order in time that topics come in."""
@@ -39,7 +39,7 @@ class Summed:
     weight: FloatArray | None
     settings: Settings
     importance: FloatArray | None = field(default=None, kw_only=True)
-    clusters: Clusters | None = field(default=None, kw_only=True)
+    clusters: ClusterIndex | None = field(default=None, kw_only=True)
     order: TimeOrder | None = field(default=None, kw_only=True)
 
     @property
@@ -69,7 +69,7 @@ class Summed:
         return Moments.from_rows(self.columns[:, 0], self.own)
 
     @cached_property
-    def grouped(self) -> Clusters | None:
+    def grouped(self) -> ClusterIndex | None:
         """The clusters, in which a topic without a value is none."""
         return None if self.clusters is None else counting(self.clusters, self.importance, self.has)
 
@@ -82,7 +82,7 @@ class Summed:
 
     def steps_of(self, u: FloatArray) -> FloatArray:
         """The same of some topics, by what they count for."""
-        n = kish_of(u)
+        n = effective_size_of(u)
         factor = np.sqrt(n / (n - 1) if n > 1 else np.nan) if self.clusters is None else 1.0
         return np.asarray(u / u.sum() * factor)
 
@@ -94,19 +94,19 @@ class Summed:
         own = None if self.importance is None else self.importance[has]
         if len(columns):
             steps = self.steps_of(np.ones(len(columns)) if own is None else own)
-            column[has] = moved_by(self.summary, columns, value, own) * steps
+            column[has] = topic_influence(self.summary, columns, value, own) * steps
         if self.clusters is None:
-            return Influence(column, Space(), "Student t")
+            return Influence(column, VarianceEstimator(), "Student t")
         held, ratio = None, self.summary.kind == "pooled" and self.summary.formula is None
         if ratio:
             u = np.ones(len(column)) if self.importance is None else self.importance
             held = np.zeros(len(column))
             held[has] = columns[:, 1] * u[has]
         clusters = counting(self.clusters, self.importance, has)
-        return Influence(column, Space(None, clusters, held=held), "Student t")
+        return Influence(column, VarianceEstimator(None, clusters, held=held), "Student t")
 
 
-def counting(clusters: Clusters, importance: FloatArray | None, has: Any) -> Clusters:
+def counting(clusters: ClusterIndex, importance: FloatArray | None, has: Any) -> ClusterIndex:
     """The clusters of topics that count for so much, and for nothing without a value."""
     if has.all():
         return replace(clusters, weight=importance)
@@ -115,11 +115,11 @@ def counting(clusters: Clusters, importance: FloatArray | None, has: Any) -> Clu
 
 
 @dataclass(frozen=True, eq=False)
-class OfTopics:
+class TopicIntervals:
     """The intervals of one reading: of the mean of the first column, before a sum is made of it or
     a logarithm undone; of topics pooled, of the ratio of both."""
 
-    topics: Summed
+    topics: TopicSummary
     value: float
     drawn: Callable[[], tuple[FloatArray, FloatArray]]
 
@@ -138,11 +138,13 @@ class OfTopics:
             return {"student": self._clustered_t, "bayesian": self._bayesian}
         shares: dict[str, Limits] = {}
         if self.topics.measure.definition.share_of == "topics":
-            shares = share_methods(self.value, self.topics.first.effective_size)
+            shares = proportion_intervals(self.value, self.topics.first.effective_size)
         pooled = self.topics.summary.kind == "pooled"
         made = self._of_ratio() if pooled else self._of_the_mean()
         if n < 2:
-            made = {name: lambda level: intervals.missing("none", "too_few_units") for name in made}
+            made = {
+                name: lambda level: intervals.no_interval("none", "too_few_units") for name in made
+            }
         return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
 
     def _clustered_t(self, level: float) -> Interval:
@@ -177,7 +179,7 @@ class OfTopics:
         if topics.summary.kind != "pooled" or topics.weight is None:
             return self._first, topics.own, self._mean
         if topics.summary.formula is not None:  # its linear part
-            moved = moved_by(topics.summary, topics.columns, self.value, topics.own)
+            moved = topic_influence(topics.summary, topics.columns, self.value, topics.own)
             return self.value + moved, topics.own, self.value
         weight = topics.weight[topics.has] * (1.0 if topics.own is None else topics.own)
         return topics.values[topics.has], weight, self.value
@@ -202,7 +204,7 @@ class OfTopics:
         if clusters is not None:
             clusters = replace(clusters.taken(self.topics.has), weight=weight)
             if clusters.number < 2:
-                return intervals.missing(bayesian_bootstrap.METHOD, "too_few_clusters")
+                return intervals.no_interval(bayesian_bootstrap.METHOD, "too_few_clusters")
             values, weight = clusters.by_mean(values)
         made = bayesian_bootstrap.bayesian(values, self._ends, level, weight)
         made = made if self.topics.summary.kind == "pooled" else self._of_mean(made)
@@ -257,7 +259,7 @@ class OfTopics:
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self._counted, len(self.topics.columns)
         rest = columns.sum(axis=0) - columns
-        moved = intervals.left_out(self.topics.summary.of_means(rest, n))
+        moved = intervals.bootstrap_bias_correction(self.topics.summary.of_means(rest, n))
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 
     def _pooled_t(self, level: float) -> Interval:
@@ -275,7 +277,7 @@ class OfTopics:
         return self.topics.columns if own is None else self.topics.columns * own[:, None]
 
 
-def moved_by(
+def topic_influence(
     summary: Summary, columns: FloatArray, value: float, importance: FloatArray | None = None
 ) -> FloatArray:
     """By how much each topic moves a summary of this value, times their number, or over its share
@@ -355,13 +357,13 @@ def _function_t(
 
 
 @dataclass(frozen=True, eq=False)
-class Topics(Summed):
+class TopicRows(TopicSummary):
     """Values per topic, and what they are called."""
 
     unit: str = "topics"
     undefined: Mapping[str, int] = field(default_factory=dict)
 
-    def reading(self, draws: Draws, place: int) -> Reading:
+    def reading(self, draws: TopicReplicates, place: int) -> PointEstimate:
         """The reading, drawn with those of other measures."""
         definition, n = self.measure.definition, int(np.count_nonzero(self.has))
         kind = "mean over topics"
@@ -372,10 +374,10 @@ class Topics(Summed):
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
         value = self.summary.value(self.values, self.weight, self.importance)
-        of = OfTopics(self, value, lambda: draws.of(place))
+        of = TopicIntervals(self, value, lambda: draws.of(place))
         empty = kind == "topics pooled" and n > 0 and np.isnan(value)
         empty = empty and self.summary.formula is None  # else reasons of topics tell
-        return Reading(
+        return PointEstimate(
             value=value,
             kind=kind,
             settings=self.settings,
@@ -398,15 +400,15 @@ class Topics(Summed):
             methods=of.methods() if n else {},
         )
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """The difference over the topics on which both have a value."""
-        assert isinstance(second.law, Topics)
-        [made] = differences([(first, second)], self.settings)
+        assert isinstance(second.law, TopicRows)
+        [made] = paired_differences([(first, second)], self.settings)
         return made
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class TopicReplicates:
     """Replicates of the means of columns, and their standard errors: topics are drawn once for all
     of them. ``tables`` has the columns of each reading; NaN where a topic has no value. Where
     ``importance`` has what topics count for, that is so of each reading."""
@@ -415,7 +417,7 @@ class Draws:
     settings: Settings
     importance: Sequence[FloatArray | None]
     #: Of topics in clusters, which are drawn whole, those of each reading.
-    clusters: Sequence[Clusters | None] = ()
+    clusters: Sequence[ClusterIndex | None] = ()
 
     def of(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Those of one reading."""
@@ -445,9 +447,9 @@ class Draws:
         return list(zip(*(np.split(table, ends, axis=1) for table in tables), strict=True))
 
 
-def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
+def estimate_over_topics(all_topics: Sequence[TopicRows]) -> list[PointEstimate]:
     """The readings of several measures on the same topics, drawn together."""
-    draws = Draws(
+    draws = TopicReplicates(
         [of.summary.columns(of.values, of.weight) for of in all_topics],
         all_topics[0].settings,
         [of.importance for of in all_topics],
@@ -459,15 +461,17 @@ def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
 # --- Differences ----------------------------------------------------------------------------------
 
 
-def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) -> Iterator[Reading]:
+def paired_differences(
+    pairs: Sequence[tuple[PointEstimate, PointEstimate]], settings: Settings
+) -> Iterator[PointEstimate]:
     """First minus second of pairs of readings, each over the topics on which both have a value. All
     see the same draws of topics and the same signs, made once for all of them."""
-    both = [_Pair.of(first, second) for first, second in pairs]
+    both = [_EstimatePair.of(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
     counts = [pair.importance for pair in both]
     clusters = [pair.clusters for pair in both]
-    draws = Draws([pair.drawn_columns() for pair in both], settings, counts, clusters)
-    signs = _Signs(
+    draws = TopicReplicates([pair.drawn_columns() for pair in both], settings, counts, clusters)
+    signs = _SignFlips(
         [pair.apart if u is None else pair.apart * u for pair, u in zip(both, counts, strict=True)],
         settings,
     )
@@ -476,39 +480,39 @@ def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) ->
 
 
 @dataclass(frozen=True, eq=False)
-class _Signs:
+class _SignFlips:
     """Randomisation tests of the same topics: all differences see the same signs."""
 
     apart: list[FloatArray]
     settings: Settings
-    _tests: dict[str, list[paired_tests.Test]] = field(default_factory=dict)
+    _tests: dict[str, list[paired_tests.TestResult]] = field(default_factory=dict)
 
-    def test(self, place: int, towards: str) -> paired_tests.Test:
+    def test(self, place: int, towards: str) -> paired_tests.TestResult:
         """Of one difference."""
         if towards not in self._tests:
-            table, tries = np.column_stack(self.apart), randomisations(self.settings)
+            table, tries = np.column_stack(self.apart), n_randomizations(self.settings)
             found = paired_tests.randomisation(table, tries, self.settings.seed, towards)
             self._tests[towards] = found
         return self._tests[towards][place]
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
+class _EstimatePair:
     """Two readings of a measure, and the columns of both; NaN where one of them has no value."""
 
-    first: Reading
-    second: Reading
+    first: PointEstimate
+    second: PointEstimate
     summary: Summary
     a: list[FloatArray]
     b: list[FloatArray]
     importance: FloatArray | None
 
     @classmethod
-    def of(cls, first: Reading, second: Reading) -> _Pair:
+    def of(cls, first: PointEstimate, second: PointEstimate) -> _EstimatePair:
         """Topics on which either is undefined have no value."""
         ours, theirs = first.law, second.law
-        assert isinstance(ours, Topics)
-        assert isinstance(theirs, Topics)
+        assert isinstance(ours, TopicRows)
+        assert isinstance(theirs, TopicRows)
         absent = ~(ours.has & theirs.has)
         a, b = (of.summary.columns(*_without(absent, of)) for of in (ours, theirs))
         return cls(first, second, ours.summary, a, b, ours.importance)
@@ -519,15 +523,15 @@ class _Pair:
         return ~np.isnan(self.a[0])
 
     @cached_property
-    def clusters(self) -> Clusters | None:
+    def clusters(self) -> ClusterIndex | None:
         """The clusters of topics, in which one on which either has no value is none."""
         of = self.law.clusters
         return None if of is None else counting(of, self.importance, self.has)
 
     @property
-    def law(self) -> Topics:
+    def law(self) -> TopicRows:
         """The topics of the first."""
-        assert isinstance(self.first.law, Topics)
+        assert isinstance(self.first.law, TopicRows)
         return self.first.law
 
     @property
@@ -540,13 +544,13 @@ class _Pair:
         of_means = self.summary.kind in ("mean", "sum")
         return [self.apart] if of_means else [*self.a, *self.b]
 
-    def difference(self, draws: Draws, signs: _Signs, place: int) -> Reading:
+    def difference(self, draws: TopicReplicates, signs: _SignFlips, place: int) -> PointEstimate:
         """The difference, of which one place of the draws and of the signs is."""
         a, b = (np.column_stack(columns)[self.has] for columns in (self.a, self.b))
         has, n = self.has, len(a)
         own = None if self.importance is None else self.importance[has]
         ours, theirs = self.law, self.second.law
-        assert isinstance(theirs, Topics)
+        assert isinstance(theirs, TopicRows)
         shared: dict[str, Any] = {
             "undefined": self.first.undefined,
             "signs": lambda: count_signs((ours.values - theirs.values)[has]),
@@ -566,17 +570,17 @@ class _Pair:
             parts |= self._of_dependent(a, b)
         return self.first.difference(self.second, n=n, **shared, **parts)
 
-    def _units(self, values: FloatArray) -> Units:
+    def _units(self, values: FloatArray) -> UnitValues:
         """Values of the topics on which both have one."""
         own = None if self.importance is None else self.importance[self.has]
         clusters = None if self.clusters is None else self.clusters.taken(self.has)
-        return Units(values, own, clusters)
+        return UnitValues(values, own, clusters)
 
     def _of_dependent(self, a: FloatArray, b: FloatArray) -> dict[str, Any]:
         """What is known of topics in clusters or in an order: by how much each moves the
         difference. Where they come in clusters, no sign of a topic is as likely as the other."""
         theirs = self.second.law
-        assert isinstance(theirs, Topics)
+        assert isinstance(theirs, TopicRows)
 
         def influence() -> Influence:
             made = [
@@ -596,7 +600,9 @@ class _Pair:
         means = np.average(columns, axis=0, weights=own)
         return float(self.summary.of_means(means, len(columns)))
 
-    def _of_means(self, units: Units, draws: Draws, signs: _Signs, place: int) -> dict[str, Any]:
+    def _of_means(
+        self, units: UnitValues, draws: TopicReplicates, signs: _SignFlips, place: int
+    ) -> dict[str, Any]:
         """Of means, or sums."""
         scale = len(units.values) if self.summary.kind == "sum" else 1
 
@@ -608,7 +614,9 @@ class _Pair:
             "value": units.mean * scale,
             "units": units,
             "scale": scale,
-            "error": lambda: Error(units.error.se * scale, "Student t", units.error.degrees),
+            "error": lambda: StandardError(
+                units.error.se * scale, "Student t", units.error.degrees
+            ),
             "replicates": lambda: draws.of(place)[0][:, 0] * scale,
             "studentised": studentised,
             "swapped": lambda towards: signs.test(place, towards),
@@ -619,8 +627,8 @@ class _Pair:
         a: FloatArray,
         b: FloatArray,
         own: FloatArray | None,
-        draws: Draws,
-        signs: _Signs,
+        draws: TopicReplicates,
+        signs: _SignFlips,
         place: int,
     ) -> dict[str, Any]:
         """Of exponentials of means, or ratios of means."""
@@ -633,7 +641,7 @@ class _Pair:
             return summary.of_means(first, n) - summary.of_means(second, n)
 
         def moved() -> FloatArray:
-            return moved_by(summary, a, of[0], own) - moved_by(summary, b, of[1], own)
+            return topic_influence(summary, a, of[0], own) - topic_influence(summary, b, of[1], own)
 
         value = of[0] - of[1]
         parts: dict[str, Any] = {
@@ -650,7 +658,7 @@ class _Pair:
                 "units_make_value": False,
                 "swapped": lambda towards: signs.test(place, towards),
             }
-        tries, (first, second) = randomisations(settings), (a, b)
+        tries, (first, second) = n_randomizations(settings), (a, b)
         if own is not None:
             first, second = (table * own[:, None] for table in (a, b))
         return {
@@ -661,7 +669,7 @@ class _Pair:
         }
 
 
-def _without(absent: Any, of: Topics) -> tuple[FloatArray, FloatArray | None]:
+def _without(absent: Any, of: TopicRows) -> tuple[FloatArray, FloatArray | None]:
     """Values and weights without those of some topics."""
     weight = of.weight
     if weight is not None and weight.ndim > 1:

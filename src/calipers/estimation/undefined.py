@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from calipers.statistics import Statistic
 
 
-def reasons(measure: Any, statistic: Statistic, rows: int) -> dict[str, int]:
+def undefined_reasons(measure: Any, statistic: Statistic, rows: int) -> dict[str, int]:
     """The reasons why a measure of all rows has no value, and for how many: those that a condition
     counts, else all of them."""
     found = {why: np.asarray(where) for why, where in measure.reasons(statistic).items()}

@@ -13,26 +13,26 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.data.ratings import Categories, read_ratings, sets_of, values_of
 from calipers.data.streams import Stream
-from calipers.engines.accumulators import Distinct
+from calipers.engines.accumulators import DistinctValues
 from calipers.estimation.counts import ClassCounts
 from calipers.estimation.rater_agreement import MANY
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.availability import ROW_REASONS
-from calipers.evaluation.estimates import estimate_of
-from calipers.evaluation.finding_inputs import of_raters
+from calipers.evaluation.estimates import to_estimate
+from calipers.evaluation.finding_inputs import from_raters
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import choose_measures, class_order_notes
+from calipers.evaluation.shared import class_order_notes, select_measures
 from calipers.evaluation.slice_definitions import Bins, slice_columns
 from calipers.evaluation.source import OF_ROWS, Source, open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import engine_of, flat, in_batches, takes_all_rows
-from calipers.evaluation.stream_slices import Each
-from calipers.inference.point_estimate import Reading
+from calipers.evaluation.stream_columns import flatten_names, get_engine, in_batches, takes_all_rows
+from calipers.evaluation.stream_slices import PerSubset
+from calipers.inference.point_estimate import PointEstimate
 from calipers.measures import Measure, parse
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.rater_agreement import counted_items
-from calipers.report.numbers import count
+from calipers.report.numbers import format_count
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import ALL_RATERS
 from calipers.statistics import ConfusionMatrix, RatingRows, Ratings
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from calipers.data import streams
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.sample import Sample, Told
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray, IntArray
@@ -58,7 +58,7 @@ OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
 MOST_RATERS, MOST_LISTED, MOST_CATEGORIES = 12, 50, 12
 
 
-@verb
+@validate_arguments
 def agreement(
     ratings: Any = None,
     raters: Any = None,
@@ -205,7 +205,7 @@ def agreement(
         raise InputError("raters: an empty dict, expected sets of raters by name")
     of_items = {what: arguments[what] for what in (*OF_ROWS, "cost")}
     of_items["slices"] = slice_columns(slices)
-    others = {name: what for what, of in of_items.items() for name in flat(of)}
+    others = {name: what for what, of in of_items.items() for name in flatten_names(of)}
     known = _Asked(sets, scale, order, {"item": item, "rater": rater, "rating": rating}, others)
     by_engine = engine is not None or rater is None
     table = arguments["data"]
@@ -227,7 +227,7 @@ class _Asked:
 
     def needed(self, table: Any) -> list[str]:
         """The columns of a table that are read: those of raters, or all of a file."""
-        named = [name for of in self.sets.values() for name in flat(of)]
+        named = [name for of in self.sets.values() for name in flatten_names(of)]
         if named or not (isinstance(table, str | os.PathLike) and os.path.isfile(table)):  # noqa: PTH113
             return named
         return list(Stream.of(table).names)
@@ -248,7 +248,7 @@ class _Asked:
 
     def in_batches(self, arguments: Mapping[str, Any]) -> Evaluation:
         """The evaluation of a table with a row an item, of which batches are added up."""
-        engine = engine_of(arguments["data"], arguments["engine"])
+        engine = get_engine(arguments["data"], arguments["engine"])
         for name in ("rater", "rating"):
             if self.long[name] is not None:
                 raise takes_all_rows(name, engine, ROW_REASONS[name])
@@ -265,7 +265,7 @@ class _Asked:
         assert source.stream is not None
         engine, found = source.stream.stream, set[Any]()
         if engine.again:
-            seen: Each = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
+            seen: PerSubset = engine.reduce(_Seen(tuple(names)), names, _few, "finding categories")
             found = set().union(*(values_of(of.values) for of in seen.parts))
         elif self.order is None:
             raise InputError(
@@ -297,8 +297,8 @@ class _Seen:
 
     names: tuple[str, ...]
 
-    def __call__(self, batch: streams.Batch) -> Each:
-        return Each(tuple(Distinct.of(batch.columns[name]) for name in self.names))
+    def __call__(self, batch: streams.Batch) -> PerSubset:
+        return PerSubset(tuple(DistinctValues.of(batch.columns[name]) for name in self.names))
 
 
 def _is_number(kind: Any) -> bool:
@@ -308,7 +308,7 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _few(seen: Each) -> Each:
+def _few(seen: PerSubset) -> PerSubset:
     if max(len(of.values) for of in seen.parts) > MOST_OF_BATCHES:
         raise InputError(
             f"ratings are of more than {MOST_OF_BATCHES:,} different values, which takes all of "
@@ -348,10 +348,10 @@ class Agreement(Problem):
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for, by the scale."""
-        return choose_measures(options.measures, USUAL, self.task, {"scale": self.scale})
+        return select_measures(options.measures, USUAL, self.task, {"scale": self.scale})
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Raters]:
         """The sets of raters on no items."""
         return self._sets(np.zeros((0, len(self.raters)), np.int64), settings)
@@ -424,7 +424,7 @@ class Agreement(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of raters."""
-        return of_raters(sample, told, self.known(sample))
+        return from_raters(sample, told, self.known(sample))
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of pairs of raters, and of each."""
@@ -452,7 +452,8 @@ def _notes(sample: Sample) -> list[str]:
             taking = [str(m) for m in sample.measures if (counted_items(m, r) & ~r.twice).any()]
             also = f"; {' and '.join(taking)} count them for how common categories are"
             notes.append(
-                f"{who}{alone:,} of {count(r.number, 'items')} have fewer than two ratings and say "
+                f"{who}{alone:,} of {format_count(r.number, 'items')} have fewer than two ratings "
+                "and say "
                 f"nothing of agreement{also if taking else ''}."
             )
         if len(system.raters) > MOST_RATERS:
@@ -480,7 +481,7 @@ def _of_two(scale: str) -> tuple[Measure, ...]:
 
 
 def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
-    names, items, readings = [], [], list[dict[str, Reading]]()
+    names, items, readings = [], [], list[dict[str, PointEstimate]]()
     for pair in combinations(range(len(system.raters)), 2):
         two = system.of(list(pair))
         both = two.taken(np.flatnonzero((two.codes >= 0).all(axis=1)))
@@ -527,12 +528,12 @@ def _table(
     of: str,
     names: Sequence[str],
     sizes: Any,
-    readings: Sequence[Mapping[str, Reading]],
+    readings: Sequence[Mapping[str, PointEstimate]],
     counts: Mapping[str, Any] | None = None,
 ) -> LabelTable:
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for name in readings[0]:
-        found = [estimate_of(each[name], name, system.name) for each in readings]
+        found = [to_estimate(each[name], name, system.name) for each in readings]
         for part, column in parts.items():
             own = "value" if part == "values" else part
             column[name] = np.array([getattr(e, own) for e in found])

@@ -8,7 +8,15 @@ from dataclasses import replace
 
 from calipers.data.errors import InputError
 from calipers.inference import sample_size
-from calipers.inference.sample_size_models import NAN, Area, Design, Known, Several, Shares, Spread
+from calipers.inference.sample_size_models import (
+    NAN,
+    AreaVarianceModel,
+    DesignEffect,
+    MeanVarianceModel,
+    MultiSystemVarianceModel,
+    ProportionVarianceModel,
+    VarianceModel,
+)
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 
 #: What is said where nothing is known of how two systems go together.
@@ -24,7 +32,7 @@ _MARGINS: Mapping[str, tuple[str, Callable[[float], float]]] = {
 }
 
 
-def of_numbers(
+def design_from_assumptions(
     measure: str | Measure,
     given: Mapping[str, float],
     *,
@@ -32,9 +40,9 @@ def of_numbers(
     test: str,
     systems: int,
     goal: str,
-) -> Known:
+) -> DesignEffect:
     """The design that assumed numbers make."""
-    asked = parsed(measure, prefer="retrieval" if "sd" in given else "classification")
+    asked = parse_measure(measure, prefer="retrieval" if "sd" in given else "classification")
     definition, kind, name = asked.definition, asked.definition.interval, str(asked)
     compared = goal in ("difference", "margin")
     unit = "topics" if definition.reads == "rankings" else "rows"
@@ -42,11 +50,11 @@ def of_numbers(
         _check(name, given, unused=("discordant", "positives_share"))
         _check_spread(asked, given, of_differences="correlation" not in given and compared)
         mean = _of_mean(given, compared or goal == "size", paired, test, systems)
-        return Known(name, mean, unit, 1.0, given)
+        return DesignEffect(name, mean, unit, 1.0, given)
     if test != "t" or systems != 2:
         raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
     margin = None if asked.average in ("macro", "weighted") else definition.share_of
-    design: Design
+    design: VarianceModel
     if margin is not None:
         design, unknown = _of_share(name, given, compared, paired), "discordant"
     elif kind in ("auc", "pr_logit"):
@@ -60,7 +68,7 @@ def of_numbers(
     unit, share = (unit, 1.0) if margin is None else _counted(margin, unit, given)
     alone = compared and paired and unknown not in given
     notes = (INDEPENDENT.format(unknown),) if alone else ()
-    return Known(name, design, unit, share, given, notes=notes)
+    return DesignEffect(name, design, unit, share, given, notes=notes)
 
 
 def _check(
@@ -102,7 +110,7 @@ def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences:
 
 def _of_mean(
     given: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
-) -> Design:
+) -> VarianceModel:
     """A mean of units with a standard deviation."""
     sd = given["sd"]
     if "correlation" in given:
@@ -110,26 +118,28 @@ def _of_mean(
     if test in ("anova", "tukey"):
         if test == "tukey" and not paired:
             raise InputError("test='tukey' is for systems on the same units")
-        return Several(sd, systems, test, paired)
+        return MultiSystemVarianceModel(sd, systems, test, paired)
     if systems != 2:
         raise InputError(f"{systems} systems need test='anova' or test='tukey'")
-    design = Spread(sd, compared, test=test, value=given.get("value", NAN))
+    design = MeanVarianceModel(sd, compared, test=test, value=given.get("value", NAN))
     return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
 
 
-def _of_share(name: str, given: Mapping[str, float], compared: bool, paired: bool) -> Shares:
+def _of_share(
+    name: str, given: Mapping[str, float], compared: bool, paired: bool
+) -> ProportionVarianceModel:
     """A share of rows."""
     known = "discordant" in given
     _check(name, given, () if known and paired else ("value",), unused=("correlation",))
     value = given.get("value", NAN)
     if not math.isnan(value) and not 0 <= value <= 1:
         raise InputError(f"value is {value}, expected a share from 0 to 1")
-    return Shares(value, given.get("discordant"), compared or known, paired)
+    return ProportionVarianceModel(value, given.get("discordant"), compared or known, paired)
 
 
 def _of_area(
     name: str, kind: str, given: Mapping[str, float], compared: bool, paired: bool
-) -> Area:
+) -> AreaVarianceModel:
     """An area under a ROC or a precision-recall curve."""
     _check(name, given, ("value",), unused=("discordant",))
     value = given["value"]
@@ -138,10 +148,10 @@ def _of_area(
     pair = compared or not paired or "correlation" in given
     r = given.get("correlation", 0.0)
     if kind == "pr_logit":
-        return Area(value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, r)
+        return AreaVarianceModel(value, sample_size.pr_auc_error, "Boyd-Eng-Page", pair, r)
     _check(name, given, ("positives_share",))
     share = given["positives_share"]
-    return Area(
+    return AreaVarianceModel(
         value,
         lambda a, n: sample_size.auc_error(a, share, n),
         "Hanley-McNeil",
@@ -165,7 +175,7 @@ def _counted(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, f
     return unit, 1.0
 
 
-def parsed(measure: str | Measure, prefer: str) -> Measure:
+def parse_measure(measure: str | Measure, prefer: str) -> Measure:
     """The measure of that name; where tasks share a name, of the preferred task."""
     if isinstance(measure, Measure):
         return measure

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.intervals import Interval
 from calipers.results import Estimate, Evaluation
@@ -74,7 +74,7 @@ def left_out(
     return LeftOut(float(np.mean(kept)), made, shares)
 
 
-@verb
+@validate_arguments
 def best_of(
     evaluation: Evaluation,
     *,

@@ -9,26 +9,32 @@ from typing import Any
 import numpy as np
 
 from calipers.data.binary_labels import names_two
-from calipers.data.class_labels import Coded, check_classes, coded
-from calipers.data.class_probabilities import is_distribution, is_per_class
-from calipers.data.confusion_matrices import check_rows, of_cells
+from calipers.data.class_labels import EncodedLabels, check_classes, encode_labels
+from calipers.data.class_probabilities import has_class_columns, is_distribution
+from calipers.data.confusion_matrices import check_rows, columns_from_matrix
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.batch import Table
 from calipers.evaluation.confusion_tables import opened
 from calipers.evaluation.evaluator import evaluate_rows
-from calipers.evaluation.models import said_of_classes
+from calipers.evaluation.models import predict_classes
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.two_classes import ABOUT_TWO, Threshold, TwoClasses
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import MOST_CLASSES, Columns, distinct, flat, of_one_system
+from calipers.evaluation.stream_columns import (
+    MOST_CLASSES,
+    StreamColumns,
+    distinct_labels,
+    flatten_names,
+    of_one_system,
+)
 from calipers.results import Evaluation
 
 
-@verb
+@validate_arguments
 def classification(
     truth: Any = None,
     predicted: Any = None,
@@ -222,7 +228,7 @@ def classification(
     0.75
     """
     arguments = locals()
-    models = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
+    models = predict_classes(truth, predicted, y, score, probability, positive, threshold)
     check_rows(rows, confusion)
     given = {**models.columns, "confusion": opened(confusion, data)}
     source = open_source({**arguments, **given}, *given)
@@ -231,7 +237,7 @@ def classification(
         problem, columns = _of_stream(source.stream, positive, labels, threshold, undefined)
         return replace(source, stream=columns).evaluate(problem)
     gathered = source.rows
-    given, of_systems, notes = of_cells(gathered.columns, labels, rows, positive)
+    given, of_systems, notes = columns_from_matrix(gathered.columns, labels, rows, positive)
     if is_distribution(given["truth"]):
         from calipers.evaluation.problems.soft_labels import SoftLabels, rows_of
 
@@ -240,7 +246,7 @@ def classification(
         soft = SoftLabels.of(given["truth"], labels, given["probability"], unused)
         number = rows_of(given["truth"])
         return evaluate_rows(soft, Table.of(gathered, given, number), options)
-    found = coded(given["truth"], "truth")
+    found = encode_labels(given["truth"], "truth")
     table = Table.of(
         gathered, {**given, "truth": found}, len(found.codes), notes=notes, of_systems=of_systems
     )
@@ -257,7 +263,7 @@ def classification(
 
 
 def _of_rows(
-    truth: Coded,
+    truth: EncodedLabels,
     given: Mapping[str, Any],
     positive: Any,
     labels: Sequence[Any] | None,
@@ -282,35 +288,35 @@ def _of_rows(
 
 
 def _of_stream(
-    columns: Columns,
+    columns: StreamColumns,
     positive: Any,
     labels: Sequence[Any] | None,
     threshold: Threshold,
     undefined: str,
-) -> tuple[Problem, Columns]:
+) -> tuple[Problem, StreamColumns]:
     """The problem that the columns of a stream are of; and these, where a table of one column is
     that column, and where those of one system are not told from systems by their names alone."""
-    if len(flat(columns.truth)) > 1:
+    if len(flatten_names(columns.truth)) > 1:
         return _of_distributions(columns, positive, labels, threshold)
-    columns = replace(columns, truth=flat(columns.truth)[0])
+    columns = replace(columns, truth=flatten_names(columns.truth)[0])
     return _of_classes(columns, positive, labels, threshold, undefined), columns
 
 
 def _of_distributions(
-    columns: Columns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
-) -> tuple[Problem, Columns]:
+    columns: StreamColumns, positive: Any, labels: Sequence[Any] | None, threshold: Threshold
+) -> tuple[Problem, StreamColumns]:
     from calipers.evaluation.problems.soft_labels import SoftLabels
 
     said = dict(columns.said)
     unused = {**said, "positive": positive, "threshold": threshold}
     problem = SoftLabels.of(columns.truth, labels, unused.pop("probability", None), unused)
-    if is_per_class(said["probability"], problem.names):
+    if has_class_columns(said["probability"], problem.names):
         said["probability"] = of_one_system(said["probability"])
     return problem, replace(columns, said=said)
 
 
 def _of_classes(
-    columns: Columns,
+    columns: StreamColumns,
     positive: Any,
     labels: Sequence[Any] | None,
     threshold: Threshold,
@@ -319,10 +325,10 @@ def _of_classes(
     """The problem of classes that the columns of a stream are of."""
     assert isinstance(columns.truth, str)
     if labels is not None:
-        found = coded(list(labels), "labels")
-        found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)
+        found = encode_labels(list(labels), "labels")
+        found = EncodedLabels(tuple(labels), np.arange(len(found.codes)), ordered=True)
     else:
-        found = coded(distinct(columns.stream, columns.truth, "truth"), "truth")
+        found = encode_labels(distinct_labels(columns.stream, columns.truth, "truth"), "truth")
         check_classes(found, columns.stream.rows or MOST_CLASSES)
     scores = [
         of for kind, given in columns.said.items() if kind != "predicted" for of in given.values()
@@ -341,7 +347,7 @@ def _of_classes(
         if not isinstance(column, str):
             raise InputError(f"predicted {name!r}: has several columns, expected one of labels")
         what = f"predicted {name!r}"
-        predicted[name] = coded(distinct(columns.stream, column, what), what)
+        predicted[name] = encode_labels(distinct_labels(columns.stream, column, what), what)
     score, probability = (
         {name: of for name, of in columns.said.get(kind, {}).items() if not isinstance(of, str)}
         for kind in ("score", "probability")

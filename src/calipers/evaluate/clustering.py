@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import same_length
-from calipers.data.class_labels import Coded, coded
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.frequency_weights import Repeats
+from calipers.data.arrays import check_length
+from calipers.data.class_labels import EncodedLabels, encode_labels
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.frequency_weights import RowRepeats
 from calipers.data.points import as_distances, as_points
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.cluster_tables import NOISE, notes_of, sampled, without_noise
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.cluster_tables import NOISE, clustering_notes, drop_noise, sampled
 from calipers.evaluation.evaluator import evaluate_systems, serving
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.clusters import Clusters, evaluate_cells
-from calipers.evaluation.shared import choose_measures, column_name, named_systems
+from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
@@ -27,14 +27,14 @@ from calipers.findings.clusters import STABLE, UNSTABLE, Stability
 from calipers.measures import Measure, parse
 from calipers.results import Evaluation
 from calipers.statistics import ContingencyTable
-from calipers.systems.base import named_classes
+from calipers.systems.base import check_named_classes
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, IntArray
 
 
-def reclusters(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[Any], Any]]:
+def clustering_functions(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[Any], Any]]:
     """How each clustering is made again, by name."""
     if given is None:
         return {}
@@ -52,7 +52,8 @@ def reclusters(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[An
             raise InputError(f"recluster: {name!r} is no system; {meant}")
         if isinstance(how, type) or not (hasattr(how, "fit_predict") or callable(how)):
             raise InputError(
-                f"recluster: is {shown(how)}, expected a function from points to their clusters, "
+                f"recluster: is {format_value(how)}, expected a function from points to their "
+                "clusters, "
                 "or an estimator with fit_predict"
             )
         made[name] = how if not hasattr(how, "fit_predict") else _fitted(how)
@@ -63,7 +64,7 @@ def _fitted(estimator: Any) -> Callable[[Any], Any]:
     return lambda points: copy.deepcopy(estimator).fit_predict(points)
 
 
-def stability_of(system: Clustering, how: Callable[[Any], Any], times: int) -> Stability:
+def bootstrap_stability(system: Clustering, how: Callable[[Any], Any], times: int) -> Stability:
     """Points are drawn with replacement, those that are drawn clustered anew, each once. Of each
     cluster the mean, over the draws, of its largest Jaccard index with a new one among these
     points, noise left out; and of the ARI of both clusterings."""
@@ -76,8 +77,8 @@ def stability_of(system: Clustering, how: Callable[[Any], Any], times: int) -> S
     jaccard, rand, ari = np.full((times, k), np.nan), np.zeros(times), parse("ARI", "partitions")
     for b in range(times):
         rows = np.unique(random.integers(0, n, n))
-        found = coded(np.asarray(how(points[rows])), "what recluster= gave")
-        same_length(found.codes, len(rows), "what recluster= gave", "the points drawn are")
+        found = encode_labels(np.asarray(how(points[rows])), "what recluster= gave")
+        check_length(found.codes, len(rows), "what recluster= gave", "the points drawn are")
         own, code = system.cluster[rows], np.asarray(found.codes, np.int64)
         table = ContingencyTable.from_codes(own, code, system.names, found.names)
         rand[b] = ari.apply(table)
@@ -100,7 +101,7 @@ def _likest(own: IntArray, code: IntArray, clusters: int, names: Sequence[str]) 
     return np.where(there[:, 0] > 0, index.max(axis=1), np.nan)
 
 
-def said_of(system: Clustering) -> str:
+def stability_note(system: Clustering) -> str:
     """What stands in the notes."""
     of = system.stability
     assert of is not None
@@ -119,7 +120,7 @@ AGAINST_TRUTH = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "puri
 OF_POINTS = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 
-@verb
+@validate_arguments
 def clustering(
     features: Any,
     labels: Any,
@@ -281,27 +282,27 @@ def clustering(
     columns = source.rows.columns
     truth, cut_by = columns.get("truth"), columns["slices"]
     given, rows = _given(columns["labels"], noise, baseline)
-    repeats, notes, clusters = without_noise(given, noise, Repeats.of(columns["count"], rows))
+    repeats, notes, clusters = drop_noise(given, noise, RowRepeats.of(columns["count"], rows))
     near = _near(columns["features"], distances, metric, rows, repeats)
     known: dict[str, Any] = {}
     if truth is not None:
-        classes = coded(truth, "truth")
-        same_length(classes.codes, rows, "truth")
+        classes = encode_labels(truth, "truth")
+        check_length(classes.codes, rows, "truth")
         known = {"truth": np.asarray(repeats(classes.codes), np.int64), "classes": classes.names}
     usual = (*(AGAINST_TRUTH if known else ()), *(OF_POINTS if "points" in near else ()))
     if "distances" in near:
         usual = (*usual, "silhouette")
     usual = AGAINST_TRUTH if cut_by else usual or AGAINST_TRUTH
-    chosen = choose_measures(measures, usual, "clustering")
+    chosen = select_measures(measures, usual, "clustering")
     _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
     shared = {**known, **near, "sampled": sampled(sample, repeats.number, seed)}
     systems = serving(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )
-    for name, how in reclusters(recluster, systems).items():
-        found = stability_of(systems[name], how, reclusterings)
+    for name, how in clustering_functions(recluster, systems).items():
+        found = bootstrap_stability(systems[name], how, reclusterings)
         systems[name] = replace(systems[name], stability=found)
-        notes.append(said_of(systems[name]))
+        notes.append(stability_note(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
     problem = Clusters(noise if notes else None, tuple(plain), per_point)
     return evaluate_systems(
@@ -311,14 +312,15 @@ def clustering(
         options,
         slices=repeats.sliced(cut_by),
         about=repeats.about(source.rows),
-        notes=[*source.rows.notes, *notes, *notes_of(systems, plain)],
+        notes=[*source.rows.notes, *notes, *clustering_notes(systems, plain)],
     )
 
 
-def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, Coded], int]:
+def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, EncodedLabels], int]:
     """The cluster of each point in every clustering, and how many points there are."""
     given = {
-        n: coded(of, column_name("labels", n)) for n, of in named_systems(labels, "labels").items()
+        n: encode_labels(of, column_name("labels", n))
+        for n, of in named_systems(labels, "labels").items()
     }
     if noise == "drop" and not (baseline is None or baseline in given):
         raise InputError(
@@ -327,7 +329,7 @@ def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, Coded
         )
     rows = len(next(iter(given.values())).codes)
     for name, column in given.items():
-        same_length(column.codes, rows, column_name("labels", name))
+        check_length(column.codes, rows, column_name("labels", name))
     return given, rows
 
 
@@ -335,7 +337,7 @@ def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bo
     """That there are the clusters that measures are asked of, in some clustering, and no slices of
     measures of points."""
     for measure in measures:
-        named_classes(measure, sorted(clusters), "cluster")
+        check_named_classes(measure, sorted(clusters), "cluster")
         if sliced and measure.definition.reads != "partitions":
             raise InputError(
                 f"{measure}: how points lie is told of all of them, and a slice would leave out "
@@ -344,7 +346,7 @@ def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bo
 
 
 def _near(
-    features: Any, distances: Any, metric: str, rows: int, repeats: Repeats
+    features: Any, distances: Any, metric: str, rows: int, repeats: RowRepeats
 ) -> dict[str, Any]:
     """Where points are, or how far apart."""
     if metric not in METRICS:
@@ -353,12 +355,12 @@ def _near(
         raise InputError("features= and distances= are both given; silhouettes are of either")
     if features is not None:
         points = as_points(features, "features", directions=metric == "cosine")
-        same_length(points, rows, "features")
+        check_length(points, rows, "features")
         return {"points": repeats(points), "metric": metric}
     if distances is None:
         return {}
     matrix = as_distances(distances, "distances")
-    same_length(matrix, rows, "distances")
+    check_length(matrix, rows, "distances")
     if repeats.places is not None:
         raise InputError(
             "distances= are of single points, which have no count=, and of all that there are: "

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calipers.curves.downsampling import thinned
-from calipers.curves.lazy_curves import PlannedCurves, QuantileCurves, ResidualCurves
+from calipers.curves.downsampling import downsample_curve
+from calipers.curves.lazy_curves import LazyCurves, QuantileCurves, ResidualCurves
 from calipers.curves.ranking_curves import OF_TOPICS, RankCurves
-from calipers.curves.score_curves import OF_SCORES, ScoreCurves, only
+from calipers.curves.score_curves import OF_SCORES, ScoreCurves, resolve_name
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.measures.parameters import PARAMETERS
 from calipers.report.figures.curves import curve_charts
 from calipers.results import Curve, Curves, Evaluation
-from calipers.results.name_lookup import meant
+from calipers.results.name_lookup import match_name
 
 
-@verb
+@validate_arguments
 def curve(
     evaluation: Evaluation,
     kind: str,
@@ -115,11 +115,15 @@ def curve(
     )
     if not thin:
         return found
-    return thinned(found) if isinstance(found, Curve) else Curves(map(thinned, found))
+    return (
+        downsample_curve(found)
+        if isinstance(found, Curve)
+        else Curves(map(downsample_curve, found))
+    )
 
 
 def _each(
-    system: str | None, curves: PlannedCurves, make: Callable[[str | None], Curve]
+    system: str | None, curves: LazyCurves, make: Callable[[str | None], Curve]
 ) -> Curve | Curves:
     """The curve of the system asked for, or else that of each."""
     names = list(dict.fromkeys(one.system for one in curves.plan))
@@ -140,8 +144,8 @@ def _of_scores(
 ) -> Curve:
     """The curve of one system; of one without scores its point of the ROC plane."""
     charts = {chart.name: chart for chart in curve_charts(OF_SCORES) if chart.curve is not None}
-    chart = charts[meant("curve", kind, charts)]
-    name = only("system", system, [one.system for one in curves.plan])
+    chart = charts[match_name("curve", kind, charts)]
+    name = resolve_name("system", system, [one.system for one in curves.plan])
     if any(name == of for of, _ in curves.points):
         if chart.name != "ROC":
             raise InputError(
@@ -149,14 +153,14 @@ def _of_scores(
                 "a point of 'ROC'"
             )
         there = [own for of, own in curves.points if of == name]
-        return curves.points[name, only("class", series, there)]()
+        return curves.points[name, resolve_name("class", series, there)]()
     takes = chart.options
     scored = curves.find(name, None if "series" in takes else series)
     options: dict[str, Any] = {}
     if "measure" in takes:
         options["measure"] = measure
     if "series" in takes:
-        options["series"] = only("class", series, scored.names)
+        options["series"] = resolve_name("class", series, scored.names)
     if "bins" in takes:
         options |= _binned(bins, binning)
     elif not (bins is None and binning is None):
@@ -176,10 +180,10 @@ def _of_numbers(
 ) -> Curve:
     """One of the curves that a page draws of predicted numbers or quantiles; no other is
     computed."""
-    kind = meant("curve", kind, dict.fromkeys(curves.kinds))
+    kind = match_name("curve", kind, dict.fromkeys(curves.kinds))
     there = [(place, one) for place, one in enumerate(curves.plan) if one.kind == kind]
     for name, asked in (("output", output), ("system", system), ("series", series)):
-        wanted = only(name, asked, [getattr(one, name) for _, one in there])
+        wanted = resolve_name(name, asked, [getattr(one, name) for _, one in there])
         there = [(place, one) for place, one in there if getattr(one, name) == wanted]
     return curves[there[0][0]]
 
@@ -196,7 +200,7 @@ def _binned(bins: int | None, binning: str | None) -> dict[str, Any]:
     return given
 
 
-@verb
+@validate_arguments
 def averaged_curves(
     evaluation: Evaluation,
     at: str = "recalls",
@@ -255,7 +259,7 @@ def averaged_curves(
     return Curves(evaluation.curves.averaged(at, interpolated=not raw, points=points))
 
 
-@verb
+@validate_arguments
 def topic_curves(
     evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
 ) -> Curves:

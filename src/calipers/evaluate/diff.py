@@ -13,7 +13,7 @@ from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference.settings import Settings
 from calipers.inference.two_samples import INDEPENDENT
 from calipers.measures import Measure
-from calipers.report.safe_names import joined
+from calipers.report.safe_names import join_words
 from calipers.results import Difference, Estimate, Evaluation
 
 #: What of the provenance is of the inference, and how a reader calls it.
@@ -24,7 +24,7 @@ _THEN, _NOW = "before", "after"
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasureChange:
     """A number of one evaluation beside that of another; ``difference`` is tested on the units that
     both kept, where they did."""
 
@@ -70,7 +70,9 @@ def _number(x: float) -> float | None:
     return None if math.isnan(x) else float(x)
 
 
-def changes(before: Evaluation, after: Evaluation) -> tuple[list[Change], list[str]]:
+def diff_evaluations(
+    before: Evaluation, after: Evaluation
+) -> tuple[list[MeasureChange], list[str]]:
     """The numbers of two evaluations side by side, and what else was different, in sentences.
 
     Systems of one name belong together; so do the only ones that are left. Where both evaluations
@@ -88,7 +90,7 @@ def changes(before: Evaluation, after: Evaluation) -> tuple[list[Change], list[s
     pairs = _pairs(before.systems, after.systems)
     tested, why = _tested(before, after, pairs)
     made = [
-        Change(_called(old, new), measure, then, now, tested.get((new, measure)))
+        MeasureChange(_called(old, new), measure, then, now, tested.get((new, measure)))
         for old, new in pairs.items()
         for measure, then, now in _estimates(before, after, old, new)
     ]
@@ -145,7 +147,7 @@ def _tested(
     if "weights" in known:
         return {}, ["No test: units are weighted, and weights are not kept."]
     if known:
-        return {}, [f"No test: {joined(known)} of units are not kept."]
+        return {}, [f"No test: {join_words(known)} of units are not kept."]
     try:
         return {
             (new, d.measure): d
@@ -175,7 +177,7 @@ def _settings(evaluation: Evaluation) -> Settings:
 def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
     """A system now against then, on the topics that both evaluations kept."""
     from calipers.evaluation.compare import paired_comparison
-    from calipers.evaluation.stored_predictions import Recalled
+    from calipers.evaluation.stored_predictions import StoredSystem
     from calipers.evaluation.topic_scores import TopicScores
 
     assert before.kept is not None
@@ -184,9 +186,9 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
     if not measures:
         return ()
     topics = after.kept.ids
-    now = Recalled(new, after.kept.systems[new], after.kept, "the second")
+    now = StoredSystem(new, after.kept.systems[new], after.kept, "the second")
     own = now.statistics({measure.definition.on for measure in measures}, topics)
-    recalled = Recalled(_THEN, before.kept.systems[old], before.kept, "the first")
+    recalled = StoredSystem(_THEN, before.kept.systems[old], before.kept, "the first")
     recalled.check_common(after.kept.common)
     settings = _settings(after)
     scores = TopicScores.of(

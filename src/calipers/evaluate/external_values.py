@@ -10,9 +10,9 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.external_values import read_values
-from calipers.data.topic_tables import UnitColumns, costs_of_topics, unit_weights
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.data.topic_tables import UnitColumns, read_topic_costs, unit_weights
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.shared import glossary
 from calipers.evaluation.topic_scores import TopicScores
@@ -21,15 +21,15 @@ from calipers.measures import (
     Definition,
     Measure,
     UnknownMeasureError,
-    in_each_task,
     parse,
+    parse_by_task,
 )
 from calipers.measures.registry import edition
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
 
-@verb
+@validate_arguments
 def from_values(
     values: Any,
     *,
@@ -130,14 +130,14 @@ def from_values(
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
     ).with_columns(UnitColumns(weights))
-    costs, of_costs = costs_of_topics(cost, read.units, tuple(tables), unit=singular)
+    costs, of_costs = read_topic_costs(cost, read.units, tuple(tables), unit=singular)
     return source.evaluation(
         "values",
         {"unit": unit},
         [*read.origins, *of_costs],
         costs=costs,
-        comparison=comparison_if_several(source, baseline, settings, primary, compare=compare),
-        definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
+        comparison=default_comparison(source, baseline, settings, primary, compare=compare),
+        definitions=glossary(m for m in chosen if not isinstance(m, _ExternalMeasure)),
         notes=notes,
     )
 
@@ -146,14 +146,14 @@ def from_values(
 GIVEN = "given"
 
 
-class _Given(Measure):
+class _ExternalMeasure(Measure):
     """A measure that something else computed: its name says nothing of its parameters."""
 
     def __str__(self) -> str:
         return self.definition.name
 
 
-class _Elsewhere:
+class _ExternalDefinition:
     __doc__ = None  # a measure's description is the docstring of its formula
 
     def __init__(self, name: str) -> None:
@@ -195,7 +195,7 @@ def directions(
 def _directions_of(name: str, _: tuple[int, ...]) -> frozenset[bool | None]:
     """Which ways the measures that a name may mean point, in this edition of the catalogue. A name
     that means nothing is looked up in words of every task, which takes longer than a comparison."""
-    return frozenset(m.definition.higher_is_better for m in in_each_task(name))
+    return frozenset(m.definition.higher_is_better for m in parse_by_task(name))
 
 
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
@@ -209,13 +209,13 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
         name=name,
         family=GIVEN,
         on=Statistic,
-        formula=_Elsewhere(name),
+        formula=_ExternalDefinition(name),
         higher_is_better=higher_is_better,
         range=(-np.inf, np.inf) if known is None else known.definition.range,
         share_of=None if known is None else known.definition.share_of,
         summary="mean" if known is None else known.definition.summary,
     )
-    return _Given(definition, ())
+    return _ExternalMeasure(definition, ())
 
 
 @functools.lru_cache(maxsize=256)

@@ -6,15 +6,17 @@ import os
 from dataclasses import dataclass
 
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import About
+from calipers.data.frequency_weights import RowInfo
 from calipers.evaluation.evaluator import evaluate_systems
 from calipers.evaluation.options import Options
-from calipers.evaluation.rows import Rows
+from calipers.evaluation.rows import RowSystems
 from calipers.evaluation.sample import Problem
 from calipers.results import Evaluation
 
 
-def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: str) -> Evaluation:
+def join_evaluations(
+    new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: str
+) -> Evaluation:
     """Both by one measure of the first, as if they had been evaluated together; the second, an
     evaluation of one system or a file that was kept, is the baseline.
 
@@ -25,7 +27,7 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
         where the rows of the second are others.
     """
     source = new.sources
-    if not isinstance(source, Rows):
+    if not isinstance(source, RowSystems):
         raise InputError(
             "two evaluations can be compared where the new one has rows and was not read from a "
             "file; else evaluate the new system with baseline="
@@ -39,7 +41,7 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
         dict(source.by_name),
         measures,
         Options(baseline=base),
-        about=About(source.ids),
+        about=RowInfo(source.ids),
         apart=source.apart,
     )
 

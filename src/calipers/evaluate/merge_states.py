@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.data.errors import InputError, shown
-from calipers.data.streams import budget
-from calipers.engines.pass_tasks import Bounded
+from calipers.data.errors import InputError, format_value
+from calipers.data.streams import memory_budget
+from calipers.engines.pass_tasks import BoundStatistics
 from calipers.evaluate.agreement import Agreement
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.evaluator import evaluate_stream
 from calipers.evaluation.options import MeasureNames, Options
 from calipers.evaluation.problems.classes import SeveralClasses
@@ -22,12 +22,12 @@ from calipers.evaluation.problems.quantiles import PredictedQuantiles
 from calipers.evaluation.problems.soft_labels import SoftLabels
 from calipers.evaluation.problems.two_classes import TwoClasses
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.states import Added, State, added
-from calipers.evaluation.stream_columns import Columns, Within
+from calipers.evaluation.states import EvaluationState, SummedRows, merge_checked
+from calipers.evaluation.stream_columns import MemoryLimit, StreamColumns
 from calipers.results import Evaluation
 
 
-@verb
+@validate_arguments
 def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     """Write what an evaluation of a stream added up into a file, for :func:`merge_states`.
 
@@ -60,17 +60,17 @@ def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
     0.75
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path is {shown(path)}, expected the path of a file")
+        raise InputError(f"path is {format_value(path)}, expected the path of a file")
     state = _state(evaluation, "save_state")
     try:
         state.write(path)
     except OSError as error:
         raise InputError(f"{os.fspath(path)}: {error.strerror}") from None
     except ValueError:
-        raise InputError(f"path is {shown(path)}, which no file can be called") from None
+        raise InputError(f"path is {format_value(path)}, which no file can be called") from None
 
 
-@verb
+@validate_arguments
 def merge_states(
     states: Sequence[Any],
     *,
@@ -125,11 +125,15 @@ def merge_states(
     """
     options = Options.of(locals())
     if isinstance(states, str) or not isinstance(states, Sequence):
-        raise InputError(f"states is {shown(states)}, expected a list of files or evaluations")
-    most = budget(memory)
-    state = added(_each(states), Bounded(Within(most)))
+        raise InputError(
+            f"states is {format_value(states)}, expected a list of files or evaluations"
+        )
+    most = memory_budget(memory)
+    state = merge_checked(_each(states), BoundStatistics(MemoryLimit(most)))
     plan = state.plan
-    columns = Columns(Added(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"])
+    columns = StreamColumns(
+        SummedRows(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"]
+    )
     options = replace(options, measures=state.measures if measures is None else measures)
     return evaluate_stream(_problem(plan), columns, options, most)
 
@@ -154,18 +158,18 @@ def _problem(plan: Mapping[str, Any]) -> Problem:
     return SeveralClasses(names, stated, stated, undefined)
 
 
-def _each(states: Sequence[Any]) -> Iterator[State]:
+def _each(states: Sequence[Any]) -> Iterator[EvaluationState]:
     for given in states:
         if isinstance(given, Evaluation):
             yield _state(given, "states")
         elif isinstance(given, str | os.PathLike):
-            yield State.read(given)
+            yield EvaluationState.read(given)
         else:
-            raise InputError(f"states: {shown(given)} is neither a file nor an evaluation")
+            raise InputError(f"states: {format_value(given)} is neither a file nor an evaluation")
 
 
-def _state(evaluation: Evaluation, what: str) -> State:
-    state: State | None = getattr(evaluation.sources, "state", None)
+def _state(evaluation: Evaluation, what: str) -> EvaluationState:
+    state: EvaluationState | None = getattr(evaluation.sources, "state", None)
     if state is None:
         raise InputError(
             f"{what}: the evaluation has added nothing up that could be kept; expected one of a "

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.data.multilabel import as_column, as_table, names_in, no_labels
-from calipers.data.tables import extension, read_table
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.models import said_of_labels
+from calipers.data.multilabel import as_column, as_table, empty_as_no_labels, names_in
+from calipers.data.tables import file_extension, read_table
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.models import predict_labels
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.labels import SeveralLabels, Threshold
 from calipers.evaluation.slice_definitions import Bins
@@ -20,7 +20,7 @@ from calipers.evaluation.stream_labels import by_role
 from calipers.results import Evaluation
 
 
-@verb
+@validate_arguments
 def multilabel(
     truth: Any,
     predicted: Any = None,
@@ -207,7 +207,7 @@ def multilabel(
     arguments = locals()
 
     def all_rows() -> Mapping[str, Any]:
-        said = said_of_labels(truth, predicted, y, score, probability, threshold)
+        said = predict_labels(truth, predicted, y, score, probability, threshold)
         return {
             "truth": as_column(said.truth),
             "predicted": as_column(said.predicted),
@@ -231,4 +231,8 @@ def _read(data: Any, separator: str | None, named: tuple[Any, ...]) -> Any:
     if separator is None or not isinstance(data, str | os.PathLike):
         return data
     table = read_table(data)
-    return no_labels(table, names_in(named)) if extension(data)[0] in (".csv", ".tsv") else table
+    return (
+        empty_as_no_labels(table, names_in(named))
+        if file_extension(data)[0] in (".csv", ".tsv")
+        else table
+    )

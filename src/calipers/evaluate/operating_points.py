@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames
 from calipers.measures import parse
-from calipers.results import Evaluation, Regions
+from calipers.results import DecisionRegions, Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.systems.thresholds import NoThresholdError, Rule
+from calipers.systems.thresholds import NoThresholdError, ThresholdRule
 
 
-@verb
+@validate_arguments
 def operating_point(
     truth: Any,
     score: Any = None,
@@ -101,7 +101,7 @@ def operating_point(
     defaults: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
     if costs is not None:
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
-    chosen = Rule.parse(rule, defaults)
+    chosen = ThresholdRule.parse(rule, defaults)
     if measures is None:
         own = chosen.measure.definition.on is ConfusionMatrix
         measures = [*([chosen.measure] if own else []), *(b.measure for b in chosen.bounds)]
@@ -141,7 +141,7 @@ def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
     }
 
 
-@verb
+@validate_arguments
 def rule_in_rule_out(
     truth: Any,
     score: Any = None,
@@ -161,7 +161,7 @@ def rule_in_rule_out(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Regions:
+) -> DecisionRegions:
     """Which scores rule a row in, which rule it out, and which do neither.
 
     The rule-in region is the largest with at least that ``ppv`` and ``specificity``, the rule-out
@@ -225,7 +225,7 @@ def rule_in_rule_out(
     ruling_in, ruling_out = made
     rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in made)
     shares, positives = _shares(ruling_in or ruling_out, rule_in, rule_out)
-    return Regions(rule_in, rule_out, ruling_in, ruling_out, shares, positives)
+    return DecisionRegions(rule_in, rule_out, ruling_in, ruling_out, shares, positives)
 
 
 def _shares(

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from calipers import _core
-from calipers.data.arrays import is_missing, of_arrow
-from calipers.data.class_labels import name_of
+from calipers.data.arrays import from_arrow, is_missing
+from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
 from calipers.data.run_names import named_runs
-from calipers.data.trec import Origin, TrecSource, check_stdin, read_rows
-from calipers.data.trec_tables import buffers, text_of
-from calipers.evaluation.arguments import verb
+from calipers.data.trec import InputOrigin, TrecSource, check_stdin, read_rows
+from calipers.data.trec_tables import buffers, decode_id
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.shared import Statistics
 from calipers.evaluation.topic_scores import ORDER, TopicScores
@@ -30,7 +30,7 @@ from calipers.statistics.overlap import SharedRankings
 
 
 @dataclass(frozen=True)
-class WholeRun:
+class FullRun:
     """All documents of a run, judged and not.
 
     The core judges a run by the grades of its documents. To lay one run over another, the other's
@@ -40,13 +40,13 @@ class WholeRun:
     rows: tuple[Any, Any, Any]
     numbered: _core.Judgments
     topics: tuple[str, ...]
-    origin: Origin
+    origin: InputOrigin
     length: Any
     rank: Any
     tied_from: Any
     tied_to: Any
 
-    def shared_with(self, other: WholeRun) -> dict[str, Any]:
+    def shared_with(self, other: FullRun) -> dict[str, Any]:
         """The arrays of ``SharedRankings``: this run as a, another one as b."""
         found = self.numbered.rank_columns(*other.rows)
         return {
@@ -63,20 +63,20 @@ class WholeRun:
         }
 
 
-def read_whole_run(name: str, source: TrecSource) -> WholeRun:
+def read_full_run(name: str, source: TrecSource) -> FullRun:
     """A run from any source; :class:`InputError` says what is wrong with it."""
     table, origin = read_rows(name, source, "run")
     topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
-    rows = topics, documents, of_arrow(table.column("score"))
+    rows = topics, documents, from_arrow(table.column("score"))
     numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
     own = numbered.rank_columns(*rows)
     by_number = np.empty((3, table.num_rows), np.int64)
     by_number[:, own.grade] = own.rank, own.tied_from, own.tied_to
-    names = tuple(text_of(topic) for topic in numbered.topics)
-    return WholeRun(rows, numbered, names, origin, own.retrieved, *by_number)
+    names = tuple(decode_id(topic) for topic in numbered.topics)
+    return FullRun(rows, numbered, names, origin, own.retrieved, *by_number)
 
 
-@verb
+@validate_arguments
 def overlap(
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]],
     *,
@@ -159,7 +159,7 @@ def _evaluated(
     if len(sources) < 2:
         raise InputError(f"there is one run only ({next(iter(sources))!r}); overlap takes two")
     check_stdin(sources.values())
-    read = {name: read_whole_run(name, source) for name, source in sources.items()}
+    read = {name: read_full_run(name, source) for name, source in sources.items()}
     topics = _all_topics(read)
     systems: dict[str, Statistics] = {}
     for first, second in combinations(read, 2):
@@ -177,7 +177,7 @@ def _evaluated(
     return source.evaluation("overlap", conventions, [run.origin for run in read.values()])
 
 
-@verb
+@validate_arguments
 def rbo(
     first: TrecSource | Sequence[Any],
     second: TrecSource | Sequence[Any],
@@ -229,7 +229,7 @@ def _run(given: Any, what: str) -> Any:
             f"{what}: {len(absent)} of {len(given)} documents are missing, the first at rank "
             f"{absent[0]}"
         )
-    ids = [name_of(document) for document in given]
+    ids = [label_name(document) for document in given]
     repeated = [document for document, times in Counter(ids).items() if times > 1]
     if repeated:
         raise InputError(f"{what}: document {min(repeated)!r} stands there more than once")
@@ -238,7 +238,7 @@ def _run(given: Any, what: str) -> Any:
     return {"1": {document: -float(place) for place, document in enumerate(ids)}}
 
 
-def _all_topics(runs: Mapping[str, WholeRun]) -> tuple[str, ...]:
+def _all_topics(runs: Mapping[str, FullRun]) -> tuple[str, ...]:
     """The topics of all runs, in bytewise order."""
     names = {topic for run in runs.values() for topic in run.topics}
     return tuple(sorted(names, key=lambda topic: topic.encode("utf-8", "surrogatepass")))

@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.assumptions import of_numbers, parsed
-from calipers.evaluation.arguments import verb
+from calipers.evaluate.assumptions import design_from_assumptions, parse_measure
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.topic_scores import known_of_topics
 from calipers.inference import sample_size
 from calipers.inference.power import equivalence_power, margin_power
 from calipers.inference.proportions import wilson
-from calipers.inference.sample_size_models import NAN, Area, Known, Several, Shares, Spread, half
+from calipers.inference.sample_size_models import (
+    NAN,
+    AreaVarianceModel,
+    DesignEffect,
+    MeanVarianceModel,
+    MultiSystemVarianceModel,
+    ProportionVarianceModel,
+    interval_half_width,
+)
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation, Plan, PlanRow
 from calipers.statistics import FloatArray
@@ -30,12 +38,12 @@ MOST_RESAMPLED = 10_000
 
 
 @dataclass(frozen=True)
-class Ask:
+class PlanTarget:
     """One question of what is known: the ``goal`` with its ``targets`` by name, the power wanted,
     the level of each comparison and the design effect; ``assurance`` is the probability with which
     a half-width is to be reached."""
 
-    known: Known
+    known: DesignEffect
     goal: str
     targets: Mapping[str, float]
     wanted_power: float
@@ -68,9 +76,9 @@ class Ask:
                 )
         if self.goal == "reference":
             reference = self.targets["reference"]
-            if not isinstance(design, Spread) and not 0 < reference < 1:
+            if not isinstance(design, MeanVarianceModel) and not 0 < reference < 1:
                 raise InputError(f"reference is {reference}, expected a share between 0 and 1")
-            if isinstance(design, Shares) and math.isnan(design.value):
+            if isinstance(design, ProportionVarianceModel) and math.isnan(design.value):
                 raise InputError("give value=, the share that is expected")
             if math.isnan(self.power(10**6)):
                 raise InputError(f"reference= needs the value of {name} of one system: value=")
@@ -129,7 +137,7 @@ class Ask:
         """The number of units that gives what is asked."""
         if self.goal == "half_width":
             found = sample_size.needed(lambda n: self.half_width(n) <= self.targets["half_width"])
-        elif self.goal == "reference" and isinstance(self.known.design, Shares):
+        elif self.goal == "reference" and isinstance(self.known.design, ProportionVarianceModel):
             found = sample_size.steadily_needed(self.power, self.wanted_power)
         else:
             found = sample_size.needed(lambda n: self.power(n) >= self.wanted_power)
@@ -145,9 +153,9 @@ class Ask:
             units = self._units(n)
             return design.assurance(units, width, self.level) if units >= 2 else 0.0
 
-        if isinstance(design, Several) and not design.paired:
+        if isinstance(design, MultiSystemVarianceModel) and not design.paired:
             return None
-        if isinstance(design, Shares) and not design.pair:
+        if isinstance(design, ProportionVarianceModel) and not design.pair:
             return sample_size.steadily_needed(short, self.assurance)
         return sample_size.needed(lambda n: short(n) >= self.assurance)
 
@@ -202,7 +210,7 @@ class Ask:
     def _cautious(self) -> int | None:
         """The size, were the pilot's spread as large as it leaves likely."""
         known = self.known
-        if not isinstance(known.design, Spread) or known.values is None:
+        if not isinstance(known.design, MeanVarianceModel) or known.values is None:
             return None
         wide = replace(known.design, sd=sample_size.upper_sd(known.design.sd, len(known.values)))
         return replace(self, known=replace(known, design=wide)).search()
@@ -215,7 +223,7 @@ class Ask:
             yield f"About {counted:,} of them count for {self.known.measure}."
         design = self.known.design
         widths = self.goal in ("half_width", "size") and self._units(n) >= 2
-        if widths and isinstance(design, Area) and design.normal_at is not None:
+        if widths and isinstance(design, AreaVarianceModel) and design.normal_at is not None:
             normal = replace(design, error_at=design.normal_at)
             half = normal.half_width(self._units(n), self.level)
             yield (
@@ -224,13 +232,13 @@ class Ask:
             )
 
 
-def _resampled(ask: Ask, n: int, resamples: int, seed: int) -> dict[str, float]:
+def _resampled(ask: PlanTarget, n: int, resamples: int, seed: int) -> dict[str, float]:
     """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
     to the difference in question: no normal distribution is taken for granted."""
     values = ask.known.values
     if values is None or n > MOST_RESAMPLED or ask.goal not in ("half_width", "difference"):
         return {}
-    if not isinstance(ask.known.design, Spread) or ask.known.design.test != "t":
+    if not isinstance(ask.known.design, MeanVarianceModel) or ask.known.design.test != "t":
         return {}
     from scipy.special import stdtrit
 
@@ -248,7 +256,7 @@ def _resampled(ask: Ask, n: int, resamples: int, seed: int) -> dict[str, float]:
     return {"power": found / resamples}
 
 
-def of_pilot(
+def design_from_pilot(
     measure: str | Measure,
     pilot: Evaluation,
     system: str | None,
@@ -256,13 +264,13 @@ def of_pilot(
     goal: str,
     test: str,
     systems: int,
-) -> Known:
+) -> DesignEffect:
     """The design that an evaluation shows."""
     name = _name_in(measure, pilot)
     for asked in (system, baseline):
         if asked is not None and asked not in pilot.systems:
             raise InputError(f"{asked!r} is no system; {did_you_mean(asked, pilot.systems)}")
-    definition = parsed(name, prefer=pilot.task).definition
+    definition = parse_measure(name, prefer=pilot.task).definition
     if definition.summary == "sum":
         raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
     if definition.reads == "points" and definition.perfect is None:
@@ -275,11 +283,13 @@ def of_pilot(
     if test == "t":
         return known
     design = known.design
-    if not (isinstance(design, Spread) and design.student and design.pair):
+    if not (isinstance(design, MeanVarianceModel) and design.student and design.pair):
         raise InputError(f"test={test!r} is for differences of means over topics")
     if test == "wilcoxon":
         return replace(known, design=replace(design, test=test))
-    return replace(known, design=Several(design.sd, max(systems, len(pilot.systems)), test))
+    return replace(
+        known, design=MultiSystemVarianceModel(design.sd, max(systems, len(pilot.systems)), test)
+    )
 
 
 def _pair(
@@ -332,7 +342,7 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     return np.asarray(values, np.float64) if same else None
 
 
-def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Known:
+def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> DesignEffect:
     """How the difference of two systems varies."""
     found = _difference(name, pilot, system, baseline)
     first, second = (_per_unit(pilot, name, s) for s in (system, baseline))
@@ -343,8 +353,8 @@ def _of_difference(name: str, pilot: Evaluation, system: str, baseline: str) -> 
         discordant = (found.wins + found.losses) / found.n
         if discordant == 0:
             raise InputError(f"{system} and {baseline} are right on the same rows: nothing differs")
-        design = Shares(NAN, discordant, pair=True)
-        return Known(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
+        design = ProportionVarianceModel(NAN, discordant, pair=True)
+        return DesignEffect(name, design, found.unit, 1.0, {"discordant": discordant}, found.n)
     return _scaled(name, found, pair=True)
 
 
@@ -367,27 +377,29 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
     raise InputError(f"the pilot holds no difference of {system} and {baseline} in {name}")
 
 
-def _of_value(name: str, pilot: Evaluation, system: str) -> Known:
+def _of_value(name: str, pilot: Evaluation, system: str) -> DesignEffect:
     """How the value of one system varies."""
     e = pilot.exact(system, name)
-    definition = parsed(name, prefer=pilot.task).definition
+    definition = parse_measure(name, prefer=pilot.task).definition
     if e.method.startswith("Wilson") and e.has_interval:
         share = _effective_rows(e) / e.n
-        return Known(name, Shares(e.value), e.unit, share, {"value": e.value}, e.n)
+        return DesignEffect(
+            name, ProportionVarianceModel(e.value), e.unit, share, {"value": e.value}, e.n
+        )
     values = _per_unit(pilot, name, system)
     if values is not None:
         return _of_units(name, values[np.isfinite(values)], e.unit, pair=False)
     on_logits = "logit" in e.method and e.low > 0 and e.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
         spread = e.standard_error * math.sqrt(e.n)
-        area = Area(
+        area = AreaVarianceModel(
             e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), scaled=True
         )
-        return Known(name, area, e.unit, 1.0, {"value": e.value}, e.n)
+        return DesignEffect(name, area, e.unit, 1.0, {"value": e.value}, e.n)
     return _scaled(name, e, pair=False)
 
 
-def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> Known:
+def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> DesignEffect:
     """Student's t of values per unit."""
     if len(values) < 2:
         raise InputError(f"the pilot has {len(values)} {unit} with a value of {name}; it takes two")
@@ -395,11 +407,11 @@ def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> Known:
     if not sd > 0:
         raise InputError(f"{name} does not vary over the pilot's {unit}: there is nothing to go by")
     key = "sd of differences" if pair else "sd"
-    design = Spread(sd, pair, value=NAN if pair else float(values.mean()))
-    return Known(name, design, unit, 1.0, {key: sd}, len(values), values)
+    design = MeanVarianceModel(sd, pair, value=NAN if pair else float(values.mean()))
+    return DesignEffect(name, design, unit, 1.0, {key: sd}, len(values), values)
 
 
-def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> Known:
+def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> DesignEffect:
     """The standard error, to be scaled with 1/√n."""
     if not found.has_interval or not found.standard_error > 0:
         why = f" ({found.no_interval})" if found.no_interval else ""
@@ -408,8 +420,10 @@ def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> Known:
         )
     se, value = found.standard_error, NAN if pair else found.value
     source = _scaled_name(found.method)
-    design = Spread(se * math.sqrt(found.n), pair, student=False, value=value, source=source)
-    return Known(name, design, found.unit, 1.0, {"standard error": se}, found.n)
+    design = MeanVarianceModel(
+        se * math.sqrt(found.n), pair, student=False, value=value, source=source
+    )
+    return DesignEffect(name, design, found.unit, 1.0, {"standard error": se}, found.n)
 
 
 def _effective_rows(e: Estimate) -> float:
@@ -418,7 +432,7 @@ def _effective_rows(e: Estimate) -> float:
     from scipy.optimize import brentq
 
     def excess(log: float) -> float:
-        return half(wilson(e.value, math.exp(log), e.level)) - (e.high - e.low) / 2
+        return interval_half_width(wilson(e.value, math.exp(log), e.level)) - (e.high - e.low) / 2
 
     return math.exp(float(brentq(excess, -5, 40, xtol=1e-12)))
 
@@ -438,7 +452,7 @@ ASSUMED = ("value", "sd", "correlation", "discordant", "positives_share")
 MOST_COMPARISONS = 1_000_000_000
 
 
-@verb
+@validate_arguments
 def plan(
     measure: str | Measure,
     pilot: Evaluation | None = None,
@@ -560,7 +574,9 @@ def plan(
             raise InputError(
                 "cluster_size= and icc= go together: one without the other says nothing"
             )
-        known = of_numbers(measure, given, paired=paired, test=test, systems=systems, goal=goal)
+        known = design_from_assumptions(
+            measure, given, paired=paired, test=test, systems=systems, goal=goal
+        )
     elif given or cluster_size != 1 or icc != 0 or not paired:
         more = {"cluster_size": cluster_size != 1, "icc": icc != 0, "paired": not paired}
         raise InputError(
@@ -568,14 +584,14 @@ def plan(
             + ", ".join([*given, *(name for name, there in more.items() if there)])
         )
     else:
-        known = of_pilot(measure, pilot, system, baseline, goal, test, systems)
+        known = design_from_pilot(measure, pilot, system, baseline, goal, test, systems)
     task = pilot.task if pilot is not None else "retrieval" if "sd" in given else "classification"
-    _check_reach(parsed(measure, task), targets)
+    _check_reach(parse_measure(measure, task), targets)
     each, effect = (
         sample_size.bonferroni(level, comparisons),
         sample_size.design_effect(cluster_size, icc),
     )
-    ask = Ask(known, goal, targets, power, each, effect, equivalence, assurance)
+    ask = PlanTarget(known, goal, targets, power, each, effect, equivalence, assurance)
     return ask.planned(n, level=level, resamples=resamples, seed=seed)
 
 

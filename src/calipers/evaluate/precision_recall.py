@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_labels import coded
-from calipers.data.columns import gather, with_files
+from calipers.data.arrays import as_numbers, check_length
+from calipers.data.class_labels import encode_labels
+from calipers.data.columns import collect_columns, with_files
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import column_name, glossary, named_systems, names_of, provenance
+from calipers.evaluation.shared import (
+    column_name,
+    expand_defaults,
+    glossary,
+    named_systems,
+    provenance,
+)
 from calipers.measures import Measure, UnknownMeasureError
 from calipers.measures.precision_recall import TASK, USUAL, measures_of_points
 from calipers.results import Curve, Estimate, Evaluation
@@ -28,7 +34,7 @@ UNREACHED = ("nan", "zero")
 _HAIR = 1e-9
 
 
-@verb
+@validate_arguments
 def precision_recall(
     precision: Any,
     recall: Any,
@@ -83,10 +89,10 @@ def precision_recall(
     if unreached not in UNREACHED:
         raise InputError(f"unreached is {unreached!r}, expected one of {', '.join(UNREACHED)}")
     columns = {"precision": precision, "recall": recall, "system": system}
-    given = gather(columns, data=data).columns
+    given = collect_columns(columns, data=data).columns
     points = _points(given["precision"], given["recall"], given["system"])
     try:
-        chosen = measures_of_points(names_of(measures, USUAL))
+        chosen = measures_of_points(expand_defaults(measures, USUAL))
     except UnknownMeasureError as error:
         raise InputError(str(error)) from None
     chosen = list(dict.fromkeys(chosen))
@@ -119,8 +125,8 @@ def _points(precision: Any, recall: Any, system: Any) -> dict[str, PrecisionReca
         raise InputError("system= goes with one column of precision and one of recall")
     if system is not None:
         both = _read(precision, recall, UNNAMED)
-        names = coded(system, "system")
-        same_length(names.codes, len(both[0]), "system", of="precision has")
+        names = encode_labels(system, "system")
+        check_length(names.codes, len(both[0]), "system", of="precision has")
         return {
             str(name): PrecisionRecallPoints.from_lists(*(of[names.codes == k] for of in both))
             for k, name in enumerate(names.names)
@@ -149,7 +155,7 @@ def _read(precision: Any, recall: Any, system: str) -> tuple[FloatArray, FloatAr
                 f"{what}: holds {column[odd[0]]:g} in row {odd[0]}, expected numbers from 0 to 1"
             )
         found.append(column)
-    same_length(found[1], len(found[0]), column_name("recall", system), of="precision has")
+    check_length(found[1], len(found[0]), column_name("recall", system), of="precision has")
     return found[0], found[1]
 
 

@@ -9,19 +9,19 @@ import numpy as np
 
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.assumptions import parsed
-from calipers.evaluation.arguments import verb
+from calipers.evaluate.assumptions import parse_measure
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.evaluation.topic_scores import known_of_topics
-from calipers.inference.intervals import Interval, missing, z_of
+from calipers.inference.intervals import Interval, no_interval, z_of
 from calipers.inference.summaries import Summary
 from calipers.measures.rank_correlation import CORRELATIONS
-from calipers.report.safe_names import joined
+from calipers.report.safe_names import join_words
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
 
 
-@verb
+@validate_arguments
 def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> Estimate:
     """How far two lists of values put the same items in the same order.
 
@@ -73,7 +73,7 @@ def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> 
     )
 
 
-@verb
+@validate_arguments
 def order_agreement(
     evaluation: Evaluation,
     reference: str,
@@ -162,17 +162,17 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
 
     name = "bootstrap, normal"
     if np.isnan(value):
-        return missing("none", "undefined_value")
+        return no_interval("none", "undefined_value")
     if len(columns[0]) < 2:
-        return missing("none", "too_few_units")
+        return no_interval("none", "too_few_units")
     means, _ = _core.bootstrap_means(np.hstack(columns), settings.seed, settings.resamples)
     systems = columns[0].shape[1]
     replicates = correlation(means[:, :systems], means[:, systems:])
     if not np.isfinite(replicates).all():
-        return missing(name, "degenerate_replicates")
+        return no_interval(name, "degenerate_replicates")
     spread = float(replicates.std())
     if spread <= 1e-12:
-        return missing(name, "no_spread")
+        return no_interval(name, "no_spread")
     half = z_of(settings.level) * spread
     return Interval(value - half, value + half, name, se=spread).within(-1.0, 1.0)
 
@@ -217,7 +217,7 @@ def _check_alike(first: Evaluation, second: Evaluation) -> None:
     if known:
         raise InputError(
             "order_agreement counts every topic once and takes them as independent, and these have "
-            f"{joined(known)}"
+            f"{join_words(known)}"
         )
     if first.per_unit.ids != second.per_unit.ids:
         raise InputError("the two evaluations are not of the same topics")
@@ -229,7 +229,7 @@ def _columns(evaluation: Evaluation, name: str) -> FloatArray:
     found = evaluation.named(name)
     if found not in evaluation.measures:
         raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
-    definition = parsed(found, prefer=evaluation.task).definition
+    definition = parse_measure(found, prefer=evaluation.task).definition
     if definition.summary == "pooled":
         raise InputError(f"{found} is no mean over topics: its order cannot be resampled")
     if definition.higher_is_better is None:

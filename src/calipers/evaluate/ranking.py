@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.ranking_curves import at_ranks
-from calipers.data.arrays import as_numbers, taken
-from calipers.data.columns import Ids, gather, texts, with_files
-from calipers.data.costs import Costs, called
+from calipers.data.arrays import as_numbers, take_rows
+from calipers.data.columns import Ids, collect_columns, row_names, with_files
+from calipers.data.costs import Costs, cost_column_name
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
-from calipers.evaluate.retrieval import elsewhere
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.default_comparison import comparison_if_several
-from calipers.evaluation.finding_inputs import of_rankings
-from calipers.evaluation.group_scores import curves_of, drawn, notes_of, scores_of
+from calipers.evaluate.retrieval import engine_kind
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.default_comparison import default_comparison
+from calipers.evaluation.finding_inputs import from_rankings
+from calipers.evaluation.group_scores import curves_of, drawn, group_notes, score_groups
 from calipers.evaluation.options import MeasureNames, Options
-from calipers.evaluation.shared import Statistics, choose_measures, columns_of, full_name
-from calipers.evaluation.slice_definitions import Bins, cuts, slice_columns
-from calipers.evaluation.stored_predictions import Baseline, earlier, with_topics
+from calipers.evaluation.shared import Statistics, full_name, read_system_columns, select_measures
+from calipers.evaluation.slice_definitions import Bins, define_slices, slice_columns
+from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import TopicScores
-from calipers.evaluation.topic_slices import sliced_topics
+from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
@@ -44,7 +44,7 @@ ORDER = {
 }
 
 
-@verb
+@validate_arguments
 def ranking(
     group: Any,
     truth: Any,
@@ -197,7 +197,7 @@ def ranking(
     options, zero = Options.of(locals()), undefined == "zero"
     settings = options.settings
     asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
-    chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
+    chosen = select_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
     options = replace(options, primary=full_name(primary, asked))
@@ -206,14 +206,14 @@ def ranking(
         "group": group, "truth": truth, "score": score, "slices": slice_columns(slices),
         "weight": weight, "count": count, "cluster": cluster, "time": time,
     }  # fmt: skip
-    if elsewhere(engine, data, batches=True) is not None:
-        from calipers.evaluation.group_scores import ranking_elsewhere
+    if engine_kind(engine, data, batches=True) is not None:
+        from calipers.evaluation.group_scores import rank_distributed
 
-        return ranking_elsewhere(data, named, options, chosen, how_told)
-    found = gather(named, data=data, by=id, missing=missing, cost=cost)
+        return rank_distributed(data, named, options, chosen, how_told)
+    found = collect_columns(named, data=data, by=id, missing=missing, cost=cost)
     group, truth, score, cut_by, *known = found.columns.values()
     rows = RankingRows.read(group, truth)
-    columns = columns_of(score, "score", len(rows.group), as_numbers)
+    columns = read_system_columns(score, "score", len(rows.group), as_numbers)
     # Rows have no ids that could order those of equal score: each order is as likely.
     systems = {
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
@@ -221,19 +221,19 @@ def ranking(
     }
     common = partial(_common, rows, found.names())
     given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
-    given, against = with_topics(given, baseline, "ranking", rows.groups, common)
+    given, against = add_stored_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
-    whole = scores_of(rows.groups, rankings, chosen, settings, common, zero=zero)
+    whole = score_groups(rows.groups, rankings, chosen, settings, common, zero=zero)
     source = whole.with_columns(rows.known(*known))
-    made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
-    by_slice = sliced_topics(source, made)
+    made, how = define_slices(
+        _of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups"
+    )
+    by_slice = slice_topics(source, made)
     evaluation = source.evaluation(
         "ranking",
-        {**how_told, **earlier(baseline, against)},
+        {**how_told, **baseline_provenance(baseline, against)},
         with_files(inputs, data, named),
-        comparison=comparison_if_several(
-            source, against, settings, options.primary, compare=compare
-        ),
+        comparison=default_comparison(source, against, settings, options.primary, compare=compare),
         notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),
@@ -241,12 +241,12 @@ def ranking(
         curves=_curves(source, rankings, zero=zero) if curves else (),
     )
     told = tuple(evaluation.estimates), evaluation.comparison, by_slice
-    return replace(evaluation, findings=of_rankings(source, told, systems, rows.grade, columns))
+    return replace(evaluation, findings=from_rankings(source, told, systems, rows.grade, columns))
 
 
 def _common(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
     """What has to be the same for systems of another day."""
-    return {"judgments": rows.digest(None if ids is None else texts(ids))}
+    return {"judgments": rows.digest(None if ids is None else row_names(ids))}
 
 
 def _check(measure: Measure) -> None:
@@ -287,7 +287,10 @@ def _costs(rows: RankingRows, given: Costs) -> Costs:
     """What systems cost in each group."""
     each = given.read(len(rows.group), lambda column: column)
     columns = {
-        cost: {name: rows.of_groups(column, called(cost, name)) for name, column in by.items()}
+        cost: {
+            name: rows.of_groups(column, cost_column_name(cost, name))
+            for name, column in by.items()
+        }
         for cost, by in each.columns.items()
     }
     return replace(each, columns=columns)
@@ -298,7 +301,7 @@ def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     kept = np.arange(len(rows.groups)) if source.kept is None else source.kept
     return {
         name: {
-            part: taken(rows.of_groups(column, f"slice {part!r}"), kept)
+            part: take_rows(rows.of_groups(column, f"slice {part!r}"), kept)
             for part, column in parts.items()
         }
         for name, parts in (cut_by or {}).items()
@@ -308,4 +311,4 @@ def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
 def _none(source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool) -> list[str]:
     relevant = ranked.relevant(rel)
     none = int(np.count_nonzero(relevant[source.kept if source.kept is not None else ...] == 0))
-    return notes_of(none, len(source.topics), rel, zero=zero)
+    return group_notes(none, len(source.topics), rel, zero=zero)

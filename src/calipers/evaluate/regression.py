@@ -8,9 +8,9 @@ from typing import Any
 
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
-from calipers.data.multioutput import as_outputs, by_output, named_outputs, only_column, width
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.models import are_estimators, check_given, said_of_numbers
+from calipers.data.multioutput import as_outputs, by_output, n_columns, named_outputs, only_column
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.models import are_estimators, check_given, predict_numbers
 from calipers.evaluation.options import MeasureNames
 from calipers.evaluation.problems.numbers import Numbers
 from calipers.evaluation.problems.outputs import SeveralOutputs
@@ -19,11 +19,11 @@ from calipers.evaluation.sample import Problem
 from calipers.evaluation.slice_definitions import Bins
 from calipers.evaluation.source import open_source
 from calipers.evaluation.stored_predictions import Baseline
-from calipers.evaluation.stream_columns import Columns, flat, of_one_system
+from calipers.evaluation.stream_columns import StreamColumns, flatten_names, of_one_system
 from calipers.results import Evaluation
 
 
-@verb
+@validate_arguments
 def regression(
     truth: Any,
     predicted: Any = None,
@@ -193,7 +193,7 @@ def regression(
         if y is None and not are_estimators(truth):
             return {}
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
-        return {"truth": y, "predicted": said_of_numbers(truth, predicted)}
+        return {"truth": y, "predicted": predict_numbers(truth, predicted)}
 
     source = open_source(
         {**arguments, "predicted": said}, "truth", "predicted", "quantiles", wide=wide,
@@ -230,16 +230,18 @@ def _check_said(predicted: Any, quantiles: Any, *, several: bool) -> None:
         raise InputError("quantiles= are of one output; the truth has several")
 
 
-def _of_stream(columns: Columns, outputs: Sequence[Any] | None) -> tuple[Problem, Columns]:
+def _of_stream(
+    columns: StreamColumns, outputs: Sequence[Any] | None
+) -> tuple[Problem, StreamColumns]:
     """The problem that the columns of a stream are of; and these, where a table of one column is
     that column."""
     said = {kind: dict(of) for kind, of in columns.said.items()}
-    several = outputs is not None or len(flat(columns.truth)) > 1
+    several = outputs is not None or len(flatten_names(columns.truth)) > 1
     _check_said(said.get("predicted"), said.get("quantiles"), several=several)
     if several:
         wide = replace(columns, said={"predicted": of_one_system(said["predicted"])})
         return SeveralOutputs.of(columns.truth, outputs), wide
-    columns = replace(columns, truth=flat(columns.truth)[0])
+    columns = replace(columns, truth=flatten_names(columns.truth)[0])
     if "quantiles" in said:
         wide = replace(columns, said={"quantiles": of_one_system(said["quantiles"])})
         return PredictedQuantiles(), wide
@@ -251,5 +253,5 @@ def _several(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> boo
     """Whether the truth has several columns, or the one that it has is named."""
     pattern = isinstance(truth, str) and truth.endswith("*")
     listed = data is not None and len(named_outputs(truth)) > 1
-    several = pattern or width(truth) > 1 or listed
+    several = pattern or n_columns(truth) > 1 or listed
     return outputs is not None or several

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TypeAlias
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.report import verdict
 from calipers.results import Comparison, Difference, Estimate, Evaluation
 
@@ -37,7 +37,7 @@ Compared: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
 
 
 @dataclass(frozen=True)
-class Ruling:
+class RequirementResult:
     """What came of a rule for one system: whether it is met, and the numbers that say so."""
 
     rule: str
@@ -50,7 +50,7 @@ class Ruling:
 
 
 @dataclass(frozen=True)
-class OfValue:
+class ValueRequirement:
     """A bound that a value, or an end of its interval, has to keep."""
 
     text: str
@@ -66,15 +66,15 @@ class OfValue:
 
     def of(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
-    ) -> Iterator[Ruling]:
+    ) -> Iterator[RequirementResult]:
         """For each system."""
         for system in systems:
             estimate = evaluation.exact(system, self.measure)
-            yield Ruling(self.text, system, self.met(estimate), str(estimate))
+            yield RequirementResult(self.text, system, self.met(estimate), str(estimate))
 
 
 @dataclass(frozen=True)
-class OfDifference:
+class DifferenceRequirement:
     """What has to be shown, or must not be, beside another system."""
 
     text: str
@@ -96,14 +96,16 @@ class OfDifference:
         if not self.better:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE
-            return verdict.identical(d) or bool(d.p_not_inferior <= verdict.most(d.level))
+            return verdict.identical(d) or bool(
+                d.p_not_inferior <= verdict.significance_level(d.level)
+            )
         ahead = d.low if d.higher_is_better else -d.high
         far = self.margin is None or (d.has_interval and ahead > self.margin)
         return found is verdict.Outcome.BETTER and far
 
     def of(
         self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
-    ) -> Iterator[Ruling]:
+    ) -> Iterator[RequirementResult]:
         """For each system but the other one."""
         margin = None if self.better or self.margin is None else (self.measure, self.margin)
         differences = compared(self.other, margin)
@@ -117,13 +119,13 @@ class OfDifference:
                 said, met = verdict.sentence(named, adjusted=adjusted), self.met(d)
                 if met and not self.better and self.margin is None:
                     said += verdict.unseen(d)
-                yield Ruling(self.text, d.system, met, said)
+                yield RequirementResult(self.text, d.system, met, said)
 
 
-Rule = OfValue | OfDifference
+Rule = ValueRequirement | DifferenceRequirement
 
 
-def rule(text: str) -> Rule:
+def parse_requirement(text: str) -> Rule:
     """A rule as it is written.
 
     Raises
@@ -137,7 +139,7 @@ def rule(text: str) -> Rule:
         if margin is not None and not (margin > 0 and math.isfinite(margin)):
             raise InputError(f"{text!r}: the margin is {found['margin']}, expected more than 0")
         better = found["how"] == "better"
-        return OfDifference(text.strip(), found["measure"], better, found["other"], margin)
+        return DifferenceRequirement(text.strip(), found["measure"], better, found["other"], margin)
     found = _OF_VALUE.fullmatch(text)
     if found is None:
         raise InputError(
@@ -147,7 +149,7 @@ def rule(text: str) -> Rule:
         )
     measure = found["inner"] or found["measure"]
     bound = float(found["bound"])
-    return OfValue(text.strip(), measure, found["end"], found["relation"], bound)
+    return ValueRequirement(text.strip(), measure, found["end"], found["relation"], bound)
 
 
 def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
@@ -157,7 +159,7 @@ def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
         there = [evaluation.asked.get(name, name) for name in evaluation.measures]
         meant = did_you_mean(one.measure, there)
         raise InputError(f"{one.text!r}: {one.measure!r} is not among the measures; {meant}")
-    if isinstance(one, OfValue):
+    if isinstance(one, ValueRequirement):
         return replace(one, measure=measure)
     other = one.other
     if other == BASELINE and other not in evaluation.systems:
@@ -171,13 +173,13 @@ def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
     return replace(one, measure=measure, other=other)
 
 
-@verb
+@validate_arguments
 def require(
     evaluation: Evaluation,
     rules: str | Sequence[str],
     *,
     baseline: str | None = None,
-) -> tuple[Ruling, ...]:
+) -> tuple[RequirementResult, ...]:
     """Which requirements an evaluation meets, for each system.
 
     ``"AUC >= 0.97"`` is about the value, ``"low(AUC) >= 0.95"`` and ``"high(Brier) <= 0.1"`` are
@@ -206,8 +208,8 @@ def require(
     True AUC not worse than old
     """
     texts = [rules] if isinstance(rules, str) else rules
-    made = [_placed(rule(text), evaluation, baseline) for text in texts]
-    against = {one.other for one in made if isinstance(one, OfDifference)}
+    made = [_placed(parse_requirement(text), evaluation, baseline) for text in texts]
+    against = {one.other for one in made if isinstance(one, DifferenceRequirement)}
     compared = evaluation.comparison.baseline if evaluation.comparison is not None else None
     against |= {name for name in (baseline, compared) if name is not None}
     systems = [name for name in evaluation.systems if name not in against]

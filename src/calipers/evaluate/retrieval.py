@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.curves.ranking_curves import RankCurves, drawn_topics
+from calipers.curves.ranking_curves import RankCurves, select_topics
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.id_matching import alike, documents_alike
+from calipers.data.id_matching import find_document_id_variant, find_id_variant
 from calipers.data.run_names import named_runs
-from calipers.data.topic_tables import TopicTable, UnitColumns, costs_of_topics, read_topic_table
+from calipers.data.topic_tables import TopicTable, UnitColumns, read_topic_costs, read_topic_table
 from calipers.data.trec import (
-    Origin,
+    InputOrigin,
     Run,
     TrecSource,
     check_stdin,
@@ -27,22 +27,22 @@ from calipers.data.trec import (
     read_runs,
 )
 from calipers.engines.base import Engine
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.default_comparison import comparison_if_several
-from calipers.evaluation.finding_inputs import of_runs
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.default_comparison import default_comparison
+from calipers.evaluation.finding_inputs import from_runs
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import Statistics, choose_measures, full_name
-from calipers.evaluation.stored_predictions import Baseline, earlier, with_topics
+from calipers.evaluation.shared import Statistics, full_name, select_measures
+from calipers.evaluation.stored_predictions import Baseline, add_stored_topics, baseline_provenance
 from calipers.evaluation.topic_scores import ORDER, TopicScores
 from calipers.measures import Measure, parse
-from calipers.measures.judgment_bounds import MOST_UNFOUND, possible_mean, possible_values
-from calipers.report.headlines import listed
-from calipers.report.safe_names import joined, short
+from calipers.measures.judgment_bounds import MOST_UNFOUND, mean_bounds, value_bounds
+from calipers.report.headlines import format_names
+from calipers.report.safe_names import join_words, shorten_name
 from calipers.results import Curve, Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 
 if TYPE_CHECKING:
-    from calipers.evaluation.slice_definitions import Bins, Cut
+    from calipers.evaluation.slice_definitions import Bins, SliceDefinition
     from calipers.results import Slices
 
 
@@ -111,12 +111,12 @@ def spelled_out(measures: MeasureNames | None) -> list[str | Measure] | None:
 ENGINES = ("memory", "spark", "dask")
 
 
-def elsewhere(engine: str | None, *given: Any, batches: bool = False) -> str | None:
+def engine_kind(engine: str | None, *given: Any, batches: bool = False) -> str | None:
     """The kind of the engine that has the rows, where it is another process, or reads them in
     ``batches`` where these may be cut between groups: as is said, or as the data frames among those
     given have it.
 
-    >>> elsewhere("dask", "runs/bm25"), elsewhere(None, "runs/bm25")
+    >>> engine_kind("dask", "runs/bm25"), engine_kind(None, "runs/bm25")
     ('dask', None)
     """
     if engine == "stream" and not batches:
@@ -146,21 +146,21 @@ def _kind(given: Any) -> str | None:
     return given.kind if isinstance(given, Engine) else None
 
 
-def judged_runs(
+def judge_runs(
     qrels: TrecSource,
     runs: Mapping[str, Any],
     measures: Sequence[Measure],
     engine: str | None,
     *,
     float32: bool,
-) -> tuple[dict[str, Run], dict[str, Statistics], Origin]:
+) -> tuple[dict[str, Run], dict[str, Statistics], InputOrigin]:
     """The runs as the judgments see them, in the statistics that the measures read."""
     wanted = {measure.definition.on for measure in measures}
-    where = elsewhere(engine, qrels, *runs.values())
+    where = engine_kind(engine, qrels, *runs.values())
     if where is not None:
-        from calipers.engines.judged_runs import judged
+        from calipers.engines.judged_runs import judge_runs
 
-        return judged(where, qrels, runs, wanted, float32=float32, paths=engine is not None)
+        return judge_runs(where, qrels, runs, wanted, float32=float32, paths=engine is not None)
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
     for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
@@ -245,8 +245,10 @@ def _once(
     having = sorted((name for name, n in count.items() if n), key=lambda name: -count[name])
     if len(having) < 2:
         return [alone(name) for name in having]
-    told = [f"{short(name)} ({count[name] if said is None else said(name)})" for name in having]
-    return [f"{len(having)} runs {together}: {listed(told)}."]
+    told = [
+        f"{shorten_name(name)} ({count[name] if said is None else said(name)})" for name in having
+    ]
+    return [f"{len(having)} runs {together}: {format_names(told)}."]
 
 
 def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
@@ -301,7 +303,7 @@ OPEN = "open"
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnjudgedAssumptions:
     """What is assumed of documents without a judgment."""
 
     unfound: str | int
@@ -335,7 +337,7 @@ class Unknown:
         topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
         kinds: dict[str, str] = {}
         for system, ranking in rankings.items():
-            found = possible_values(
+            found = value_bounds(
                 ranking,
                 measures,
                 unfound=inf if self.unfound == OPEN else float(self.unfound),
@@ -347,7 +349,7 @@ class Unknown:
                 if possible is None:
                     continue
                 name, summary = str(measure), measure.definition.summary
-                low, high = possible_mean(
+                low, high = mean_bounds(
                     measure.apply(ranking)[kept],
                     replace(possible, low=possible.low[kept], high=possible.high[kept]),
                     summary,
@@ -389,7 +391,7 @@ def _notes(
     judged = parse("Judged@10", "retrieval")
     within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
     shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
-    said = f"Judged@10, the share of judged documents among the first 10, is {joined(shares)}."
+    said = f"Judged@10, the share of judged documents among the first 10, is {join_words(shares)}."
     elsewhere = {
         OPEN: "any number of relevant documents (unfound sets a limit)",
         0: "no further relevant document",
@@ -412,11 +414,11 @@ def _notes(
     return [
         *([said] if shares else []),
         meaning,
-        *([f"What judging could make of {joined(without)} is not known."] if without else []),
+        *([f"What judging could make of {join_words(without)} is not known."] if without else []),
     ]
 
 
-@verb
+@validate_arguments
 def retrieval(
     qrels: TrecSource,
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource,
@@ -593,12 +595,12 @@ def retrieval(
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection is None else {"collection": collection}
-    chosen = choose_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
+    chosen = select_measures(spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
     if collection is not None and not (incomplete or topic_curves):
         _check_used("collection", chosen)
     named = named_runs(runs)
     check_stdin([qrels, *named.values()])
-    read, systems, origin = judged_runs(qrels, named, chosen, engine, float32=float32)
+    read, systems, origin = judge_runs(qrels, named, chosen, engine, float32=float32)
     _check_common_topics(read, systems)
     sets = [name for name, run in read.items() if not run.ordered]
     if sets:
@@ -616,24 +618,24 @@ def retrieval(
         **parameters,
     }
     common = partial(_common, conventions["scores"], judgments_digest(qrels, origin))
-    systems, against = with_topics(systems, baseline, "retrieval", names, common)
+    systems, against = add_stored_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
     source = source.with_columns(UnitColumns.of(names, table, **known))
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
     by_slice, cut_by, of_cuts = _sliced(slices, slice_bins, table, source)
-    costs, of_costs = costs_of_topics(cost, names, tuple(named), table)
+    costs, of_costs = read_topic_costs(cost, names, tuple(named), table)
     made = source.evaluation(
         "retrieval",
-        {**conventions, **earlier(baseline, against)},
+        {**conventions, **baseline_provenance(baseline, against)},
         [
             origin,
             *(r.origin for r in read.values()),
             *([] if table is None else [table.origin]),
             *of_costs,
         ],
-        comparison=comparison_if_several(
+        comparison=default_comparison(
             source, against, settings, full_name(primary, parameters), compare=compare
         ),
         curves=()
@@ -646,7 +648,7 @@ def retrieval(
     )
     told = tuple(made.estimates), made.comparison, made.slices
     spelling = partial(_spelling, qrels, named, names, read, engine)
-    made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
+    made = replace(made, findings=from_runs(source, told, rankings, read, spelling))
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, source, zero=zero)
@@ -654,14 +656,14 @@ def retrieval(
 
 def _sliced(
     slices: Any, bins: Any, table: TopicTable | None, source: TopicScores
-) -> tuple[Slices | None, Sequence[Cut], Sequence[str]]:
+) -> tuple[Slices | None, Sequence[SliceDefinition], Sequence[str]]:
     """The slices, how they are cut, and what is to be said of that."""
     if slices is None and bins is None:
         return None, (), ()
-    from calipers.evaluation.topic_slices import sliced_topics, topic_cuts
+    from calipers.evaluation.topic_slices import define_topic_slices, slice_topics
 
-    cut_by, notes = topic_cuts(slices, bins, table, source.topics)
-    return sliced_topics(source, cut_by), cut_by, notes
+    cut_by, notes = define_topic_slices(slices, bins, table, source.topics)
+    return slice_topics(source, cut_by), cut_by, notes
 
 
 def _curves(
@@ -681,7 +683,7 @@ def _curves(
         whole=rankings,
         rel=rel,
         judged_only=judged_only,
-        topics=drawn_topics(topics, rankings, rel, collection),
+        topics=select_topics(topics, rankings, rel, collection),
         collection=collection,
     )
 
@@ -710,25 +712,26 @@ def _spelling(
     """By what alone the documents or topics of a run differ from those of the judgments, if that is
     so."""
     if what == "topics":
-        found = alike(read[name].unjudged_topic_names, topics)
-    elif elsewhere(engine, qrels, runs[name]) is not None:
+        found = find_id_variant(read[name].unjudged_topic_names, topics)
+    elif engine_kind(engine, qrels, runs[name]) is not None:
         return ""
     else:
-        found = documents_alike(runs[name], qrels)
+        found = find_document_id_variant(runs[name], qrels)
     if found is None:
         return ""
     return (
-        f"Its {what} seem to be written otherwise: {short(found.first)!r} where the judgments have "
-        f"{short(found.second)!r}; these differ by {found.differ_by} only."
+        f"Its {what} seem to be written otherwise: {shorten_name(found.first)!r} where the "
+        "judgments have "
+        f"{shorten_name(found.second)!r}; these differ by {found.differ_by} only."
     )
 
 
 def _unknown(
     unfound: str | int, max_grade: int | None, collection: int | None, *, incomplete: bool
-) -> Unknown | None:
+) -> UnjudgedAssumptions | None:
     """What is assumed of documents without a judgment, if that is asked for."""
     if incomplete:
-        return Unknown(unfound, max_grade, collection)
+        return UnjudgedAssumptions(unfound, max_grade, collection)
     if (unfound, max_grade) != ("open", None):
         raise InputError("unfound and max_grade say something only together with incomplete")
     return None
@@ -747,7 +750,7 @@ def _of_sets(
     """The measures, none of which may look at the order of what has none; or those of sets, with
     these parameters, where we are ``free`` to choose."""
     if free is not None:
-        return choose_measures(SETS["set"], (), "retrieval", free)
+        return select_measures(SETS["set"], (), "retrieval", free)
     ordered = [measure for measure in measures if measure.needs_order]
     if ordered:
         looking = [str(measure) for measure in ordered]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.class_labels import coded, place_of, positions
-from calipers.data.errors import InputError, listed
-from calipers.evaluate.single_value import value_of
-from calipers.evaluation.models import class_names, of_positive
+from calipers.data.class_labels import encode_labels, find_label, label_index
+from calipers.data.errors import InputError, format_names
+from calipers.evaluate.single_value import compute_value
+from calipers.evaluation.models import class_names, positive_column
 from calipers.evaluation.shared import is_order_assumed
 from calipers.measures import Measure
 
@@ -58,7 +58,9 @@ class Scorer:
         """The value of the measure, its sign as it is, of what :meth:`said` gave."""
         if len(options.get("labels", ())) == 2 and not covers(options["labels"], truth):
             options = {}  # of rows that have classes which the model never saw
-        return value_of(self.measure, truth, said, weight=weight, positive=self.positive, **options)
+        return compute_value(
+            self.measure, truth, said, weight=weight, positive=self.positive, **options
+        )
 
     def said(
         self, estimator: Any, features: Any, *, several: bool = False
@@ -73,7 +75,7 @@ class Scorer:
         if known and is_order_assumed(self.measure, classes):
             raise InputError(
                 f"{self.measure} depends on the order of the classes, and models have them in "
-                f"alphabetical order ({listed(classes)}): number them in their own order"
+                f"alphabetical order ({format_names(classes)}): number them in their own order"
             )
         names = METHODS[self.measure.definition.reads or ""]
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
@@ -83,7 +85,7 @@ class Scorer:
         made = ask(features)
         if ask.__name__ == "predict" or several or isinstance(made, list):
             return made, known
-        return of_positive(made, classes, self.positive), known
+        return positive_column(made, classes, self.positive), known
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
         """A scorer that metadata routing of scikit-learn hands weights: ``True``, or the name
@@ -105,8 +107,8 @@ class Scorer:
 
 def covers(classes: Sequence[str], truth: Any) -> bool:
     """Whether every row is of one of the classes."""
-    there = positions(classes)
-    return all(place_of(there, name) is not None for name in coded(truth, "truth").names)
+    there = label_index(classes)
+    return all(find_label(there, name) is not None for name in encode_labels(truth, "truth").names)
 
 
 def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:

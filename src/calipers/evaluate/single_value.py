@@ -11,30 +11,30 @@ import numpy as np
 from calipers.data.arrays import (
     as_numbers,
     as_quantities,
+    check_length,
     column_names,
-    same_length,
 )
 from calipers.data.binary_labels import (
-    Labels,
+    BinaryLabels,
+    encode_binary,
+    encode_predictions,
     other_of_pair,
     positive_probability,
-    predictions,
-    two_classes,
 )
-from calipers.data.class_labels import Classes, coded, in_order
-from calipers.data.class_labels import classes as found_classes
-from calipers.data.class_probabilities import class_table, is_distribution, is_table
-from calipers.data.errors import InputError, listed
-from calipers.data.frequency_weights import Repeats
+from calipers.data.class_labels import ClassLabels, encode_labels, sort_labels
+from calipers.data.class_labels import encode_classes as found_classes
+from calipers.data.class_probabilities import is_distribution, is_table, probability_matrix
+from calipers.data.errors import InputError, format_names
+from calipers.data.frequency_weights import RowRepeats
 from calipers.data.grouped_judgments import judge_groups, read_groups
-from calipers.data.multioutput import width
+from calipers.data.multioutput import n_columns
 from calipers.data.quantiles import as_quantiles
 from calipers.data.ratings import read_ratings
 from calipers.data.sampled_judgments import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.evaluate.agreement import agreement
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.problems.soft_labels import class_names, distributions
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.problems.soft_labels import class_names, read_distributions
 from calipers.evaluation.shared import is_order_assumed
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
@@ -49,12 +49,12 @@ from calipers.statistics import (
     ScoreTable,
     confusion_matrix,
 )
-from calipers.systems.quantiles import Quantiles
-from calipers.systems.regression import Predictions
+from calipers.systems.quantiles import QuantileOutput
+from calipers.systems.regression import RegressionOutput
 
 
-@functools.partial(verb, called="measure")
-def value_of(
+@functools.partial(validate_arguments, called="measure")
+def compute_value(
     measure: Measure,
     truth: Any,
     prediction: Any = None,
@@ -82,8 +82,8 @@ def value_of(
     if definition.reads in ("numbers", "quantiles"):
         return _of_numbers(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
-        target, said = distributions(truth, {"": prediction}, class_names(truth))
-        repeats = Repeats.of(count, len(target))
+        target, said = read_distributions(truth, {"": prediction}, class_names(truth))
+        repeats = RowRepeats.of(count, len(target))
         loss = repeats(measure.losses(target, said[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
     several = _several(measure, truth, prediction, positive, labels)
@@ -91,12 +91,12 @@ def value_of(
         given = {"weight": weight, "count": count, "labels": labels}
         return _of_several(several, measure, truth, prediction, given)
     if _by_counts(measure) and positive is None:
-        truth = coded(truth, "truth")
+        truth = encode_labels(truth, "truth")
         found = _known_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
             _check_order(measure, found.names)
         called = found.codes_of(prediction, "predicted")
-        repeats = Repeats.of(count, len(found.codes))
+        repeats = RowRepeats.of(count, len(found.codes))
         codes = repeats(found.codes), repeats(called)
         whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
@@ -104,22 +104,22 @@ def value_of(
         return _of_raters(measure, {"first": truth, "second": prediction}, weight, count, labels)
     if definition.task == "clustering":
         return _of_clusters(measure, truth, prediction, weight, count)
-    classes_of = two_classes(truth, positive, both=labels)
-    repeats = Repeats.of(count, len(classes_of.positive))
+    classes_of = encode_binary(truth, positive, both=labels)
+    repeats = RowRepeats.of(count, len(classes_of.positive))
     weights, truth = repeats.weights(weight), repeats(classes_of.positive)
     if definition.on is ConfusionMatrix:
-        positives = repeats(predictions(prediction, classes_of, "predicted"))
+        positives = repeats(encode_predictions(prediction, classes_of, "predicted"))
         matrix = ConfusionMatrix.from_codes(truth, positives, classes_of.names, weights)
         return float(measure.apply(matrix))
     if definition.on is ScoreTable:
         probable = definition.reads == "probabilities"
         what = "probability" if probable else "score"
         score = _one_column(prediction, classes_of, what, probable=probable)
-        same_length(score, len(classes_of.positive), what)
+        check_length(score, len(classes_of.positive), what)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
     probability = _one_column(prediction, classes_of, "probability", probable=True)
     probability = probability.astype(np.float64)
-    same_length(probability, len(classes_of.positive), "probability")
+    check_length(probability, len(classes_of.positive), "probability")
     loss = repeats(measure.losses(classes_of.positive.astype(np.float64), probability))
     return float(measure.apply(Moments.from_rows(loss, weights)))
 
@@ -164,7 +164,7 @@ def _check_order(measure: Measure, names: Sequence[str]) -> None:
     if is_order_assumed(measure, names):
         raise InputError(
             f"{measure} depends on the order of the classes, which is not stated: alphabetical "
-            f"order would be {listed(names)}; state it with labels=[…]"
+            f"order would be {format_names(names)}; state it with labels=[…]"
         )
 
 
@@ -174,14 +174,14 @@ def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> An
     return labels if classes is None else classes
 
 
-def _one_column(given: Any, classes: Labels, what: str, *, probable: bool) -> Any:
+def _one_column(given: Any, classes: BinaryLabels, what: str, *, probable: bool) -> Any:
     """The scores of the positive class, also of a column for each of two."""
     if probable:
         return positive_probability(given, classes, what)
     if is_table(given):
         any_class = np.zeros(len(classes.positive), np.intp)
-        known = Classes(classes.classes, any_class)
-        table = class_table(given, known, what, distribution=False)[0]
+        known = ClassLabels(classes.classes, any_class)
+        table = probability_matrix(given, known, what, distribution=False)[0]
         return table[:, classes.classes.index(classes.names[1])]
     return as_numbers(given, what)
 
@@ -222,15 +222,15 @@ def _has_sets(truth: Any) -> bool:
     return isinstance(first, set | frozenset | list | tuple)
 
 
-def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> Classes:
+def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> ClassLabels:
     """The classes of truth and prediction. Where they hold one, the other is one that no row has,
-    as in :func:`two_classes`: a problem of one class is no problem."""
+    as in :func:`encode_binary`: a problem of one class is no problem."""
     found = found_classes(truth, labels, also={"predicted": prediction})
     if labels is not None or len(found.names) > 1:
         return found
     [name] = found.names
-    names = in_order([name, other_of_pair(name) or f"not {name}"])
-    return Classes(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
+    names = sort_labels([name, other_of_pair(name) or f"not {name}"])
+    return ClassLabels(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
 
 
 def _columns(table: Any) -> int:
@@ -264,20 +264,20 @@ def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: 
 
 def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
     """Of predicted numbers, or of quantiles."""
-    if measure.viewed or width(truth) > 1:
+    if measure.viewed or n_columns(truth) > 1:
         return _of_outputs(measure, truth, prediction, weight, count)
     target = as_quantities(truth, "truth", own=False)
-    repeats = Repeats.of(count, len(target))
+    repeats = RowRepeats.of(count, len(target))
     rest = repeats.weights(weight), Settings()
-    system: Predictions | Quantiles
+    system: RegressionOutput | QuantileOutput
     if measure.definition.reads == "quantiles":
         levels, values = as_quantiles(prediction, "quantiles", len(target))
-        system = Quantiles("quantiles", repeats(target), levels, repeats(values), *rest)
+        system = QuantileOutput("quantiles", repeats(target), levels, repeats(values), *rest)
         system.check_one(measure)
     else:
         predicted = as_quantities(prediction, "predicted", own=False)
-        same_length(predicted, len(target), "predicted")
-        system = Predictions("predicted", repeats(target), repeats(predicted), *rest)
+        check_length(predicted, len(target), "predicted")
+        system = RegressionOutput("predicted", repeats(target), repeats(predicted), *rest)
     return float(measure.apply(system.over(measure).statistic))
 
 

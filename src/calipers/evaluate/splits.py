@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, same_length
-from calipers.data.class_labels import coded
+from calipers.data.arrays import as_array, check_length
+from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
-from calipers.data.external_values import REPETITION, Values, read_values
-from calipers.data.frequency_weights import Repeats
+from calipers.data.external_values import REPETITION, ExternalValues, read_values
+from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluate.external_values import directions
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.compare import check_option, system_pairs
 from calipers.evaluation.difference_families import adjusted_p
-from calipers.evaluation.folds import Folds
-from calipers.evaluation.rows import Rows
+from calipers.evaluation.folds import FoldValues
+from calipers.evaluation.rows import RowSystems
 from calipers.inference import resampled_tests
-from calipers.inference.hypotheses import ALTERNATIVES, Question
+from calipers.inference.hypotheses import ALTERNATIVES, Hypothesis
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.measures import Measure
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
@@ -40,7 +40,7 @@ DESIGNS: Mapping[str, str] = {
 FIVE_BY_TWO = ("5x2-f", "5x2-t")
 
 
-@verb
+@validate_arguments
 def compare_splits(
     values: Any,
     *,
@@ -114,7 +114,7 @@ def compare_splits(
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
     notes: Sequence[str]
-    if isinstance(values, Evaluation) and isinstance(values.sources, Folds):
+    if isinstance(values, Evaluation) and isinstance(values.sources, FoldValues):
         if any(given is not None for given in (split, repetition, count)):
             raise InputError("split=, repetition= and count= are known of cross-validation")
         own = values.sources
@@ -134,14 +134,14 @@ def compare_splits(
         directed, assumed = directions(read.measures, lower_is_better)
         better = {name: higher for name, higher in directed.items() if higher is not None}
         notes = assumed
-    return over_splits(
+    return compare_split_values(
         read, better, pooled, notes, design, train, test,
         baseline=baseline, alternative=alternative, adjust=adjust, level=level,
     )  # fmt: skip
 
 
-def over_splits(
-    read: Values,
+def compare_split_values(
+    read: ExternalValues,
     better: Mapping[str, bool],
     pooled: Mapping[tuple[str, str], float],
     notes: Sequence[str],
@@ -158,13 +158,13 @@ def over_splits(
     better, ``pooled`` has the values of all rows together."""
     if not better:
         raise InputError("of none of the measures one value is better than another")
-    made = _Design.of(design, read, train, test)
+    made = _SplitDesign.of(design, read, train, test)
     notes = [*made.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
     first, rest = next(iter(better)), len(pairs) * (len(better) - 1)
     families: tuple[list[Difference], list[Difference]] = [], []
     for name, higher in better.items():
-        towards = Question(alternative=alternative).towards(higher)
+        towards = Hypothesis(alternative=alternative).towards(higher)
         tests = len(pairs) if name == first else rest
         together = tests if adjust in ("holm", "bonferroni") else 1
         # Intervals that hold together, by Bonferroni.
@@ -245,7 +245,7 @@ def _difference(
 
 
 @dataclass(frozen=True, eq=False)
-class _Design:
+class _SplitDesign:
     """How splits were made: ``order`` puts those of a repetition next to each other, ``sizes`` are
     the rows trained and tested on, up to a factor, where the test asks for them; ``notes`` say what
     was taken for granted."""
@@ -257,7 +257,9 @@ class _Design:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, read: Values, train: float | None, test: float | None) -> _Design:
+    def of(
+        cls, name: str, read: ExternalValues, train: float | None, test: float | None
+    ) -> _SplitDesign:
         """That of these splits, if they fit."""
         number = len(read.units)
         if number < 2:
@@ -275,7 +277,7 @@ class _Design:
         return cls(name, order, number // folds, sizes, notes)
 
     def tested(
-        self, read: Values, names: tuple[str, str, str], towards: str, level: float
+        self, read: ExternalValues, names: tuple[str, str, str], towards: str, level: float
     ) -> resampled_tests.SplitTest:
         """The test of (system, baseline, measure)."""
         system, baseline, measure = names
@@ -299,7 +301,7 @@ class _Design:
         return resampled_tests.corrected_t(apart, *self.sizes, towards, level)
 
 
-def _by_repetition(design: str, read: Values) -> tuple[npt.NDArray[np.intp], int]:
+def _by_repetition(design: str, read: ExternalValues) -> tuple[npt.NDArray[np.intp], int]:
     """The order that puts splits of a repetition next to each other, and how many each has."""
     number = len(read.units)
     if not read.repetition:
@@ -341,7 +343,7 @@ def _given_sizes(
     return train, test
 
 
-def _values(values: Any, measure: str, repetition: Any) -> Values:
+def _values(values: Any, measure: str, repetition: Any) -> ExternalValues:
     """The values with the repetition of each split."""
     named = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
     read = read_values(values, measure, repeated=named)
@@ -359,11 +361,11 @@ def _values(values: Any, measure: str, repetition: Any) -> Values:
 
 def _of_rows(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
-) -> tuple[Values, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
+) -> tuple[ExternalValues, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
     """The value of each measure on each split, which of them are better higher, the values of
     all rows together, and what is left out: measures but the first without a value on a split."""
     source = evaluation.sources
-    if not isinstance(source, Rows):
+    if not isinstance(source, RowSystems):
         raise InputError(
             "splits are of rows: give an evaluation of classes or numbers, not read from a file"
         )
@@ -372,7 +374,7 @@ def _of_rows(
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
     if count is not None:
-        repeats = Repeats.of(count, len(as_array(count, "count")))
+        repeats = RowRepeats.of(count, len(as_array(count, "count")))
         split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
     codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())
@@ -395,19 +397,19 @@ def _of_rows(
         for name in of_system.keys() - better.keys():
             del of_system[name]
     pooled = {(e.system, e.measure): e.value for e in evaluation}
-    return Values(tuple(names), values, repetition=repetitions), better, pooled, notes
+    return ExternalValues(tuple(names), values, repetition=repetitions), better, pooled, notes
 
 
 def _splits(
     rows: int, split: Any, repetition: Any
 ) -> tuple[npt.NDArray[Any], list[str], tuple[str, ...]]:
     """The split of each row by position, the names of splits, and their repetitions if any."""
-    column = coded(split, "split")
-    same_length(column.codes, rows, "split")
+    column = encode_labels(split, "split")
+    check_length(column.codes, rows, "split")
     if repetition is None:
         return column.codes, list(column.names), ()
-    again = coded(repetition, "repetition")
-    same_length(again.codes, rows, "repetition")
+    again = encode_labels(repetition, "repetition")
+    check_length(again.codes, rows, "repetition")
     number = len(column.names)
     occurs, codes = np.unique(again.codes * number + column.codes, return_inverse=True)
     repetitions = tuple(again.names[pair // number] for pair in occurs)

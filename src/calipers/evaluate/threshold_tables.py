@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.evaluation.arguments import finite, verb
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.evaluation.arguments import check_finite, validate_arguments
 from calipers.evaluation.options import MeasureNames, make_settings
-from calipers.evaluation.shared import at_prevalence, choose_measures, names_asked
+from calipers.evaluation.shared import at_prevalence, requested_names, select_measures
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
-from calipers.results import Cutoffs, CutoffTable, Evaluation
+from calipers.results import Evaluation, ThresholdTable, ThresholdTables
 from calipers.statistics import ConfusionMatrix, FloatArray
-from calipers.systems.binary import System
+from calipers.systems.binary import BinaryOutput
 
 #: What a diagnostic test is reported by, where no measure is named.
 USUAL = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
@@ -27,7 +27,7 @@ MOST = 200
 ALL = "all"
 
 
-@verb
+@validate_arguments
 def cutoffs(
     truth: Any,
     score: Any = None,
@@ -44,7 +44,7 @@ def cutoffs(
     level: float | None = None,
     resamples: int | None = None,
     seed: int | None = None,
-) -> Cutoffs:
+) -> ThresholdTables:
     """One table of cut-offs by measures, with intervals: what each cut-off would be worth.
 
     A row is positive whose score is at or above the cut-off. Each cut-off is taken as one that was
@@ -108,7 +108,7 @@ def cutoffs(
         asked = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
         asked = at_prevalence(asked, prevalence)
-    chosen = choose_measures(asked, USUAL, "classification")
+    chosen = select_measures(asked, USUAL, "classification")
     for measure in chosen:
         if measure.definition.on is not ConfusionMatrix or measure.viewed:
             raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
@@ -118,12 +118,12 @@ def cutoffs(
         _table(replace(one, settings=settings), _places(one, at, notes), chosen)
         for one in taken.values()
     ]
-    return Cutoffs(tuple(tables), settings.level, names_asked(chosen), tuple(notes))
+    return ThresholdTables(tuple(tables), settings.level, requested_names(chosen), tuple(notes))
 
 
 def _systems(
     truth: Any, score: Any, positive: Any, weight: Any, count: Any, cluster: Any
-) -> tuple[dict[str, System], Settings]:
+) -> tuple[dict[str, BinaryOutput], Settings]:
     """The systems that have scores, and how intervals were made."""
     evaluation = truth
     if not isinstance(truth, Evaluation):
@@ -136,7 +136,7 @@ def _systems(
             measures=["AUC"], curves=False, interval="none",
         )  # fmt: skip
     of = getattr(evaluation.sources, "by_name", {})
-    systems = {n: s for n, s in of.items() if isinstance(s, System) and s.score is not None}
+    systems = {n: s for n, s in of.items() if isinstance(s, BinaryOutput) and s.score is not None}
     if not systems:
         raise InputError("cut-offs need an evaluation of two classes, made from scores")
     settings = next(iter(systems.values())).settings
@@ -145,11 +145,13 @@ def _systems(
     return systems, make_settings("auto", 0.95, settings.resamples, settings.seed)
 
 
-def _places(system: System, at: Any, notes: list[str]) -> FloatArray:
+def _places(system: BinaryOutput, at: Any, notes: list[str]) -> FloatArray:
     """The cut-offs of a system, descending."""
     if isinstance(at, str):
         if at != ALL:
-            raise InputError(f"at is {shown(at)}, expected 'all' or numbers such as [0.2, 0.5]")
+            raise InputError(
+                f"at is {format_value(at)}, expected 'all' or numbers such as [0.2, 0.5]"
+            )
         table = system.table
         if len(table.scores) <= MOST:
             return np.asarray(table.scores, np.float64)
@@ -162,13 +164,13 @@ def _places(system: System, at: Any, notes: list[str]) -> FloatArray:
         )
         return np.asarray(table.scores[places], np.float64)
     several = at if isinstance(at, Sequence | np.ndarray) else [at]
-    named = {finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in several}
+    named = {check_finite(x, "at", "'all' or finite numbers such as [0.2, 0.5]") for x in several}
     if not named:
         raise InputError("at: no cut-off was named")
     return np.array(sorted(named, reverse=True))
 
 
-def _table(system: System, places: FloatArray, chosen: Sequence[Measure]) -> CutoffTable:
+def _table(system: BinaryOutput, places: FloatArray, chosen: Sequence[Measure]) -> ThresholdTable:
     """Every measure at each of the cut-offs of a system."""
     score = system.score
     assert score is not None
@@ -195,6 +197,6 @@ def _table(system: System, places: FloatArray, chosen: Sequence[Measure]) -> Cut
                 made[part][name][i] = value
             if not np.isnan(found.low):
                 methods.setdefault(name, found.method)
-    return CutoffTable(
+    return ThresholdTable(
         system.name, places, cells, made["values"], made["low"], made["high"], methods
     )

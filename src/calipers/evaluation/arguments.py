@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.evaluation.options import Options
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -67,7 +67,7 @@ _INSTEAD: Mapping[str, str] = {
 }
 
 
-class _Kind(NamedTuple):
+class _ArgumentType(NamedTuple):
     """What an annotation asks for: in words, and what it makes of a value; TypeError from what it
     does not take."""
 
@@ -131,28 +131,30 @@ def _measure(value: Any) -> Any:
 
 
 #: By the parts of annotations; what stands not here is for the verb to check.
-_KINDS: Mapping[str, _Kind] = {
-    "None": _Kind("", _instance(type(None))),
-    "int": _Kind("a whole number", _whole),
-    "float": _Kind("a number", _number),
-    "bool": _Kind("True or False", _truth_value),
-    "str": _Kind("text", _instance(str)),
-    "Measure": _Kind("a measure", _instance(Measure)),
-    "MeasureNames": _Kind(
+_KINDS: Mapping[str, _ArgumentType] = {
+    "None": _ArgumentType("", _instance(type(None))),
+    "int": _ArgumentType("a whole number", _whole),
+    "float": _ArgumentType("a number", _number),
+    "bool": _ArgumentType("True or False", _truth_value),
+    "str": _ArgumentType("text", _instance(str)),
+    "Measure": _ArgumentType("a measure", _instance(Measure)),
+    "MeasureNames": _ArgumentType(
         "names of measures such as 'AUC'", lambda v: v if _is_measure(v) else _several(_measure)(v)
     ),
-    "Baseline": _Kind(
+    "Baseline": _ArgumentType(
         "the name of a system, a file that was kept, or an evaluation",
         _instance(str | os.PathLike | Evaluation | None),
     ),
-    "Evaluation": _Kind("an evaluation, as the verbs of Calipers give it", _instance(Evaluation)),
-    "Sequence[str]": _Kind("a list of names", _several(_instance(str))),
-    "Sequence[int]": _Kind("a list of whole numbers", _several(_whole)),
-    "Sequence[float]": _Kind("a list of numbers", _several(_number)),
-    "Sequence[Any]": _Kind("a list", _several(lambda value: value)),
-    "Mapping[str, float]": _Kind("a dict from names to numbers", _by_name),
-    "tuple[float, float]": _Kind("two numbers", _pair),
-    "Margin": _Kind(
+    "Evaluation": _ArgumentType(
+        "an evaluation, as the verbs of Calipers give it", _instance(Evaluation)
+    ),
+    "Sequence[str]": _ArgumentType("a list of names", _several(_instance(str))),
+    "Sequence[int]": _ArgumentType("a list of whole numbers", _several(_whole)),
+    "Sequence[float]": _ArgumentType("a list of numbers", _several(_number)),
+    "Sequence[Any]": _ArgumentType("a list", _several(lambda value: value)),
+    "Mapping[str, float]": _ArgumentType("a dict from names to numbers", _by_name),
+    "tuple[float, float]": _ArgumentType("two numbers", _pair),
+    "Margin": _ArgumentType(
         "a number, or a dict from measures to numbers",
         lambda v: v if v is None else _by_name(v) if isinstance(v, Mapping) else _number(v),
     ),
@@ -167,7 +169,7 @@ def _is_measure(value: Any) -> bool:
 _VERBS: WeakSet[FunctionType] = WeakSet()
 
 
-def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
+def validate_arguments(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
     """Checks arguments by what they are annotated with, and answers to names of other tools; what
     is wrong is said of ``called``, which is the name of the function unless given.
 
@@ -213,18 +215,18 @@ def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
 
 
 def is_verb(value: Any) -> bool:
-    """Whether it is a function that :func:`verb` checks the arguments of."""
+    """Whether it is a function that :func:`validate_arguments` checks the arguments of."""
     return isinstance(value, FunctionType) and value in _VERBS
 
 
-def finite(value: Any, name: str, expected: str) -> float:
+def check_finite(value: Any, name: str, expected: str) -> float:
     """A finite number."""
     try:
         number = float(_number(value))
     except (TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{name} is {shown(value)}, expected {expected}")
+        raise InputError(f"{name} is {format_value(value)}, expected {expected}")
     return number
 
 
@@ -236,24 +238,26 @@ SHARED: Mapping[str, str] = {
 
 
 @functools.cache
-def _kinds_of(annotation: str) -> list[_Kind] | None:
+def _kinds_of(annotation: str) -> list[_ArgumentType] | None:
     parts = [part.strip() for part in annotation.split("|")]
     if not all(part in _KINDS for part in parts):
         return None
     return [_KINDS[part] for part in parts]
 
 
-def _taken(name: str, value: Any, kinds: list[_Kind]) -> Any:
+def _taken(name: str, value: Any, kinds: list[_ArgumentType]) -> Any:
     """The value as one of the kinds."""
     for kind in kinds:
         try:
             return kind.take(value)
         except OverflowError:
-            raise InputError(f"{name} is {shown(value)}, which is beyond all bounds") from None
+            raise InputError(
+                f"{name} is {format_value(value)}, which is beyond all bounds"
+            ) from None
         except (TypeError, ValueError):
             continue
     words = " or ".join(kind.words for kind in kinds if kind.words)
-    raise InputError(f"{name} is {shown(value)}, expected {words}")
+    raise InputError(f"{name} is {format_value(value)}, expected {words}")
 
 
 def _unknown(function: str, name: str, known: list[str]) -> str:

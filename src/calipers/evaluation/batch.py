@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import as_weights
-from calipers.data.columns import Gathered
+from calipers.data.columns import InputColumns
 from calipers.data.costs import NO_COSTS
-from calipers.data.frequency_weights import NOTHING, About, Repeats
+from calipers.data.frequency_weights import NOTHING, RowInfo, RowRepeats
 from calipers.evaluation.shared import as_clusters, as_order
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import Systems
-    from calipers.evaluation.stream_columns import Columns
-    from calipers.inference.clusters import Clusters
+    from calipers.evaluation.stream_columns import StreamColumns
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, IntArray
@@ -33,9 +33,9 @@ class Batch:
     """
 
     columns: Mapping[str, Any]
-    frequencies: Repeats
+    frequencies: RowRepeats
     weights: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     #: The columns that the rows are cut by.
     slices: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Batch:
         return slice(None) if places is None else places
 
 
-def blank(columns: Columns, values: FloatArray, *, probability: bool = False) -> Batch:
+def blank(columns: StreamColumns, values: FloatArray, *, probability: bool = False) -> Batch:
     """As many rows as there are values, which every column of truth and systems has; of a
     ``probability`` for each of several classes all are alike."""
 
@@ -68,7 +68,7 @@ def blank(columns: Columns, values: FloatArray, *, probability: bool = False) ->
 
     said = {kind: {n: of(name) for n, name in by.items()} for kind, by in columns.said.items()}
     given = {"truth": of(columns.truth), **{kind: alone(by) for kind, by in said.items()}}
-    return Batch(given, Repeats(len(values)))
+    return Batch(given, RowRepeats(len(values)))
 
 
 def alone(given: Mapping[str, Any]) -> Any:
@@ -80,8 +80,8 @@ def alone(given: Mapping[str, Any]) -> Any:
 class RowNames:
     """What rows that count are called: by their ids, or by their places in what was given."""
 
-    gathered: Gathered
-    frequencies: Repeats
+    gathered: InputColumns
+    frequencies: RowRepeats
 
     def __call__(self, row: int) -> str:
         """What a row is called."""
@@ -93,7 +93,7 @@ class Table:
     """All rows, in memory, and what is known of them."""
 
     batch: Batch
-    about: About = NOTHING
+    about: RowInfo = NOTHING
     notes: Sequence[str] = ()
     #: What a row is called.
     named: Callable[[int], str] = str
@@ -103,7 +103,7 @@ class Table:
     @classmethod
     def of(
         cls,
-        gathered: Gathered,
+        gathered: InputColumns,
         columns: Mapping[str, Any],
         number: int,
         *,
@@ -113,7 +113,7 @@ class Table:
         """Of columns by their roles, so many rows of them, as they were gathered."""
         weight, cluster, time = map(columns.get, ("weight", "cluster", "time"))
         checked = as_weights(weight, number)
-        frequencies = Repeats.of(columns.get("count"), number, checked)
+        frequencies = RowRepeats.of(columns.get("count"), number, checked)
         weights = frequencies.of_those(checked)
         batch = Batch(
             columns,

@@ -11,26 +11,26 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.data.points import as_points
-from calipers.engines.base import Engine, Partial
+from calipers.engines.base import Engine, Mergeable
 from calipers.engines.gram_matrix import (
     Asked,
-    Reduced,
-    as_combination,
+    GramInfluence,
+    as_linear_combination,
+    gram_columns,
     inner_products,
-    kept_columns,
 )
-from calipers.engines.pass_tasks import Norm
-from calipers.estimation.cluster_geometry import Dispersion, reading_of
-from calipers.estimation.partitions import Partition
-from calipers.estimation.silhouettes import MeanSilhouette, Simplified
+from calipers.engines.pass_tasks import SquaredNorm
+from calipers.estimation.cluster_geometry import ClusterDispersion, estimate_geometry
+from calipers.estimation.partitions import PartitionRows
+from calipers.estimation.silhouettes import MeanSilhouette, SimplifiedSilhouettes
 from calipers.inference.variance_estimators import Influence
 from calipers.statistics import ClusterMoments, Commonest, Moments, UnitDifferences
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
-    from calipers.evaluation.stream_rows import Read
-    from calipers.inference.point_estimate import Reading
+    from calipers.evaluation.stream_rows import ReadBatch
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Centred(Partial):
+class CentredMoments(Mergeable):
     """Of each clustering how its points lie: their moments, the sums of directions from its centres
     and their silhouettes; and how these change as centres move."""
 
@@ -47,13 +47,15 @@ class Centred(Partial):
     silhouettes: Mapping[str, Moments]
     pulls: Mapping[str, FloatArray]
 
-    def __add__(self, other: Centred) -> Centred:
+    def __add__(self, other: CentredMoments) -> CentredMoments:
         parts = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Centred(*({name: one[name] + two[name] for name in one} for one, two in parts))
+        return CentredMoments(
+            *({name: one[name] + two[name] for name in one} for one, two in parts)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class MovedBy(Partial):
+class InfluenceProducts(Mergeable):
     """Inner products of how much points move numbers, and the sums of its cubes; and how
     differences of two numbers are spread, by their places."""
 
@@ -61,13 +63,15 @@ class MovedBy(Partial):
     cubes: FloatArray
     differing: Mapping[tuple[int, int], UnitDifferences]
 
-    def __add__(self, other: MovedBy) -> MovedBy:
+    def __add__(self, other: InfluenceProducts) -> InfluenceProducts:
         differing = {k: of + other.differing[k] for k, of in self.differing.items()}
-        return MovedBy(self.products + other.products, self.cubes + other.cubes, differing)
+        return InfluenceProducts(
+            self.products + other.products, self.cubes + other.cubes, differing
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _Points:
+class _PointReader:
     """The points of a batch, and the cluster of each in every clustering; without noise that is
     left out."""
 
@@ -76,7 +80,7 @@ class _Points:
     codes: Mapping[str, tuple[Any, IntArray]]
     truth: tuple[str, Any, IntArray] | None
     #: Reads the rows that are complete, where others are left out.
-    read: Read | None = None
+    read: ReadBatch | None = None
 
     def __call__(self, batch: Batch) -> tuple[FloatArray, dict[str, IntArray], IntArray | None]:
         """Of a batch."""
@@ -108,19 +112,21 @@ def _places(column: Any, values: Any, codes: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Pass:
     """A look at the points: what is made of a batch, given what earlier looks have found."""
 
-    points: _Points
+    points: _PointReader
     #: The number of points of each cluster.
     sizes: Mapping[str, FloatArray]
     settings: Settings
     centres: Mapping[str, FloatArray] | None = None
-    whole: Centred | None = None
+    whole: CentredMoments | None = None
 
     def samples(
         self, batch: Batch
-    ) -> tuple[dict[str, tuple[Dispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]]:
+    ) -> tuple[
+        dict[str, tuple[ClusterDispersion, MeanSilhouette]], IntArray | None, dict[str, IntArray]
+    ]:
         """Of each clustering how the points of a batch lie."""
         points, found, truth = self.points(batch)
         made = {}
@@ -132,28 +138,28 @@ class _Look:
                 centres = self.centres[name]
             leans = None if whole is None else whole.leans[name]
             pulled = None if whole is None else whole.pulls[name]
-            of = Dispersion(points, cluster, len(sizes), self.settings, centres, leans)
-            near = Simplified(cluster, sizes, points, self.settings, centres, pulled)
+            of = ClusterDispersion(points, cluster, len(sizes), self.settings, centres, leans)
+            near = SimplifiedSilhouettes(cluster, sizes, points, self.settings, centres, pulled)
             made[name] = of, MeanSilhouette(near)
         return made, truth, found
 
 
-class _First(_Look):
+class _MomentsPass(_Pass):
     """The moments of clusters."""
 
-    def __call__(self, batch: Batch) -> Centred:
+    def __call__(self, batch: Batch) -> CentredMoments:
         """Of a batch."""
         moments = {name: of.statistic for name, (of, _) in self.samples(batch)[0].items()}
-        return Centred(moments, {}, {}, {})
+        return CentredMoments(moments, {}, {}, {})
 
 
-class _Second(_Look):
+class _CentrePass(_Pass):
     """What hangs on where the centres are."""
 
-    def __call__(self, batch: Batch) -> Centred:
+    def __call__(self, batch: Batch) -> CentredMoments:
         """Of a batch."""
         made = self.samples(batch)[0]
-        return Centred(
+        return CentredMoments(
             {name: of.statistic for name, (of, _) in made.items()},
             {name: of.leaning for name, (of, _) in made.items()},
             {name: near.statistic for name, (_, near) in made.items()},
@@ -162,18 +168,18 @@ class _Second(_Look):
 
 
 @dataclass(frozen=True, eq=False)
-class _Third(_Look):
+class _InfluencePass(_Pass):
     """How much each point moves numbers, given what all points add up to."""
 
     asked: tuple[Asked, ...] = ()
     #: All points by class and cluster, of each clustering.
-    meetings: Mapping[str, Partition] | None = None
+    meetings: Mapping[str, PartitionRows] | None = None
     #: The commonest differences of points, where these are looked at anew to count them.
     known: Mapping[tuple[int, int], tuple[Commonest, ...]] = field(default_factory=dict)
 
     def moved(self, batch: Batch) -> dict[Asked, FloatArray]:
         """The columns whose inner products are kept."""
-        return kept_columns(self._influences(batch))
+        return gram_columns(self._influences(batch))
 
     def _influences(self, batch: Batch) -> dict[Asked, Influence]:
         made, truth, clusters = self.samples(batch)
@@ -188,7 +194,7 @@ class _Third(_Look):
         self,
         name: str,
         measure: Measure,
-        made: tuple[Dispersion, MeanSilhouette],
+        made: tuple[ClusterDispersion, MeanSilhouette],
         truth: IntArray | None,
         cluster: IntArray,
     ) -> Influence | None:
@@ -204,12 +210,12 @@ class _Third(_Look):
         some = replace(whole, truth=truth, cluster=cluster, held=None)
         return some.influence(measure, whole.statistic)
 
-    def __call__(self, batch: Batch) -> MovedBy:
+    def __call__(self, batch: Batch) -> InfluenceProducts:
         """Of a batch."""
         found = self._influences(batch)
         cubes = np.array([float((of.column**3).sum()) for of in found.values()])
-        products = inner_products(list(kept_columns(found).values()))
-        return MovedBy(products, cubes, self._differing(list(found.items())))
+        products = inner_products(list(gram_columns(found).values()))
+        return InfluenceProducts(products, cubes, self._differing(list(found.items())))
 
     def _differing(
         self, found: Sequence[tuple[Asked, Influence]]
@@ -227,21 +233,21 @@ class _Third(_Look):
 
 
 @dataclass(frozen=True, eq=False)
-class _Combined:
+class _InfluenceCombination:
     """The squared norm of a combination of columns."""
 
-    look: _Third
+    look: _InfluencePass
     combination: FloatArray
 
-    def __call__(self, batch: Batch) -> Norm:
+    def __call__(self, batch: Batch) -> SquaredNorm:
         """Of a batch."""
         columns = zip(self.combination, self.look.moved(batch).values(), strict=True)
         of = np.asarray(sum(factor * column for factor, column in columns if factor))
-        return Norm(dot(of, of))
+        return SquaredNorm(dot(of, of))
 
 
 @dataclass(frozen=True, eq=False)
-class Lying:
+class StreamedClusterGeometry:
     """How the points of an engine lie in clusterings: the columns of labels and of features, the
     values of labels with the cluster of each, and how clusters meet in ``systems``."""
 
@@ -255,11 +261,13 @@ class Lying:
     #: What else has to be read.
     also: tuple[str, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read: Read | None = None
+    read: ReadBatch | None = None
 
     def added(self) -> dict[str, Clustering]:
         """The clusterings, with all that points add up to."""
-        return {name: replace(of, added=Added(self, name)) for name, of in self.systems.items()}
+        return {
+            name: replace(of, added=ClusterTotals(self, name)) for name, of in self.systems.items()
+        }
 
     def _reduced(self, work: Any, what: str) -> Any:
         truth = () if self.truth is None else (self.truth[0],)
@@ -267,19 +275,21 @@ class Lying:
         return self.engine.reduce(work, list(dict.fromkeys(names)), what=what)
 
     @cached_property
-    def _first(self) -> _First:
-        points = _Points(self.labels, self.features, self.codes, self.truth, self.read)
+    def _first(self) -> _MomentsPass:
+        points = _PointReader(self.labels, self.features, self.codes, self.truth, self.read)
         one = next(iter(self.systems.values()))
-        return _First(points, {name: of.sizes for name, of in self.systems.items()}, one.settings)
+        return _MomentsPass(
+            points, {name: of.sizes for name, of in self.systems.items()}, one.settings
+        )
 
     @cached_property
-    def whole(self) -> Centred:
+    def whole(self) -> CentredMoments:
         """What all points add up to."""
         found = self._reduced(self._first, "finding centres")
         centres = {name: of.mean for name, of in found.moments.items()}
         first = self._first
-        look = _Second(first.points, first.sizes, first.settings, centres)
-        made: Centred = self._reduced(look, "measuring points")
+        look = _CentrePass(first.points, first.sizes, first.settings, centres)
+        made: CentredMoments = self._reduced(look, "measuring points")
         return made
 
     @cached_property
@@ -303,39 +313,43 @@ class Lying:
         return (self.whole.moments if reads == "points" else self.whole.silhouettes)[name]
 
     @cached_property
-    def _third(self) -> _Third:
+    def _third(self) -> _InfluencePass:
         first, whole = self._first, self.whole
         centres = {name: of.centres for name, of in whole.moments.items()}
         meetings = None
         if self.truth is not None:
             meetings = {name: of.meeting for name, of in self.systems.items()}
         seen = first.points, first.sizes, first.settings, centres, whole
-        return _Third(*seen, tuple(self.asked), meetings)
+        return _InfluencePass(*seen, tuple(self.asked), meetings)
 
     @cached_property
-    def moved(self) -> MovedBy:
+    def moved(self) -> InfluenceProducts:
         """How much points move all numbers."""
-        found: MovedBy = self._reduced(self._third, "measuring what points move")
+        found: InfluenceProducts = self._reduced(self._third, "measuring what points move")
         if all(of.certain for of in found.differing.values()):
             return found
         known = {pair: of.classes for pair, of in found.differing.items()}
-        counted: MovedBy = self._reduced(replace(self._third, known=known), "counting points")
+        counted: InfluenceProducts = self._reduced(
+            replace(self._third, known=known), "counting points"
+        )
         return counted
 
     def _again(self, combination: FloatArray) -> float:
-        norm: Norm = self._reduced(_Combined(self._third, combination), "looking once more")
+        norm: SquaredNorm = self._reduced(
+            _InfluenceCombination(self._third, combination), "looking once more"
+        )
         return norm.squares
 
     @cached_property
-    def _space(self) -> Reduced:
-        return Reduced(products=self.moved.products, again=self._again)
+    def _space(self) -> GramInfluence:
+        return GramInfluence(products=self.moved.products, again=self._again)
 
     def influence(self, name: str, measure: Measure) -> Influence | None:
         """How much points move a number, as a combination of columns that are gone."""
         if (name, measure) not in self.asked or not self.engine.again:
             return None
         called = "Student t"
-        return Influence(as_combination((name, measure), self.asked), self._space, called)
+        return Influence(as_linear_combination((name, measure), self.asked), self._space, called)
 
     def differing(self, measure: Measure, first: str, second: str) -> UnitDifferences | None:
         """How much more points move the number of one clustering than that of another."""
@@ -359,15 +373,15 @@ class Lying:
 
 
 @dataclass(frozen=True, eq=False)
-class Added:
+class ClusterTotals:
     """What points of one clustering add up to."""
 
-    lying: Lying
+    lying: StreamedClusterGeometry
     name: str
 
-    def over(self, measure: Measure) -> _Sum:
+    def over(self, measure: Measure) -> _SummarySample:
         """The sample of a measure of points."""
-        return _Sum(self.lying, self.name, measure)
+        return _SummarySample(self.lying, self.name, measure)
 
     def influence(self, measure: Measure) -> Influence | None:
         """How much points move a number."""
@@ -375,10 +389,10 @@ class Added:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sum:
+class _SummarySample:
     """The statistic of a measure of points that are gone."""
 
-    lying: Lying
+    lying: StreamedClusterGeometry
     name: str
     measure: Measure
 
@@ -408,12 +422,12 @@ class _Sum:
         """The skewness over √n of that."""
         return self.lying.skewness(self.name, self.measure)
 
-    def differing(self, other: _Sum) -> UnitDifferences | None:
+    def differing(self, other: _SummarySample) -> UnitDifferences | None:
         """How differences from the same of another clustering are spread."""
         return self.lying.differing(self.measure, self.name, other.name)
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The reading of the measure."""
         settings = self.lying.systems[self.name].settings
         n = int(self.lying.systems[self.name].sizes.sum())
-        return reading_of(measure.plain, self.statistic, n, settings, self)
+        return estimate_geometry(measure.plain, self.statistic, n, settings, self)

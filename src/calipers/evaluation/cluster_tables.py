@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import Repeats
-from calipers.evaluation.estimates import estimate
-from calipers.findings.clusters import ENOUGH, Halves, cut_in_two
+from calipers.data.frequency_weights import RowRepeats
+from calipers.evaluation.estimates import estimate_measure
+from calipers.findings.clusters import ENOUGH, Bisections, bisection_gain
 from calipers.inference.method_limits import MOST_POINTS, SAMPLED_POINTS
-from calipers.report.numbers import count
-from calipers.report.safe_names import joined
+from calipers.report.numbers import format_count
+from calipers.report.safe_names import join_words
 from calipers.results import LabelTable, PerUnit
 
 if TYPE_CHECKING:
-    from calipers.data.class_labels import Coded
+    from calipers.data.class_labels import EncodedLabels
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
     from calipers.systems.clustering import Clustering
@@ -35,9 +35,12 @@ MOST_NUMBERS = 20_000_000
 NOISE, NOISE_MAY_BE = "-1", ("cluster", "drop")
 
 
-def without_noise(
-    given: Mapping[str, Coded], noise: str, repeats: Repeats, held: FloatArray | None = None
-) -> tuple[Repeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
+def drop_noise(
+    given: Mapping[str, EncodedLabels],
+    noise: str,
+    repeats: RowRepeats,
+    held: FloatArray | None = None,
+) -> tuple[RowRepeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
     """The points as often as they count, without noise if that is to be dropped; what is to be said
     of it; and of each clustering the cluster of each of these points, with the names. As many are
     alike as are ``held``."""
@@ -48,20 +51,23 @@ def without_noise(
     for name, place in found.items():
         lost |= given[name].codes == place
     number = np.ones(repeats.rows) if held is None else held
-    who, rows = joined([*found] or [""]), int(repeats(number * lost).sum())
+    who, rows = join_words([*found] or [""]), int(repeats(number * lost).sum())
     notes = []
     if found and noise == "cluster":
         notes.append(
-            f"{who}: the {count(rows, 'points')} called −1 are a cluster here, as in scikit-learn; "
+            f"{who}: the {format_count(rows, 'points')} called −1 are a cluster here, as in "
+            "scikit-learn; "
             "noise='drop' leaves them out."
         )
     elif found:
         whole = int(repeats(number).sum())
         places = np.arange(repeats.rows) if repeats.places is None else repeats.places
-        repeats = Repeats(repeats.rows, places[~lost[places]])
+        repeats = RowRepeats(repeats.rows, places[~lost[places]])
         if not repeats.number:
             raise InputError(f"{who}: all points are called −1, and noise is to be dropped")
-        notes.append(f"Left out: {rows:,} of {count(whole, 'points')} that are noise in {who}.")
+        notes.append(
+            f"Left out: {rows:,} of {format_count(whole, 'points')} that are noise in {who}."
+        )
     made = {}
     for name, of in given.items():
         code, names = np.asarray(repeats(of.codes), np.int64), of.names
@@ -83,7 +89,7 @@ def sampled(sample: int | None, points: int, seed: int) -> Any:
     return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(points)[:sample])
 
 
-def notes_of(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list[str]:
+def clustering_notes(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list[str]:
     """What is a sample, and what has no table."""
     notes, first = [], next(iter(systems.values()))
     for measure in near:
@@ -102,7 +108,7 @@ def notes_of(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list
     return notes
 
 
-def by_cluster(systems: Iterable[Clustering], near: Iterable[Measure]) -> tuple[LabelTable, ...]:
+def cluster_table(systems: Iterable[Clustering], near: Iterable[Measure]) -> tuple[LabelTable, ...]:
     """How many points each cluster has, of which classes, and how near they lie."""
     near = list(near)
     return tuple(_table(s, near) for s in systems if len(s.names) <= MOST_CLUSTERS)
@@ -134,11 +140,11 @@ def _of_clusters(system: Clustering, measure: Measure) -> Iterator[tuple[float, 
         system = system.under(replace(system.settings, interval="none", methods=()))
     for name in system.names:
         own = replace(measure, label=name)
-        e = estimate(system, own, system.reading(own))
+        e = estimate_measure(system, own, system.reading(own))
         yield e.value, e.low, e.high
 
 
-def by_point(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerUnit:
+def point_silhouettes(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerUnit:
     """The silhouette of each point by the number of its row, where it is taken."""
     if not near:
         raise InputError("per_point= is about silhouettes, and none is among the measures")
@@ -154,7 +160,7 @@ def by_point(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerU
     return PerUnit("points", tuple(map(str, at.tolist())), values, undefined=undefined)
 
 
-def halves_of(system: Clustering) -> Halves:
+def bisect_clusters(system: Clustering) -> Bisections:
     """What cutting each cluster in two does to it; of clusters of many points, to some of these."""
     number = len(system.names)
     points, shares = np.zeros(number), np.zeros(number)
@@ -169,5 +175,5 @@ def halves_of(system: Clustering) -> Halves:
             some = system.points[rows] - system.points[rows].mean(axis=0)
             some = some / max(float(np.abs(some).max()), 1e-300)
             left = np.linalg.svd(some, full_matrices=False)[0]
-            shares[k] = cut_in_two(left[:, 0])
-    return Halves(system.names, points, shares)
+            shares[k] = bisection_gain(left[:, 0])
+    return Bisections(system.names, points, shares)

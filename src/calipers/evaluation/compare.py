@@ -10,24 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from calipers.caching import Made, cached_property
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.evaluation.arguments import verb
-from calipers.evaluation.difference_families import JOINT, TUKEY, Family, Found, families
-from calipers.evaluation.folds import Folds
-from calipers.evaluation.options import MOST_RESAMPLES, inference_of, make_settings
-from calipers.evaluation.shared import Source
+from calipers.caching import LazySequence, cached_property
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.evaluation.arguments import validate_arguments
+from calipers.evaluation.difference_families import (
+    JOINT,
+    TUKEY,
+    DifferenceStatistics,
+    TestFamily,
+    make_families,
+)
+from calipers.evaluation.folds import FoldValues
+from calipers.evaluation.options import MOST_RESAMPLES, inference_provenance, make_settings
+from calipers.evaluation.shared import ComparisonSource
 from calipers.inference import hypotheses, omnibus
 from calipers.inference.forecasts import DIEBOLD_MARIANO
-from calipers.inference.hypotheses import ALTERNATIVES, TESTS, USUAL, Question
+from calipers.inference.hypotheses import ALTERNATIVES, TESTS, USUAL, Hypothesis
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
-from calipers.inference.point_estimate import Reading, Units
+from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure
 from calipers.inference.settings import Settings
-from calipers.measures import Measure, in_each_task
+from calipers.measures import Measure, parse_by_task
 from calipers.measures.precision_recall import TASK
-from calipers.progress import over
-from calipers.results import Comparison, Difference, Evaluation, Overall
+from calipers.progress import track
+from calipers.results import Comparison, Difference, Evaluation, OmnibusTest
 
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
 WAYS: Mapping[str, tuple[str, str]] = {
@@ -39,7 +45,7 @@ WAYS: Mapping[str, tuple[str, str]] = {
 Margin = float | Mapping[str, float] | None
 
 
-@verb
+@validate_arguments
 def compare(
     evaluation: Evaluation,
     *,
@@ -128,7 +134,7 @@ def compare(
     primary = None if primary is None else evaluation.named(primary)
     if isinstance(margin, Mapping):
         margin = {evaluation.named(name): value for name, value in margin.items()}
-    if isinstance(source, Folds):
+    if isinstance(source, FoldValues):
         odd = {"interval": asked, "resamples": resamples, "seed": seed, "margin": margin}
         made = source.compared(
             baseline=baseline, alternative=alternative, primary=primary, level=level,
@@ -138,7 +144,7 @@ def compare(
         return replace(
             made, asked=evaluation.asked, provenance={**evaluation.provenance, **made.provenance}
         )
-    question, own = Question(test, alternative, horizon=steps), evaluation.comparison
+    question, own = Hypothesis(test, alternative, horizon=steps), evaluation.comparison
     usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
     if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):
         made = own  # every pair has been computed already
@@ -150,7 +156,7 @@ def compare(
         made,
         per_unit=evaluation.per_unit,
         asked=evaluation.asked,
-        provenance={**evaluation.provenance, **inference_of(settings)},
+        provenance={**evaluation.provenance, **inference_provenance(settings)},
     )
 
 
@@ -169,14 +175,14 @@ def check_option(what: str, given: object, known: Iterable[str]) -> None:
     """That an option is one of those known."""
     known = tuple(known)
     if not (isinstance(given, str) and given in known):
-        raise InputError(f"{what} is {shown(given)}, expected one of {', '.join(known)}")
+        raise InputError(f"{what} is {format_value(given)}, expected one of {', '.join(known)}")
 
 
 def paired_comparison(
-    source: Source,
+    source: ComparisonSource,
     baseline: str | None,
     settings: Settings,
-    question: Question = USUAL,
+    question: Hypothesis = USUAL,
     *,
     primary: str | None = None,
     adjust: str = JOINT,
@@ -187,13 +193,16 @@ def paired_comparison(
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
     way = adjust if adjust != JOINT or question.test == "auto" else "holm"
-    asked = Asked(source, settings, question, margin)
+    asked = ComparisonOptions(source, settings, question, margin)
     of = asked.found(pairs, primary, with_vectors=way not in ("none", TUKEY))
     _check_margins(margin, list(of))
     if not of:
         return Comparison((), settings.level, "none", baseline, controls="nothing")
     first = str(_primary(primary, list(of)))
-    tested = [Family(part, source, baseline, settings, asked.again) for part in families(of, first)]
+    tested = [
+        TestFamily(part, source, baseline, settings, asked.again)
+        for part in make_families(of, first)
+    ]
     made: dict[Measure, list[Difference]] = {}
     for together in tested:
         made |= together.adjusted(way)
@@ -206,7 +215,7 @@ def paired_comparison(
         primary=first,
         controls=controls,
         notes=(*source.notes, *(note for together in tested for note in together.notes)),
-        overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
+        overall=LazyOmnibusTests(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
     )
 
 
@@ -214,7 +223,7 @@ def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
     """The primary measure: the one that is named, else the first."""
     if name is None:
         return measures[0]
-    known, same = {str(measure): measure for measure in measures}, map(str, in_each_task(name))
+    known, same = {str(measure): measure for measure in measures}, map(str, parse_by_task(name))
     found = [known[text] for text in (name, *same) if text in known]
     if not found:
         raise InputError(
@@ -238,7 +247,7 @@ def _margin(margin: Margin, measure: Measure) -> float | None:
     """The margin of a measure, where there is one."""
     value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
     if value is not None and not 0 < value < math.inf:
-        raise InputError(f"margin is {shown(value)}, expected a number above 0")
+        raise InputError(f"margin is {format_value(value)}, expected a number above 0")
     return value
 
 
@@ -253,35 +262,37 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonOptions:
     """What is asked of the differences of a source's systems."""
 
-    source: Source
+    source: ComparisonSource
     settings: Settings
-    question: Question
+    question: Hypothesis
     margin: Margin
 
     def found(
         self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
-    ) -> dict[Measure, list[Found]]:
+    ) -> dict[Measure, list[DifferenceStatistics]]:
         """What is known of each difference, by measure."""
-        of: dict[Measure, list[Found]] = {}
+        of: dict[Measure, list[DifferenceStatistics]] = {}
         applies, weighted, apart, gone = False, False, False, False
         # One after another: what a difference has drawn goes with it.
         total = len(pairs) * len(self.source.measures)
         differences = self.source.differences(pairs, self.settings)
-        for pair, measure, reading in over(differences, "comparing", total):
+        for pair, measure, reading in track(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or hypotheses.applies(reading, asked.test, asked.horizon)
             apart = apart or reading.apart is not None
-            weighted = weighted or (isinstance(reading.units, Units) and not reading.units.plain)
+            weighted = weighted or (
+                isinstance(reading.units, UnitValues) and not reading.units.plain
+            )
             gone = gone or reading.reduced
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
             fields, made = _fields(str(measure), *pair, reading, asked)
             tests = total if with_vectors and not alone else 0
-            found = Found.of(reading, fields, made, tests=tests)
+            found = DifferenceStatistics.of(reading, fields, made, tests=tests)
             of.setdefault(measure, []).append(found)
         if of and not applies:
             why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
@@ -301,7 +312,7 @@ class Asked:
 
     def again(
         self, names: Sequence[tuple[str, str, str]], resamples: int
-    ) -> dict[tuple[str, str, str], Found]:
+    ) -> dict[tuple[str, str, str], DifferenceStatistics]:
         """Some of (measure, system, baseline) from more replicates."""
         settings = replace(self.settings, resamples=min(resamples, MOST_RESAMPLES))
         pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
@@ -311,12 +322,12 @@ class Asked:
             if key in names:
                 asked = replace(self.question, margin=_margin(self.margin, measure))
                 fields, procedure = _fields(*key, reading, asked)
-                made[key] = Found.of(reading, fields, procedure, tests=0)
+                made[key] = DifferenceStatistics.of(reading, fields, procedure, tests=0)
         return made
 
 
 def _fields(
-    measure: str, system: str, baseline: str, reading: Reading, question: Question
+    measure: str, system: str, baseline: str, reading: PointEstimate, question: Hypothesis
 ) -> tuple[dict[str, Any], Procedure]:
     """What a difference is by itself, but for what is computed of all at once from its error; and
     the procedure that its interval and its tests are."""
@@ -355,15 +366,15 @@ def _fields(
     return fields, procedure
 
 
-class Overalls(Made[Overall]):
+class LazyOmnibusTests(LazySequence[OmnibusTest]):
     """Computed when first looked at: what Nemenyi's test needs of SciPy takes longer to import than
     most comparisons take."""
 
-    def __init__(self, make: Callable[[], Sequence[Overall]]) -> None:
+    def __init__(self, make: Callable[[], Sequence[OmnibusTest]]) -> None:
         self._make = make
 
     @cached_property
-    def _made(self) -> Sequence[Overall]:
+    def _made(self) -> Sequence[OmnibusTest]:
         return self._make()
 
     def __eq__(self, other: object) -> bool:
@@ -377,8 +388,8 @@ class Overalls(Made[Overall]):
 
 
 def _overall(
-    source: Source, units: Mapping[Measure, Difference], settings: Settings
-) -> tuple[Overall, ...]:
+    source: ComparisonSource, units: Mapping[Measure, Difference], settings: Settings
+) -> tuple[OmnibusTest, ...]:
     """Whether any system differs, for the measures that are means of values per unit; ``units``
     has a difference of each measure, for what its units are."""
     systems, out = tuple(source.systems), []
@@ -396,7 +407,7 @@ def _overall(
         groups = omnibus.groups(ranked.mean_ranks, critical)
         variance = omnibus.anova(table)
         out.append(
-            Overall(
+            OmnibusTest(
                 measure=str(measure),
                 systems=systems,
                 means=tuple(table.mean(axis=0).tolist()),

@@ -17,15 +17,21 @@ from calipers.evaluation.separate_rows import COUNTS, is_of_matrices
 from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
-from calipers.results import AnyConfusion, Confusion, Confusions, Evaluation, OccupiedConfusion
+from calipers.results import (
+    ConfusionBase,
+    ConfusionMatrices,
+    ConfusionMatrixResult,
+    Evaluation,
+    SparseConfusion,
+)
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 #: What the table of classes holds of each.
 OF_CLASS = ("precision", "recall", "F1")
 
 
-def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyConfusion:
+def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> ConfusionBase:
     """The matrix of one system. The share that each cell has of its true class gets Wilson's
     interval, of Kish's effective number of rows where rows have weights."""
     each = matrix.one_vs_rest()
@@ -37,18 +43,18 @@ def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyCo
             return wilson_limits(shares, sizes, settings.level)
         return np.full(shares.shape, np.nan), np.full(shares.shape, np.nan)
 
-    if isinstance(matrix, OccupiedMatrix):
+    if isinstance(matrix, SparseConfusionMatrix):
         truth, predicted, cells = matrix.occupied()
         low, high = limits(cells / matrix.truth[truth], sizes[truth])
         _, of_empty = limits(np.where(matrix.truth > 0, 0.0, np.nan), sizes)
         codes = (truth, predicted)
-        return OccupiedConfusion(
+        return SparseConfusion(
             system, matrix.labels, *codes, cells, low, high, of_empty, settings.level, per_class
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = matrix.counts / matrix.truth[:, None]
     low, high = limits(shares, sizes[:, None])
-    return Confusion(
+    return ConfusionMatrixResult(
         system=system,
         labels=matrix.labels,
         counts=matrix.counts,
@@ -83,9 +89,9 @@ def opened(given: Any, data: Any = None) -> Any:
                 "written with to_json(details=True)"
             )
         given = given.confusion
-    if isinstance(given, AnyConfusion):
+    if isinstance(given, ConfusionBase):
         return {given.system: _square(given)} if given.system != UNNAMED else _square(given)
-    if isinstance(given, Confusions):
+    if isinstance(given, ConfusionMatrices):
         return {one.system: _square(one) for one in given}
     if isinstance(given, Mapping):
         named = {
@@ -97,7 +103,7 @@ def opened(given: Any, data: Any = None) -> Any:
 
 
 def _is_to_open(given: Any, data: Any) -> bool:
-    of_result = isinstance(given, Confusions | Evaluation | AnyConfusion)
+    of_result = isinstance(given, ConfusionMatrices | Evaluation | ConfusionBase)
     return of_result or hasattr(given, "__fspath__") or (isinstance(given, str) and data is None)
 
 
@@ -110,7 +116,7 @@ def _only(name: Any, given: Any) -> Any:
     return given
 
 
-def _square(of: AnyConfusion) -> Square:
+def _square(of: ConfusionBase) -> Square:
     return Square(of.counts, Axis(of.labels, TRUTH), Axis(of.labels))
 
 
@@ -129,7 +135,7 @@ def _of_file(path: str) -> Any:
         raise FileError(f"{path}: cannot be read as JSON: {error}") from None
     if isinstance(held, Mapping) and isinstance(held.get("result"), str):
         found = from_json(Path(path))
-        if not isinstance(found, Evaluation | AnyConfusion):
+        if not isinstance(found, Evaluation | ConfusionBase):
             raise FileError(f"{path}: holds no confusion matrix")
         return found
     if isinstance(held, list) and held and all(isinstance(row, Mapping) for row in held):

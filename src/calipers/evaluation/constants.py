@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.engines.base import Partial
+from calipers.engines.base import Mergeable
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
     from calipers.data import streams
-    from calipers.evaluation.stream_rows import Read
+    from calipers.evaluation.stream_rows import ReadBatch
     from calipers.evaluation.sums import Sums
     from calipers.measures import Measure
 
@@ -31,33 +31,33 @@ class Constant:
 def lost(sample: Sums, constants: Sequence[Constant], truth: Callable[[Any], Any]) -> list[Moments]:
     """The moments of what each of the answers loses; ``truth`` makes an array of its column, or of
     its columns."""
-    from calipers.evaluation.stream_rows import Read
+    from calipers.evaluation.stream_rows import ReadBatch
 
     alone = replace(sample.columns, said={}, cluster=None, slices={})
-    work = _Losses(Read(alone, None), tuple(constants), truth)
+    work = _ConstantLosses(ReadBatch(alone, None), tuple(constants), truth)
     return list(alone.stream.reduce(work, alone.names, what="the best constant").moments)
 
 
 @dataclass(frozen=True, eq=False)
-class _Summed(Partial):
+class _LossMoments(Mergeable):
     """Moments of several losses."""
 
     moments: tuple[Moments, ...]
 
-    def __add__(self, other: _Summed) -> _Summed:
+    def __add__(self, other: _LossMoments) -> _LossMoments:
         both = zip(self.moments, other.moments, strict=True)
-        return _Summed(tuple(one + two for one, two in both))
+        return _LossMoments(tuple(one + two for one, two in both))
 
 
 @dataclass(frozen=True, eq=False)
-class _Losses:
+class _ConstantLosses:
     """What constants lose on the rows of a batch."""
 
-    read: Read
+    read: ReadBatch
     constants: tuple[Constant, ...]
     truth: Callable[[Any], Any]
 
-    def __call__(self, batch: streams.Batch) -> _Summed:
+    def __call__(self, batch: streams.Batch) -> _LossMoments:
         rows = self.read(batch)
         truth = rows.frequencies(self.truth(rows["truth"]))
 
@@ -66,4 +66,4 @@ class _Losses:
             said = np.full(own.shape, one.answer)
             return Moments.from_rows(one.measure.losses(own, said), rows.weights)
 
-        return _Summed(tuple(map(moments, self.constants)))
+        return _LossMoments(tuple(map(moments, self.constants)))

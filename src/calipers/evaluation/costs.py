@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.costs import Costs, as_costs, called
-from calipers.evaluation.default_comparison import comparison_if_several, pairs_if_several
-from calipers.evaluation.rows import Rows
+from calipers.data.costs import Costs, as_costs, cost_column_name
+from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
+from calipers.evaluation.rows import RowSystems
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import glossary, provenance
 from calipers.measures import TASKS, Measure, parse
 from calipers.report.verdict import outcome
-from calipers.results import Comparison, Evaluation, Front, FrontRow
+from calipers.results import Comparison, Evaluation, ParetoFront, ParetoRow
 from calipers.systems.base import NAN
-from calipers.systems.costs import CostSystem
+from calipers.systems.costs import CostOutput
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.slice_definitions import Cut
-    from calipers.evaluation.stream_columns import Columns
-    from calipers.inference.clusters import Clusters
+    from calipers.evaluation.slice_definitions import SliceDefinition
+    from calipers.evaluation.stream_columns import StreamColumns
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.results import Estimate
     from calipers.statistics import FloatArray
@@ -43,28 +43,30 @@ class SystemCosts(Problem):
     task = "costs"
     kind: ClassVar[str] = "costs"
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, CostSystem]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, CostOutput]:
         """The systems on some rows."""
         counted, rows = batch.frequencies, batch.frequencies.rows
 
         def spent(cost: str, name: str) -> FloatArray:
             of = batch[cost]  # of a system without a name the column itself
-            column = as_costs(of[name] if isinstance(of, Mapping) else of, called(cost, name), rows)
+            column = as_costs(
+                of[name] if isinstance(of, Mapping) else of, cost_column_name(cost, name), rows
+            )
             return np.asarray(counted(column), np.float64)
 
         made = batch.weights, settings, batch.clusters
         columns = {n: [spent(cost, n) for cost in self.costs] for n in self.systems_of}
         return {name: self._system(name, of, made) for name, of in columns.items()}
 
-    def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostSystem:
+    def _system(self, name: str, columns: Sequence[FloatArray], rows: Any) -> CostOutput:
         numbers = {cost: by[name] for cost, by in self.numbers.items()}
-        return CostSystem(name, self.costs, np.column_stack(columns), numbers, *rows)
+        return CostOutput(name, self.costs, np.column_stack(columns), numbers, *rows)
 
     # --- Streams ---------------------------------------------------------------------------------
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, CostSystem]:
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, CostOutput]:
         """Systems on two rows that cost nothing."""
         none = [np.zeros(2) for _ in self.costs]
         return {name: self._system(name, none, (None, settings, None)) for name in self.systems_of}
@@ -88,9 +90,9 @@ def with_costs(
     systems: Sequence[str],
     settings: Settings,
     weight: FloatArray | None,
-    clusters: Clusters | None = None,
+    clusters: ClusterIndex | None = None,
     *,
-    made: Sequence[Cut] = (),
+    made: Sequence[SliceDefinition] = (),
     unit: str = "rows",
 ) -> Evaluation:
     """The evaluation with what these of its systems cost, which has no say in its own numbers."""
@@ -99,12 +101,12 @@ def with_costs(
     by_name = {name: _system(costs, name, *shared) for name in systems}
     chosen = usual(costs)
     cuts = made if costs.columns else ()
-    source = Rows(by_name, chosen, settings, ids=None, cuts=cuts)
+    source = RowSystems(by_name, chosen, settings, ids=None, cuts=cuts)
     return _beside(evaluation, costs, source, systems)
 
 
 def with_costs_in_batches(
-    evaluation: Evaluation, given: Any, columns: Columns, options: Options, memory: int
+    evaluation: Evaluation, given: Any, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The same of costs whose columns come in batches with the rows."""
     from calipers.evaluation.sums import Sums
@@ -131,7 +133,7 @@ def _beside(
     """The evaluation with that of what its systems cost."""
     settings, of = source.settings, evaluation.comparison
     baseline = of.baseline if of is not None and of.baseline in systems else None
-    compared = comparison_if_several(source, baseline, settings) if costs.columns else None
+    compared = default_comparison(source, baseline, settings) if costs.columns else None
     own = Evaluation(
         task=TASK,
         level=settings.level,
@@ -155,19 +157,19 @@ def usual(costs: Costs) -> list[Measure]:
     ]
 
 
-def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any) -> CostSystem:
+def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any) -> CostOutput:
     columns = [by[name] for by in costs.columns.values()]
     spent = np.column_stack(columns) if columns else np.zeros((0, 0))
     weight = weight if columns else None
     numbers = {cost: by[name] for cost, by in costs.numbers.items()}
     clusters, unit = rest
-    return CostSystem(name, tuple(costs.columns), spent, numbers, weight, settings, clusters, unit)
+    return CostOutput(name, tuple(costs.columns), spent, numbers, weight, settings, clusters, unit)
 
 
 # --- Fronts ---------------------------------------------------------------------------------------
 
 
-def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[Front]:
+def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[ParetoFront]:
     """Of the primary measure against each cost; none of a single system."""
     compared = evaluation.comparison
     directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
@@ -206,7 +208,7 @@ def _front(
     sure: set[tuple[str, str]],
     higher: bool,
     level: float,
-) -> Front:
+) -> ParetoFront:
     """The front of systems whose quality and cost these are, in one order."""
     sign = 1 if higher else -1
     points = {
@@ -219,7 +221,7 @@ def _front(
         for name, own in points.items()
     }
     rows = tuple(
-        FrontRow(
+        ParetoRow(
             *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
             on_front=q.system in points and not beaten[q.system],
             dominated_by=tuple(other for other in beaten.get(q.system, ()) if not beaten[other]),
@@ -227,7 +229,7 @@ def _front(
         )
         for q, c in zip(qualities, spent, strict=True)
     )
-    return Front(qualities[0].measure, spent[0].measure, rows, higher, level)
+    return ParetoFront(qualities[0].measure, spent[0].measure, rows, higher, level)
 
 
 def _dominates(first: tuple[float, float], second: tuple[float, float]) -> bool:

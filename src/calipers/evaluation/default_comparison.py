@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from calipers.data.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from calipers.evaluation.shared import Source
+    from calipers.evaluation.shared import ComparisonSource
     from calipers.inference.settings import Settings
     from calipers.results import Comparison
 
 
-def comparison_if_several(
-    source: Source,
+def default_comparison(
+    source: ComparisonSource,
     baseline: str | None,
     settings: Settings,
     primary: str | None = None,

@@ -12,24 +12,24 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.inference import hypotheses, max_statistic, omnibus
-from calipers.inference.intervals import ROUNDING, Interval, missing
-from calipers.inference.max_statistic import Maxima, Together
+from calipers.inference.intervals import ROUNDING, Interval, no_interval
+from calipers.inference.max_statistic import MaxStatistic, Together
 from calipers.inference.method_limits import (
     MOST_DEALS,
     MOST_DEALT,
     MOST_DEALT_UNITS,
-    enough_for,
-    randomisations,
+    n_for_adjusted_p,
+    n_randomizations,
 )
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.procedures import Procedure, Wald, tail_level
 from calipers.inference.two_samples import INDEPENDENT
-from calipers.report.verdict import most
+from calipers.report.verdict import significance_level
 from calipers.results import Difference
 
 if TYPE_CHECKING:
-    from calipers.evaluation.shared import Source
-    from calipers.inference.point_estimate import Reading
+    from calipers.evaluation.shared import ComparisonSource
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
@@ -49,7 +49,7 @@ BY_STEP = {"holm": "simultaneous, Holm", "bonferroni": "simultaneous, Bonferroni
 
 
 @dataclass(frozen=True)
-class Found:
+class DifferenceStatistics:
     """What is known of a difference: its fields, the procedure that its interval and its tests come
     from, and the vector of its influence where it has one and is asked for it."""
 
@@ -61,8 +61,8 @@ class Found:
 
     @classmethod
     def of(
-        cls, reading: Reading, fields: dict[str, Any], procedure: Procedure, *, tests: int
-    ) -> Found:
+        cls, reading: PointEstimate, fields: dict[str, Any], procedure: Procedure, *, tests: int
+    ) -> DifferenceStatistics:
         """That of a reading, with its vector where it is one of so many tests, and not of none."""
         influence = reading.influence() if tests and reading.influence is not None else None
         vector = None if influence is None else max_statistic.moved(influence, tests)
@@ -74,30 +74,32 @@ class Found:
         return float(self.fields["value"])
 
 
-def families(
-    found: Mapping[Measure, list[Found]], primary: str | None
-) -> list[dict[Measure, list[Found]]]:
+def make_families(
+    found: Mapping[Measure, list[DifferenceStatistics]], primary: str | None
+) -> list[dict[Measure, list[DifferenceStatistics]]]:
     """The differences of the primary measure, and those of all others."""
-    parts: tuple[dict[Measure, list[Found]], ...] = {}, {}
+    parts: tuple[dict[Measure, list[DifferenceStatistics]], ...] = {}, {}
     for measure, own in found.items():
         parts[str(measure) != primary][measure] = own
     return [part for part in parts if part]
 
 
 @dataclass(frozen=True)
-class Family:
+class TestFamily:
     """Differences that are adjusted together, by measure. ``again`` asks for some of them from
     more replicates."""
 
-    found: Mapping[Measure, Sequence[Found]]
-    source: Source
+    found: Mapping[Measure, Sequence[DifferenceStatistics]]
+    source: ComparisonSource
     baseline: str | None
     settings: Settings
-    again: Callable[[Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], Found]]
+    again: Callable[
+        [Sequence[tuple[str, str, str]], int], Mapping[tuple[str, str, str], DifferenceStatistics]
+    ]
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def all(self) -> list[Found]:
+    def all(self) -> list[DifferenceStatistics]:
         """The differences, measure after measure."""
         return [of for found in self.found.values() for of in found]
 
@@ -207,7 +209,7 @@ class Family:
         alike = len(asked) == 1 and asked != {"two-sided"}
         return [1 if alike or of["higher_is_better"] is not False else -1 for of in first]
 
-    def _maxima(self, towards: Sequence[int], signs: FloatArray) -> Maxima:
+    def _maxima(self, towards: Sequence[int], signs: FloatArray) -> MaxStatistic:
         """By dealing values of units anew where that is not too much, else from how much units move
         each difference."""
         source, settings = self.source, self.settings
@@ -216,7 +218,7 @@ class Family:
         if len(there) < len(tables):
             vectors = [of.vector for of in self.all]
         else:
-            units, replicates = len(there[0]), randomisations(settings)
+            units, replicates = len(there[0]), n_randomizations(settings)
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
                 at = None if self.baseline is None else source.systems.index(self.baseline)
                 table, weight = np.stack(there, axis=2), self._importance(units)
@@ -269,10 +271,10 @@ class Family:
             made.append(self._with_limits(replace(row, detectable=size), found))
         return made
 
-    def _decided(self, way: str) -> Family:
+    def _decided(self, way: str) -> TestFamily:
         """Where an adjustment multiplies a p-value that no number of replicates so small could make
         smaller, it is asked for again from enough of them."""
-        rows, small = self.plain, most(self.settings.level)
+        rows, small = self.plain, significance_level(self.settings.level)
         floor = 2 / (self.settings.resamples + 1)
         open_ones = [
             row
@@ -282,9 +284,9 @@ class Family:
         if not open_ones:
             return self
         asked = [(row.measure, row.system, row.baseline) for row in open_ones]
-        anew = self.again(asked, enough_for(len(rows), self.settings))
+        anew = self.again(asked, n_for_adjusted_p(len(rows), self.settings))
 
-        def current(of: Found) -> Found:
+        def current(of: DifferenceStatistics) -> DifferenceStatistics:
             key = of.fields["measure"], of.fields["system"], of.fields["baseline"]
             return replace(anew[key], part=of.part) if key in anew else of
 
@@ -310,7 +312,7 @@ class Family:
                 made += part._by_name("holm") if len(found) > 1 else part.plain
                 continue
             [dealt] = omnibus.randomised_tukey(
-                table, randomisations(self.settings), self.settings.seed, self.settings.level
+                table, n_randomizations(self.settings), self.settings.seed, self.settings.level
             )
             rows = [
                 replace(
@@ -348,10 +350,10 @@ def _margin(row: Difference) -> float | None:
 def _within_range(own: Procedure, critical: float) -> Interval:
     """The difference ± a critical one; none of what is not the mean of units."""
     if math.isnan(critical):
-        return missing(BY_RANGE, "no_interval_of_test")
+        return no_interval(BY_RANGE, "no_interval_of_test")
     made = Interval(own.value - critical, own.value + critical, BY_RANGE).within(*own.bounds)
     finite = math.isfinite(made.low) and math.isfinite(made.high)
-    return made if finite else missing(BY_RANGE, "too_few_replicates")
+    return made if finite else no_interval(BY_RANGE, "too_few_replicates")
 
 
 def _tails(p: FloatArray, way: str, level: float) -> list[float]:
@@ -365,7 +367,7 @@ def _tails(p: FloatArray, way: str, level: float) -> list[float]:
         return [_of_step(np.delete(p, j)[np.delete(defined, j)], tail) for j in range(len(p))]
     if way == "benjamini-hochberg":
         adjusted = ADJUSTMENTS[way].adjust(p)
-        number = number / max(1, int(np.count_nonzero(adjusted <= most(level))))  # type: ignore[assignment]
+        number = number / max(1, int(np.count_nonzero(adjusted <= significance_level(level))))  # type: ignore[assignment]
     return [tail / number] * len(p)
 
 
@@ -404,7 +406,7 @@ def _detectable(made: Sequence[Procedure], tails: Sequence[float]) -> list[float
         levels.append(level if level > 0 else 1 - 2 * tail)
     # A pair that hardly differs is held to what others differ by; that is all that counts.
     usual = [min(level, _CERTAIN) for level in levels]
-    sizes = hypotheses.detectable(errors, usual).tolist()
+    sizes = hypotheses.minimum_detectable(errors, usual).tolist()
     return [
         width if level > _CERTAIN else size
         for width, level, size in zip(widths, levels, sizes, strict=True)

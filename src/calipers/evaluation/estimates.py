@@ -10,13 +10,13 @@ from calipers.inference import policy
 from calipers.results import Estimate
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
 
-def estimate_of(
-    reading: Reading, measure: str, system: str, default: float = float("nan"), **beside: Any
+def to_estimate(
+    reading: PointEstimate, measure: str, system: str, default: float = float("nan"), **beside: Any
 ) -> Estimate:
     """A reading as a result, with its interval."""
     made = policy.interval(reading)
@@ -39,7 +39,9 @@ def estimate_of(
     )
 
 
-def estimate(system: System, measure: Measure, reading: Reading | None = None) -> Estimate:
+def estimate_measure(
+    system: SystemOutput, measure: Measure, reading: PointEstimate | None = None
+) -> Estimate:
     """One measure of one system, from its ``reading`` where that is known."""
     made, default = reading or system.reading(measure), system.constant(measure)
-    return estimate_of(made, str(measure), system.name, default, **system.beside(measure))
+    return to_estimate(made, str(measure), system.name, default, **system.beside(measure))

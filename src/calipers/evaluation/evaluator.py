@@ -8,25 +8,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import NOTHING, About
-from calipers.evaluation.default_comparison import comparison_if_several, pairs_if_several
-from calipers.evaluation.finding_inputs import of_systems
-from calipers.evaluation.rows import Rows
+from calipers.data.frequency_weights import NOTHING, RowInfo
+from calipers.evaluation.default_comparison import default_comparison, pairs_if_several
+from calipers.evaluation.finding_inputs import from_systems
+from calipers.evaluation.rows import RowSystems
 from calipers.evaluation.separate_rows import Matrices, split, with_matrix
-from calipers.evaluation.shared import glossary, names_asked, notes_on_names, provenance
-from calipers.evaluation.slice_definitions import Cut, cuts
-from calipers.evaluation.stored_predictions import at_thresholds, earlier, with_baseline
+from calipers.evaluation.shared import glossary, notes_on_names, provenance, requested_names
+from calipers.evaluation.slice_definitions import SliceDefinition, define_slices
+from calipers.evaluation.stored_predictions import at_thresholds, baseline_provenance, with_baseline
 from calipers.results import Evaluation
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Table
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Problem, Sample
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.measures import Measure
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
-S = TypeVar("S", bound="System")
+S = TypeVar("S", bound="SystemOutput")
 
 
 def serving(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
@@ -56,14 +56,14 @@ def evaluate_rows(problem: Problem, table: Table, options: Options) -> Evaluatio
 
 def evaluate_systems(
     problem: Problem,
-    systems: Mapping[str, System],
+    systems: Mapping[str, SystemOutput],
     measures: Sequence[Measure],
     options: Options,
     *,
     table: Table | None = None,
-    about: About = NOTHING,
+    about: RowInfo = NOTHING,
     slices: Any = None,
-    cut: tuple[Sequence[Cut], Sequence[str]] | None = None,
+    cut: tuple[Sequence[SliceDefinition], Sequence[str]] | None = None,
     apart: bool = False,
     notes: Sequence[str] = (),
 ) -> Evaluation:
@@ -82,14 +82,14 @@ def evaluate_systems(
     else:
         systems, against = with_baseline(systems, options.baseline, problem.task, about.ids)
     first = next(iter(systems.values()))
-    made, how = cuts(slices, options.slice_bins, first.number) if cut is None else cut
+    made, how = define_slices(slices, options.slice_bins, first.number) if cut is None else cut
     fields: dict[str, Any] = {"problem": problem, "cuts": made, "how": how, "named": named}
-    sample: Rows = (
+    sample: RowSystems = (
         Matrices(systems, measures, first.settings, ids=None, **fields)
         if apart
-        else Rows(systems, measures, first.settings, ids=about.ids, **fields)
+        else RowSystems(systems, measures, first.settings, ids=about.ids, **fields)
     )
-    evaluation = evaluated(sample, options, against, notes)
+    evaluation = evaluate_sample(sample, options, against, notes)
     if not about.costs:
         return evaluation
     from calipers.evaluation.costs import with_costs
@@ -99,7 +99,7 @@ def evaluate_systems(
 
 
 def evaluate_stream(
-    problem: Problem, columns: Columns, options: Options, memory: int
+    problem: Problem, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The evaluation of all systems on rows that come in batches."""
     from calipers.evaluation.sums import Sums
@@ -113,11 +113,11 @@ def evaluate_stream(
     )
     sample = Sums(problem, columns, options.settings, measures, template, memory, compared)
     _check_stream(sample, options)
-    evaluation = evaluated(sample, options, options.baseline, inputs=sample.origins)
+    evaluation = evaluate_sample(sample, options, options.baseline, inputs=sample.origins)
     return with_costs_of_batches(evaluation, columns, options, memory)
 
 
-def check_costs(columns: Columns) -> None:
+def check_costs(columns: StreamColumns) -> None:
     """That the rows can be looked at again, where they have costs."""
     if columns.also and not columns.stream.again:
         raise InputError(
@@ -127,7 +127,7 @@ def check_costs(columns: Columns) -> None:
 
 
 def with_costs_of_batches(
-    evaluation: Evaluation, columns: Columns, options: Options, memory: int
+    evaluation: Evaluation, columns: StreamColumns, options: Options, memory: int
 ) -> Evaluation:
     """The evaluation with what its systems cost, if that is given."""
     if options.cost is None:
@@ -150,7 +150,7 @@ def _check_stream(sample: Any, options: Options) -> None:
         raise InputError(f"{name}: weight: all weights are 0")
 
 
-def evaluated(
+def evaluate_sample(
     sample: Sample,
     options: Options,
     against: str | None,
@@ -162,7 +162,7 @@ def evaluated(
     estimates = (*problem.leading(sample), *sample.estimates())
     comparison, missed = None, []
     if sample.rereadable or not options.compare:
-        comparison = comparison_if_several(
+        comparison = default_comparison(
             sample, against, settings, options.primary, compare=options.compare
         )
     elif len(sample.systems) > 1:
@@ -172,7 +172,7 @@ def evaluated(
     findings = problem.findings(sample, told)
     conventions = {
         **problem.conventions(sample),
-        **earlier(baseline, against),
+        **baseline_provenance(baseline, against),
         **sample.conventions(),
     }
     return Evaluation(
@@ -181,7 +181,7 @@ def evaluated(
         estimates=estimates,
         comparison=comparison,
         definitions=glossary(sample.measures),
-        asked=names_asked(sample.measures),
+        asked=requested_names(sample.measures),
         notes=(
             *notes_on_names(sample.measures),
             *notes,
@@ -194,7 +194,7 @@ def evaluated(
             *missed,
         ),
         slices=slices,
-        findings=of_systems(sample, told) if findings is None else findings,
+        findings=from_systems(sample, told) if findings is None else findings,
         provenance=provenance(
             problem.task, settings, conventions, options.inputs if inputs is None else inputs
         ),

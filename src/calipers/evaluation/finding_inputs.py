@@ -13,32 +13,38 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers import findings
-from calipers.evaluation.cluster_tables import halves_of
+from calipers.evaluation.cluster_tables import bisect_clusters
 from calipers.evaluation.visible_rows import VisibleRows, visible_rows
-from calipers.findings import Subject, Valued
-from calipers.findings.class_balance import Classes, Topics
-from calipers.findings.clusters import Independence, Lying
-from calipers.findings.clusters import Numbers as NumbersOfClusters
-from calipers.findings.comparisons import Compared
-from calipers.findings.confusion_cells import UNKNOWN, Cells, ManyCells, TwoCells
-from calipers.findings.duplicates import Outputs
-from calipers.findings.multilabel import LabelAnswers, LabelRows
+from calipers.findings import IntervalNumber, Subject
+from calipers.findings.class_balance import ClassSizes, TopicEstimates
+from calipers.findings.clusters import ClusterCounts as NumbersOfClusters
+from calipers.findings.clusters import PermutationTest, PointSilhouettes
+from calipers.findings.comparisons import ComparisonResults
+from calipers.findings.confusion_cells import UNKNOWN, BinaryCells, ConfusionCells, MulticlassCells
+from calipers.findings.duplicates import RowOutputs
+from calipers.findings.multilabel import MultilabelPredictions, MultilabelRows
 from calipers.findings.order import Unordered
-from calipers.findings.predictions import Tuned
-from calipers.findings.quantiles import Predicted
-from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
-from calipers.findings.raters import Panel
-from calipers.findings.regression import Numbers
+from calipers.findings.predictions import TunedThreshold
+from calipers.findings.quantiles import QuantilePredictions
+from calipers.findings.rankings import (
+    TOP,
+    GradedGroups,
+    RunStatistics,
+    RunStatisticsByName,
+    TopicValues,
+)
+from calipers.findings.raters import RaterPanel
+from calipers.findings.regression import NumericPredictions
 from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
-from calipers.measures.cluster_indices import favours
+from calipers.measures.cluster_indices import bias_description
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
     JudgedRankings,
     ScoreTable,
-    kish_of,
+    effective_size_of,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
     from calipers.data.trec import Run
     from calipers.evaluation.sample import Sample, Told
     from calipers.evaluation.topic_scores import TopicScores
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
     from calipers.results import Estimate, Finding
 
@@ -62,12 +68,12 @@ MOST_SUMS = 8
 MOST_CLASSES = 30
 
 
-def of_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_systems(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems of which nothing but their numbers is known."""
     return _of(sample, dict.fromkeys(sample.systems, ()), (), told)
 
 
-def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_binary(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell two classes apart."""
     has: dict[str, tuple[Any, ...]] = {}
     rows = sample.rows or {}
@@ -76,16 +82,18 @@ def of_two_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
         one = rows.get(name)
         cells = None if matrix is None else _cells(sample, matrix, one)
         c = None if one is None else one.chosen
-        tuned = None if c is None else Tuned(c.threshold, c.rule.measure, c.out_of_bag, c.note)
+        tuned = (
+            None if c is None else TunedThreshold(c.threshold, c.rule.measure, c.out_of_bag, c.note)
+        )
         has[name] = cells, table, tuned
     cells, table, _ = next(iter(has.values()))
     if cells is None and table is not None:
         names = next(iter(sample.template.values())).labels.names
         matrix = replace(table.at(math.inf), labels=names)
-        cells = TwoCells(matrix, sample.clusters or 0)
+        cells = BinaryCells(matrix, sample.clusters or 0)
     if _is_apart(sample):
         return _of(sample, has, _classes([cells for cells, *_ in has.values()]), told)
-    data: tuple[object, ...] = () if cells is None else (Classes(cells),)
+    data: tuple[object, ...] = () if cells is None else (ClassSizes(cells),)
     if rows:
         truth = _positive(next(iter(rows.values())))
         said = {n: _present(one.score, one.predicted) for n, one in rows.items()}
@@ -103,21 +111,21 @@ def _is_apart(sample: Sample) -> bool:
     return sample.apart and len(sample.systems) > 1
 
 
-def _classes(cells: Sequence[Cells | None]) -> tuple[Classes, ...]:
+def _classes(cells: Sequence[ConfusionCells | None]) -> tuple[ClassSizes, ...]:
     """The classes of the rows, where they are as many in the matrices of all systems."""
     first, *others = cells
     if first is None or any(of is None for of in others):
         return ()
     sizes = first.matrix.truth
     alike = all(np.array_equal(of.matrix.truth, sizes) for of in others if of is not None)
-    return (Classes(first),) if alike else ()
+    return (ClassSizes(first),) if alike else ()
 
 
 def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
     return [column for column in columns if column is not None]
 
 
-def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multiclass(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell K classes apart."""
     rows, has = sample.rows or {}, {}
     truth = next(iter(rows.values())).problem.truth if rows else None
@@ -127,7 +135,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     first = next((cells for (cells,) in has.values() if cells is not None), None)
     if _is_apart(sample):
         return _of(sample, has, _classes([cells for (cells,) in has.values()]), told)
-    data: tuple[object, ...] = (first and Classes(first),)
+    data: tuple[object, ...] = (first and ClassSizes(first),)
     if rows:
         said = {n: _present(s.score, s.predicted) for n, s in rows.items()}
         wrong = {n: s.predicted != truth for n, s in rows.items() if s.score is None}
@@ -136,7 +144,7 @@ def of_classes(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, data, told)
 
 
-def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
+def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> ConfusionCells:
     """The counts of a system, and of rows in clusters how they vary."""
     k, number = matrix.classes, sample.clusters or 0
 
@@ -158,20 +166,23 @@ def _cells(sample: Sample, matrix: ConfusionMatrix, s: Any) -> Cells:
         moved = by_cell[flat]
         return tuple(s.clusters.sum_error(moved if s.weight is None else moved * s.weight))
 
-    return (TwoCells if k == 2 else ManyCells)(matrix, number, error)
+    return (BinaryCells if k == 2 else MulticlassCells)(matrix, number, error)
 
 
-def of_label_sets(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multilabel(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that name the labels of rows."""
     seen = visible_rows(sample)
     if seen is None:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     rows = seen.systems
     s = next(iter(rows.values()))
     counted = (lambda: s.usual_set), (lambda: s.n_sets)
-    labels = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.whole)
+    labels = MultilabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, *counted, seen.whole)
     said = {name: s.predicted for name, s in rows.items()}
-    has = {n: () if sets is None else (LabelAnswers(labels, sets),) for n, sets in said.items()}
+    has = {
+        n: () if sets is None else (MultilabelPredictions(labels, sets),)
+        for n, sets in said.items()
+    }
     columns = {n: _present(one.score, one.predicted) for n, one in rows.items()}
     wrong = {
         n: (one.predicted != s.truth).any(axis=1) for n, one in rows.items() if one.score is None
@@ -185,22 +196,22 @@ def _outputs(
     truth: npt.NDArray[Any],
     said: Mapping[str, Sequence[npt.NDArray[Any]]],
     wrong: Mapping[str, npt.NDArray[np.bool_]],
-) -> tuple[Outputs, ...]:
+) -> tuple[RowOutputs, ...]:
     """What systems say of all rows; nothing where some are seen, which repeat others that are not,
     and of rows that count often, which are meant to be there again."""
     clustered = sample.clusters is not None
     alone = seen is not None and seen.whole and not seen.counted
-    return (Outputs(truth, said, wrong, clustered),) if alone else ()
+    return (RowOutputs(truth, said, wrong, clustered),) if alone else ()
 
 
-def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_regression(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict numbers."""
     seen = visible_rows(sample)
     if seen is None:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     rows, named, largest = seen.systems, seen.named, seen.largest
     has = {
-        n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
+        n: (NumericPredictions(s.truth, s.predicted, s.weight, s.clusters, named, largest.get(n)),)
         for n, s in rows.items()
     }
     one = next(iter(rows.values()))
@@ -209,16 +220,16 @@ def of_numbers(sample: Sample, told: Told) -> tuple[Finding, ...]:
     return _of(sample, has, _outputs(sample, seen, one.truth, said, wrong), told, seen)
 
 
-def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_multioutput(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
     one by one."""
     seen = visible_rows(sample)
     if seen is None:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     rows = seen.systems
     each = {
         name: {
-            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, seen.named),)
+            o: (NumericPredictions(one.truth, one.predicted, one.weight, one.clusters, seen.named),)
             for o, one in ((o, s.of_output(o)) for o in outputs)
         }
         for name, s in rows.items()
@@ -230,13 +241,13 @@ def of_outputs(outputs: Sequence[str], sample: Sample, told: Told) -> tuple[Find
     return _of(sample, dict.fromkeys(rows, ()), whole, told, seen, each)
 
 
-def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict quantiles."""
     seen = visible_rows(sample)
     if seen is None:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     has = {
-        n: (Predicted(s.truth, s.said, s.weight, s.clusters, seen.named),)
+        n: (QuantilePredictions(s.truth, s.said, s.weight, s.clusters, seen.named),)
         for n, s in seen.systems.items()
     }
     return _of(sample, has, (), told, seen)
@@ -246,22 +257,22 @@ def of_quantiles(sample: Sample, told: Told) -> tuple[Finding, ...]:
 MOST_DEALT = 10_000_000
 
 
-def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
+def from_clusterings(sample: Sample, told: Told) -> tuple[Finding, ...]:
     """Of systems that put points into clusters."""
     rows = sample.rows
     if rows is None:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     has, systems = {}, rows
     near = [m.plain for m in sample.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         dealt = s.truth is not None and (s.held is None or s.held.sum() <= MOST_DEALT)
-        known: list[object] = [Independence(cache(partial(_dealt, s)))] if dealt else []
+        known: list[object] = [PermutationTest(cache(partial(_dealt, s)))] if dealt else []
         for measure in near[:1] if s.added is None else ():
             of = s.over(measure)
             if np.isfinite(of.values).all():
-                known.append(Lying(s.names, of.cluster, of.of.nearest.which, of.values))
+                known.append(PointSilhouettes(s.names, of.cluster, of.of.nearest.which, of.values))
         if s.points is not None and s.metric != "cosine":
-            known.append(halves_of(s))
+            known.append(bisect_clusters(s))
         if s.stability is not None:
             known.append(s.stability)
         has[name] = tuple(known)
@@ -272,15 +283,15 @@ def of_clusters(sample: Sample, told: Told) -> tuple[Finding, ...]:
         if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
-    why = {name: favours(parse(name, TASKS[sample.problem.task])) for name in values}
+    why = {name: bias_description(parse(name, TASKS[sample.problem.task])) for name in values}
     return _of(sample, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
-def of_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
+def from_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Of sets of raters, of whom it may be known who said what: by the first measure that goes by a
     scale, as the verb was told it."""
     if not rows:
-        return of_systems(sample, told)
+        return from_systems(sample, told)
     scaled = [m for m in sample.measures if "scale" in m.parameters]
     alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[sample.problem.task])
     has: dict[str, tuple[Any, ...]] = {}
@@ -289,16 +300,18 @@ def of_raters(sample: Sample, told: Told, rows: Mapping[str, Any]) -> tuple[Find
         at = int(r.of_category.argmax()) if len(r.of_category) else 0
         share = float(r.of_category[at] / r.total) if len(r) else 0.0
         common = r.categories[at] if r.categories else ""
-        has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
+        has[name] = (
+            RaterPanel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),
+        )
     return _of(sample, has, (), told)
 
 
-def _without_each(s: Any, measure: Measure, level: float) -> list[Valued]:
+def _without_each(s: Any, measure: Measure, level: float) -> list[IntervalNumber]:
     """By how much higher a measure is without each rater."""
     whole, everyone, found = s.reading(measure), range(len(s.raters)), []
     for own in everyone:
         apart = s.of([k for k in everyone if k != own]).reading(measure) - whole
-        found.append(Valued.within(apart.value, policy.interval(apart, level)))
+        found.append(IntervalNumber.within(apart.value, policy.interval(apart, level)))
     return found
 
 
@@ -311,7 +324,7 @@ def _dealt(s: Any) -> float:
     return independence(truth, cluster, s.settings.resamples, s.settings.seed)
 
 
-def of_runs(
+def from_runs(
     scores: TopicScores,
     told: Told,
     rankings: Mapping[str, JudgedRankings],
@@ -328,11 +341,13 @@ def of_runs(
     before = {n: _ranked(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs}
     whole: list[object] = []
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
-        whole.append(Runs({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+        whole.append(
+            RunStatisticsByName({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"]))
+        )
     return _of_topics(scores, told, ranked, whole)
 
 
-def of_rankings(
+def from_rankings(
     scores: TopicScores,
     told: Told,
     rankings: Mapping[str, JudgedRankings],
@@ -342,18 +357,18 @@ def of_rankings(
     """Of systems whose scores order the rows of each group, every one of which has a grade."""
     ranked = {name: _ranked(scores, one, 0, lambda _: "") for name, one in rankings.items()}
     one = next(iter(rankings.values()))
-    graded = Graded(one if scores.kept is None else one.take(scores.kept))
-    outputs = Outputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
+    graded = GradedGroups(one if scores.kept is None else one.take(scores.kept))
+    outputs = RowOutputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
     return _of_topics(scores, told, ranked, [graded, outputs])
 
 
 def _ranked(
     scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
-) -> Ranked:
+) -> RunStatistics:
     """What findings look at in the rankings of a system."""
     looking = [m for m in scores.measures if m.needs_order]
     by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
-    return Ranked(
+    return RunStatistics(
         one, unjudged, spelling, partial(_over_ties, _leading(scores), one, scores), by_id
     )
 
@@ -364,24 +379,27 @@ def _leading(scores: TopicScores) -> Measure | None:
 
 
 def _of_topics(
-    scores: TopicScores, told: Told, ranked: Mapping[str, Ranked], more: list[object]
+    scores: TopicScores, told: Told, ranked: Mapping[str, RunStatistics], more: list[object]
 ) -> tuple[Finding, ...]:
     """Of values per topic, and of the rankings that they are of."""
     (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
     u = scores.importance
-    size = math.inf if u is None else kish_of(u)
+    size = math.inf if u is None else effective_size_of(u)
     unit = scores.unit
-    whole: list[object] = [Topics(tuple(estimates), size, unit), Compared(comparison, slices)]
+    whole: list[object] = [
+        TopicEstimates(tuple(estimates), size, unit),
+        ComparisonResults(comparison, slices),
+    ]
     leading = _leading(scores)
     if leading is not None:
         values = dict(zip(scores.systems, scores.table_of(leading).T, strict=True))
         # A topic decides by Student's t of independent ones.
         alone = comparison if scores.clusters is None else None
-        whole.append(TopicTable(str(leading), scores.topics, values, alone, u, unit))
+        whole.append(TopicValues(str(leading), scores.topics, values, alone, u, unit))
     subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
     of_all = Subject(None, settings.level, (*whole, *more), shown, inference=inference)
-    return findings.of([*subjects, of_all])
+    return findings.find_all([*subjects, of_all])
 
 
 def _is_mean(measure: Measure) -> bool:
@@ -430,9 +448,9 @@ def _of(
 
         readings = cache(lambda name: sample.reading(system, parse(name, families)))
 
-        def at_level(name: str, level: float) -> Valued:
+        def at_level(name: str, level: float) -> IntervalNumber:
             reading = readings(name)
-            return Valued.within(reading.value, policy.interval(reading, level))
+            return IntervalNumber.within(reading.value, policy.interval(reading, level))
 
         shown, inference = tuple(sample.measures), settings.interval != "none"
         return Subject(
@@ -468,8 +486,8 @@ def _of(
         for system, of in outputs.items()
         for output, known in of.items()
     ]
-    whole = Subject(None, settings.level, (Compared(comparison, slices),))
-    return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
+    whole = Subject(None, settings.level, (ComparisonResults(comparison, slices),))
+    return findings.find_all([replace(subjects[0], name=None, has=data), *subjects, whole])
 
 
 def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
@@ -489,7 +507,7 @@ def _neighbours(sample: Sample, system: str) -> tuple[Unordered, ...]:
     return ()
 
 
-def _moved(reading: Reading, rows: int) -> FloatArray | None:
+def _moved(reading: PointEstimate, rows: int) -> FloatArray | None:
     """How much each row moves a value, where that is known."""
     found = None if reading.influence is None else reading.influence()
     if found is None or len(found.column) != rows:

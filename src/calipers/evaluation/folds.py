@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.external_values import Values
+from calipers.data.external_values import ExternalValues
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.results import Comparison
@@ -19,7 +19,7 @@ ASKED = ("baseline", "alternative", "adjust", "primary", "level")
 
 
 @dataclass(frozen=True, eq=False)
-class Folds:
+class FoldValues:
     """The value of each measure of each system on each fold, and what makes a comparison of them:
     the design, and the rows trained and tested on, in all folds together.
 
@@ -27,7 +27,7 @@ class Folds:
     ``pooled`` are the values of all rows together, and ``notes`` say what was left out.
     """
 
-    read: Values
+    read: ExternalValues
     better: Mapping[str, bool]
     pooled: Mapping[tuple[str, str], float]
     notes: tuple[str, ...]
@@ -39,9 +39,12 @@ class Folds:
 
     @classmethod
     def of(
-        cls, read: Values, directed: Sequence[Measure], pooled: Mapping[tuple[str, str], float],
+        cls,
+        read: ExternalValues,
+        directed: Sequence[Measure],
+        pooled: Mapping[tuple[str, str], float],
         **others: Any,
-    ) -> Folds:  # fmt: skip
+    ) -> FoldValues:  # fmt: skip
         """With the measures left out that have no value on some fold."""
         better, notes = {}, []
         for name, higher in ((str(m), bool(m.definition.higher_is_better)) for m in directed):

@@ -11,22 +11,22 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.curves.ranking_curves import CutoffCurves, at_ranks
-from calipers.data.arrays import as_numbers, taken
-from calipers.data.columns import MISSING, incomplete, left_out
-from calipers.data.costs import Costs, as_costs, called
+from calipers.data.arrays import as_numbers, take_rows
+from calipers.data.columns import MISSING, drop_incomplete, incomplete_rows
+from calipers.data.costs import Costs, as_costs, cost_column_name
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows, known_of_groups
-from calipers.engines.accumulators import Rows
-from calipers.engines.base import Partial
-from calipers.evaluation.default_comparison import comparison_if_several
+from calipers.engines.accumulators import RowTable
+from calipers.engines.base import Mergeable
+from calipers.evaluation.default_comparison import default_comparison
 from calipers.evaluation.shared import Statistics, column_name
-from calipers.evaluation.slice_definitions import cuts
+from calipers.evaluation.slice_definitions import define_slices
 from calipers.evaluation.stored_predictions import Common
-from calipers.evaluation.stream_columns import Columns, files_of
+from calipers.evaluation.stream_columns import StreamColumns, files_of
 from calipers.evaluation.topic_scores import TopicScores
-from calipers.evaluation.topic_slices import sliced_topics
+from calipers.evaluation.topic_slices import slice_topics
 from calipers.measures import Measure
-from calipers.report.numbers import count
+from calipers.report.numbers import format_count
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray, JudgedRankings
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from calipers.results import Curve, Evaluation
 
 
-def knows_ties(measure: Measure) -> bool:
+def has_tie_formula(measure: Measure) -> bool:
     """Whether it is quickly told what equal scores for all rows get, and that is good or bad."""
     d, ties = measure.definition, measure.parameters.get("ties")
     exact = d.ties is not None if ties in ("id", "average") else d.monotone
     return exact and d.higher_is_better is not None and d.weight is None
 
 
-def scores_of(
+def score_groups(
     groups: tuple[str, ...],
     systems: Mapping[str, JudgedRankings],
     chosen: list[Measure],
@@ -62,7 +62,7 @@ def scores_of(
         groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
     )
     same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
-    known = [j for j, m in enumerate(chosen) if knows_ties(m)]
+    known = [j for j, m in enumerate(chosen) if has_tie_formula(m)]
     constant = np.full((len(groups), len(chosen)), np.nan)
     if known:
         own = TopicScores.of(groups, same, [chosen[j] for j in known], settings, zero=zero)
@@ -75,7 +75,7 @@ def drawn(measures: Sequence[Measure]) -> Measure | None:
     it is known what equal scores get."""
     for measure in measures:
         cut = measure.parameters.get("cutoff") is not None
-        if cut and measure.definition.summary == "mean" and knows_ties(measure):
+        if cut and measure.definition.summary == "mean" and has_tie_formula(measure):
             return measure
     return None
 
@@ -95,36 +95,36 @@ def curves_of(
     return CutoffCurves(**of, measure=measure, systems=source.systems, values=values)
 
 
-def notes_of(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
+def group_notes(none: int, number: int, rel: int, *, zero: bool) -> list[str]:
     """How many groups have nothing relevant."""
     if not none:
         return []
-    groups = count(number, "groups")
+    groups = format_count(number, "groups")
     them = f"{none} of {groups} {'have' if none > 1 else 'has'} no row of grade {rel} or more."
     what = "score 0" if zero else "have no value"
     return [f"{them} Measures of what is relevant {what} there."]
 
 
 @dataclass(frozen=True)
-class Missing(Partial):
+class MissingCounts(Mergeable):
     """Rows, how many of them are left out, and how many values are missing in which column."""
 
     rows: int
     lost: int
     by: Mapping[str, int]
 
-    def __add__(self, other: Missing) -> Missing:
+    def __add__(self, other: MissingCounts) -> MissingCounts:
         by = {name: number + other.by[name] for name, number in self.by.items()}
-        return Missing(self.rows + other.rows, self.lost + other.lost, by)
+        return MissingCounts(self.rows + other.rows, self.lost + other.lost, by)
 
     @property
     def notes(self) -> list[str]:
         """What is said of that."""
-        return [left_out(self.lost, self.rows, self.by)] if self.lost else []
+        return [drop_incomplete(self.lost, self.rows, self.by)] if self.lost else []
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured(Partial):
+class _GroupScores(Mergeable):
     """The values of some groups, as :class:`TopicScores` has them, and what else is to be known of
     them."""
 
@@ -137,10 +137,10 @@ class _Measured(Partial):
     #: How many documents are relevant in each.
     relevant: FloatArray
     #: What else is known of each: its weight, and what it is cut by.
-    beside: Rows
-    missing: Missing
+    beside: RowTable
+    missing: MissingCounts
 
-    def __add__(self, other: _Measured) -> _Measured:
+    def __add__(self, other: _GroupScores) -> _GroupScores:
         size, missing = len(self.groups), self.missing + other.missing
         if not (self.groups and other.groups):
             return replace(self if self.groups else other, missing=missing)
@@ -154,7 +154,7 @@ class _Measured(Partial):
             name: {j: np.concatenate([w, other.weights[name][j]]) for j, w in of.items()}
             for name, of in self.weights.items()
         }
-        return _Measured(
+        return _GroupScores(
             self.groups + other.groups,
             {name: np.vstack([of, other.values[name]]) for name, of in self.values.items()},
             reasons,
@@ -206,7 +206,7 @@ def _reasons(one: Mapping[str, Any], two: Mapping[str, Any], size: int) -> dict[
 
 
 @dataclass(frozen=True, eq=False)
-class _Measuring:
+class _MeasureGroups:
     """Measures the groups of a batch."""
 
     group: str
@@ -223,25 +223,25 @@ class _Measuring:
     drop: bool
     zero: bool
 
-    def __call__(self, batch: Batch) -> _Measured:
+    def __call__(self, batch: Batch) -> _GroupScores:
         """Of a batch."""
         try:
             return self._measured(batch)
         except InputError as error:
             raise batch.told(error) from None
 
-    def _measured(self, batch: Batch) -> _Measured:
+    def _measured(self, batch: Batch) -> _GroupScores:
         named, missing = self._complete(batch)
         if missing.lost == batch.rows:
             none = np.zeros(0)
-            return _Measured((), {}, {}, {}, none, none, Rows.of({"group": []}), missing)
+            return _GroupScores((), {}, {}, {}, none, none, RowTable.of({"group": []}), missing)
         score = named["score"]
         rows = RankingRows.read(named["group"], named["truth"])
         ranked = {}
         for name, column in (score if isinstance(score, dict) else {UNNAMED: score}).items():
             own = as_numbers(column, column_name("score", name)).astype(np.float64)
             ranked[name] = JudgedRankings(**rows.arrays(own), averaged=True)
-        made = scores_of(rows.groups, ranked, list(self.measures), self.settings, zero=self.zero)
+        made = score_groups(rows.groups, ranked, list(self.measures), self.settings, zero=self.zero)
         assert made.constant is not None
         reasons = {
             name: tuple({why: np.array(of) for why, of in one.items()} for one in by)
@@ -254,20 +254,20 @@ class _Measuring:
                 for what in self.known
             },
             **{
-                called(cost, name): (as_costs(of, what, len(rows.group)), what)
+                cost_column_name(cost, name): (as_costs(of, what, len(rows.group)), what)
                 for cost, by in named["cost"].items()
                 for name, of in by.items()
-                for what in (called(cost, name),)
+                for what in (cost_column_name(cost, name),)
             },
         }
         of_groups = {key: rows.of_groups(column, what) for key, (column, what) in beside.items()}
         relevant = next(iter(ranked.values())).relevant(self.rel).astype(np.float64)
-        known = Rows.of({"group": rows.groups, **of_groups})
-        return _Measured(
+        known = RowTable.of({"group": rows.groups, **of_groups})
+        return _GroupScores(
             made.topics, made.values, reasons, made.weights, made.constant, relevant, known, missing
         )
 
-    def _complete(self, batch: Batch) -> tuple[dict[str, Any], Missing]:
+    def _complete(self, batch: Batch) -> tuple[dict[str, Any], MissingCounts]:
         """The columns by what they are, without rows of which a value is missing."""
         columns = {name: _plain(of) for name, of in batch.columns.items()}
         of_systems = {name: columns[column] for name, column in self.score.items()}
@@ -283,12 +283,12 @@ class _Measuring:
             },
         }
         if not self.drop:
-            return named, Missing(batch.rows, 0, {})
-        lost, by = incomplete(named)
+            return named, MissingCounts(batch.rows, 0, {})
+        lost, by = incomplete_rows(named)
         assert lost is not None
         left = np.flatnonzero(~lost)
-        made = {what: taken(values, left) for what, values in named.items()}
-        return made, Missing(batch.rows, batch.rows - len(left), by)
+        made = {what: take_rows(values, left) for what, values in named.items()}
+        return made, MissingCounts(batch.rows, batch.rows - len(left), by)
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -302,7 +302,7 @@ def _plain(column: pa.Array) -> pa.Array:
 _KNOWN = ("weight", "count", "cluster", "time")
 
 
-def ranking_elsewhere(
+def rank_distributed(
     data: Any,
     named: Mapping[str, Any],
     options: Options,
@@ -321,7 +321,7 @@ def ranking_elsewhere(
     group, score = one["group"][UNNAMED], one["score"]
     at, number = drawn(measures) if options.curves else None, len(measures)
     rel = conventions["rel"]
-    work = _Measuring(
+    work = _MeasureGroups(
         group,
         columns.truth,
         score,
@@ -346,21 +346,21 @@ def ranking_elsewhere(
         name: {part: table[f"slice {column}"].take(kept) for part, column in of.items()}
         for name, of in columns.slices.items()
     }
-    made, how = cuts(parts, options.slice_bins, len(source.topics), "groups")
+    made, how = define_slices(parts, options.slice_bins, len(source.topics), "groups")
     none = int(np.count_nonzero(found.relevant[found.order[kept]] == 0))
     spent = {
-        cost: {name: np.asarray(table[called(cost, name)]) for name in by}
+        cost: {name: np.asarray(table[cost_column_name(cost, name)]) for name in by}
         for cost, by in costs.columns.items()
     }
     return source.evaluation(
         "ranking",
         {**conventions, "engine": rows.kind},
         files_of(rows),
-        comparison=comparison_if_several(
+        comparison=default_comparison(
             source, baseline, settings, options.primary, compare=options.compare
         ),
-        notes=(*lost, *notes_of(none, len(source.topics), rel, zero=zero), *how),
-        slices=sliced_topics(source, made),
+        notes=(*lost, *group_notes(none, len(source.topics), rel, zero=zero), *how),
+        slices=slice_topics(source, made),
         costs=Costs(spent, costs.numbers),
         cut_by=made,
         curves=curves_of(source, at, partial(_at_ranks, found, number), zero=zero),
@@ -369,7 +369,7 @@ def ranking_elsewhere(
 
 def _columns(
     data: Any, named: Mapping[str, Any], options: Options
-) -> tuple[Columns, dict[str, dict[str, str]], Costs]:
+) -> tuple[StreamColumns, dict[str, dict[str, str]], Costs]:
     """The columns, of each kind that of each system, and of what systems cost."""
     missing, costs = options.missing, Costs.of(options.cost)
     if missing not in MISSING:
@@ -377,9 +377,9 @@ def _columns(
     if named["group"] is None:
         raise InputError("group: names no column of data=")
     said = {what: named[what] for what in ("group", "score", *_KNOWN)}
-    said |= {called(cost): by for cost, by in costs.columns.items()}
+    said |= {cost_column_name(cost): by for cost, by in costs.columns.items()}
     others = {"id": options.id, "slices": named["slices"]}
-    columns = Columns.of(
+    columns = StreamColumns.of(
         data, {"truth": named["truth"], **said}, others, replace(options, cost=None)
     )
     if not isinstance(columns.truth, str):
@@ -391,17 +391,17 @@ def _columns(
     for what in ("group", "score"):
         if not one[what]:
             raise InputError(f"{what}: names no column of data=")
-    costs = replace(costs, columns={cost: one[called(cost)] for cost in costs.columns})
+    costs = replace(costs, columns={cost: one[cost_column_name(cost)] for cost in costs.columns})
     return columns, one, costs.by_system(tuple(one["score"]))
 
 
-def _at_ranks(found: _Measured, number: int, system: str | None) -> FloatArray:
+def _at_ranks(found: _GroupScores, number: int, system: str | None) -> FloatArray:
     """The value of each group at each rank, which stand behind those of so many measures."""
     of = found.constant if system is None else found.values[system]
     return of[found.order, number:]
 
 
-def _one(columns: Columns, kind: str) -> dict[str, str]:
+def _one(columns: StreamColumns, kind: str) -> dict[str, str]:
     """The column of each system, of which there is one."""
     found = {}
     for name, column in columns.said.get(kind, {}).items():

@@ -9,9 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data.arrays import table_of
-from calipers.data.binary_labels import self_explaining
-from calipers.data.class_labels import Coded, coded, in_order, name_of, place_of, positions
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.binary_labels import find_positive_class
+from calipers.data.class_labels import (
+    EncodedLabels,
+    encode_labels,
+    find_label,
+    label_index,
+    label_name,
+    sort_labels,
+)
+from calipers.data.errors import InputError, did_you_mean, format_value
 
 _METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -62,15 +69,15 @@ def check_given(given: Any, features: Any, target: Any, other: Mapping[str, Any]
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
     for name in (name for name, value in other.items() if value is not None):
         raise InputError(f"{name}= goes with columns; a model says what is predicted itself")
-    rows, known = rows_of(features), rows_of(target)
+    rows, known = n_rows(features), n_rows(target)
     if None not in (rows, known) and rows != known:
         raise InputError(f"X has {rows:,} rows and y {known:,}; expected as many")
 
 
-def rows_of(values: Any) -> int | None:
+def n_rows(values: Any) -> int | None:
     """How many rows there are, None where that cannot be told yet: of a column by its name."""
     if isinstance(values, Mapping):
-        return rows_of(next(iter(values.values()), None))
+        return n_rows(next(iter(values.values()), None))
     shape = getattr(values, "shape", None)
     if shape is not None and not callable(shape):
         return int(shape[0]) if len(shape) else None
@@ -80,7 +87,7 @@ def rows_of(values: Any) -> int | None:
 # --- Classes --------------------------------------------------------------------------------------
 
 
-class Said(NamedTuple):
+class ModelOutputs(NamedTuple):
     """The truth, what is said of it, and the classes that models know."""
 
     truth: Any
@@ -94,19 +101,19 @@ class Said(NamedTuple):
         """The truth and what is said of it, by what it is."""
         return {role: getattr(self, role) for role in self._fields if role != "known"}
 
-    def labels(self, truth: Coded, positive: Any) -> tuple[str, ...] | None:
+    def labels(self, truth: EncodedLabels, positive: Any) -> tuple[str, ...] | None:
         """The classes, where models know some that no row has and that are needed to tell what the
         problem is; else None."""
         if positive is not None:
             needed = len(self.known) == 2 > len(truth.labels)
         else:
             needed = len(self.known) > 2 >= len(truth.labels)
-        there = positions(self.known)
-        all_known = all(place_of(there, name) is not None for name in truth.names)
+        there = label_index(self.known)
+        all_known = all(find_label(there, name) is not None for name in truth.names)
         return self.known if needed and all_known else None
 
 
-def said_of_classes(
+def predict_classes(
     truth: Any,
     predicted: Any,
     target: Any,
@@ -114,13 +121,13 @@ def said_of_classes(
     probability: Any,
     positive: Any,
     threshold: Any,
-) -> Said:
+) -> ModelOutputs:
     """The truth, predicted labels, scores and probabilities as they were given; or, where models
     stand in the place of the truth and features in that of labels, what models say:
     probabilities where one has any, else scores with the labels, else labels. Beside probabilities
     labels stand too where these are not those of the highest one, unless there is a threshold."""
     if target is None and not are_estimators(truth):
-        return Said(truth, predicted, score, probability)
+        return ModelOutputs(truth, predicted, score, probability)
     check_given(truth, predicted, target, {"score": score, "probability": probability})
     given, features, cut = truth, predicted, threshold is not None
     made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
@@ -133,25 +140,25 @@ def said_of_classes(
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
             one = None if len(names) > 2 and _several(target) else positive
-            made["probability"][name] = of_positive(table, names, one)
+            made["probability"][name] = positive_column(table, names, one)
             if labels is not None and not _highest(table, model, labels):
                 made["predicted"][name] = labels
             continue
         table = _table(model, "decision_function", features)
         if table is not None:
-            made["score"][name] = of_positive(table, names, positive)
+            made["score"][name] = positive_column(table, names, positive)
         if labels is None and table is None:
             labels = _labels(model, features)
         if labels is not None:
             made["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in made.values())
-    return Said(target, predicted, score, probability, tuple(in_order(known)))
+    return ModelOutputs(target, predicted, score, probability, tuple(sort_labels(known)))
 
 
 def _several(target: Any) -> bool:
     """Whether rows are of more than two classes, or nobody knows yet."""
     try:
-        return isinstance(target, str) or len(coded(target, "y").labels) > 2
+        return isinstance(target, str) or len(encode_labels(target, "y").labels) > 2
     except InputError:  # missing values, say, which are seen to where rows are read
         return True
 
@@ -161,10 +168,10 @@ def class_names(model: Any) -> tuple[str, ...]:
     known = getattr(model, "classes_", None)
     if known is None or isinstance(known, list) or np.ndim(known) != 1:
         return ()
-    return tuple(name_of(label) for label in known)
+    return tuple(label_name(label) for label in known)
 
 
-def of_positive(table: Any, names: Sequence[str], positive: Any) -> Any:
+def positive_column(table: Any, names: Sequence[str], positive: Any) -> Any:
     """Of two classes, or of one named positive, its column; of several a column for each."""
     values = np.asarray(table)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -174,7 +181,7 @@ def of_positive(table: Any, names: Sequence[str], positive: Any) -> Any:
         return values if second else -values
     if positive is not None and names:
         return values[:, _place(names, positive)]
-    if len(names) == 2 and (place := self_explaining(names)) is not None:
+    if len(names) == 2 and (place := find_positive_class(names)) is not None:
         return values[:, place]
     if len(names) != values.shape[1]:
         return values[:, 1] if values.shape[1] == 2 else values
@@ -182,13 +189,13 @@ def of_positive(table: Any, names: Sequence[str], positive: Any) -> Any:
 
 
 def _place(names: Sequence[str], positive: Any) -> int:
-    place = place_of(positions(names), name_of(positive))
+    place = find_label(label_index(names), label_name(positive))
     if place is None:
         plain = isinstance(positive, str | int | float | np.generic)
-        called = repr(name_of(positive)) if plain else shown(positive)
+        called = repr(label_name(positive)) if plain else format_value(positive)
         raise InputError(
             f"positive: {called} is no class of the model; "
-            + did_you_mean(name_of(positive), names)
+            + did_you_mean(label_name(positive), names)
         )
     return place
 
@@ -209,8 +216,8 @@ def _highest(table: Any, model: Any, labels: Any) -> bool:
     known, values = getattr(model, "classes_", None), np.asarray(table)
     if known is None or values.ndim != 2 or values.shape[1] != len(known):
         return True
-    place = {name_of(label): i for i, label in enumerate(known)}
-    called = np.array([place.get(name_of(label), -1) for label in np.asarray(labels)])
+    place = {label_name(label): i for i, label in enumerate(known)}
+    called = np.array([place.get(label_name(label), -1) for label in np.asarray(labels)])
     own = values[np.arange(len(values)), called]
     return bool((called >= 0).all() and (own == values.max(axis=1)).all())
 
@@ -218,13 +225,13 @@ def _highest(table: Any, model: Any, labels: Any) -> bool:
 # --- Several labels a row -------------------------------------------------------------------------
 
 
-def said_of_labels(
+def predict_labels(
     truth: Any, predicted: Any, target: Any, score: Any, probability: Any, threshold: Any
-) -> Said:
+) -> ModelOutputs:
     """The same for rows with several labels. Beside probabilities labels stand too where they are
     not those of 0.5 and more, unless there is a threshold."""
     if target is None and not are_estimators(truth):
-        return Said(truth, predicted, score, probability)
+        return ModelOutputs(truth, predicted, score, probability)
     check_given(truth, predicted, target, {"score": score, "probability": probability})
     given, features = truth, predicted
     made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
@@ -244,7 +251,7 @@ def said_of_labels(
         if labels is not None:
             made["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in made.values())
-    return Said(target, predicted, score, probability)
+    return ModelOutputs(target, predicted, score, probability)
 
 
 def _label_shares(model: Any, features: Any) -> Any:
@@ -262,7 +269,7 @@ def _label_shares(model: Any, features: Any) -> Any:
         known = [(0, 1)] * len(made)
     columns = []
     for shares, classes in zip(made, known, strict=True):
-        names = [name_of(label) for label in classes]
+        names = [label_name(label) for label in classes]
         place = next((i for i, name in enumerate(names) if name in ("1", "True")), None)
         columns.append(np.zeros(len(shares)) if place is None else np.asarray(shares)[:, place])
     return np.column_stack(columns)
@@ -287,6 +294,6 @@ def _at_half(shares: Any, labels: Any) -> bool:
 # --- Numbers --------------------------------------------------------------------------------------
 
 
-def said_of_numbers(given: Any, features: Any) -> dict[str, Any]:
+def predict_numbers(given: Any, features: Any) -> dict[str, Any]:
     """The columns of :func:`calipers.regression` that models say."""
     return {name: model.predict(features) for name, model in named_estimators(given).items()}

@@ -140,7 +140,7 @@ def check_resamples(resamples: int) -> None:
         raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
-def inference_of(settings: Settings) -> dict[str, Any]:
+def inference_provenance(settings: Settings) -> dict[str, Any]:
     """How intervals were made, as provenance records it."""
     return {
         "interval": settings.asked,

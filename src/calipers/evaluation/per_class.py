@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.caching import Made, cached_property
-from calipers.evaluation.estimates import estimate_of
+from calipers.caching import LazySequence, cached_property
+from calipers.evaluation.estimates import to_estimate
 from calipers.measures import parse
 from calipers.results import FloatArray, LabelTable
 
@@ -32,7 +32,7 @@ MOST_SUMS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class EachTables(Made[LabelTable]):
+class EachTables(LazySequence[LabelTable]):
     """The tables of the classes or labels of systems, computed when one is first looked at: of rows
     in batches that takes passes of their own."""
 
@@ -74,7 +74,7 @@ class EachTables(Made[LabelTable]):
         value, low, high = values
         for m in measures:
             readings = (plain.reading(name, replace(m, label=label)) for label in self.names)
-            made = [estimate_of(reading, str(m), "") for reading in readings]
+            made = [to_estimate(reading, str(m), "") for reading in readings]
             for ends, end in zip(values, ("value", "low", "high"), strict=True):
                 ends[str(m)] = np.array([getattr(one, end) for one in made])
         return LabelTable(

@@ -10,23 +10,23 @@ import numpy as np
 
 from calipers.data.columns import Ids
 from calipers.evaluation.sample import Problem, Sample
-from calipers.evaluation.slice_definitions import Cut
-from calipers.evaluation.slices import sliced
-from calipers.evaluation.stored_predictions import of_rows
+from calipers.evaluation.slice_definitions import SliceDefinition
+from calipers.evaluation.slices import slice_systems
+from calipers.evaluation.stored_predictions import row_predictions
 from calipers.inference.method_limits import FEW_DEGREES
-from calipers.progress import over
+from calipers.progress import track
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Comparison, Estimate, Kept, Slices
+    from calipers.results import Comparison, Estimate, Slices, StoredPredictions
     from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(Sample):
+class RowSystems(Sample):
     """Systems on rows in memory."""
 
     by_name: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Rows(Sample):
     #: The ids of the rows; () where they are told by their places, None of those that only counts
     #: are known of.
     ids: Ids | None = ()
-    cuts: Sequence[Cut] = ()
+    cuts: Sequence[SliceDefinition] = ()
     #: How the rows were cut.
     how: Sequence[str] = ()
     #: What a row is called.
@@ -58,10 +58,12 @@ class Rows(Sample):
         """One of the systems: what is known of rows is the same of all."""
         return next(iter(self.by_name.values()))
 
-    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
+    def reading(
+        self, system: str, measure: Measure, settings: Settings | None = None
+    ) -> PointEstimate:
         """A number and how it varies, from the rows."""
         own = self.by_name[system]
-        made: Reading = (own if settings is None else own.under(settings)).reading(measure)
+        made: PointEstimate = (own if settings is None else own.under(settings)).reading(measure)
         return made
 
     def statistic(self, system: str, kind: type) -> Any:
@@ -72,11 +74,11 @@ class Rows(Sample):
         """All is."""
         return True
 
-    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> Rows:
+    def also(self, systems: Sequence[str], measures: Sequence[Measure]) -> RowSystems:
         """Some of the systems, which answer whatever they are asked."""
         return replace(self, by_name={n: self.by_name[n] for n in systems}, measures=measures)
 
-    def under(self, settings: Settings) -> Rows:
+    def under(self, settings: Settings) -> RowSystems:
         """The same with other intervals."""
         return replace(self, by_name={n: s.under(settings) for n, s in self.by_name.items()})
 
@@ -84,7 +86,7 @@ class Rows(Sample):
         """What the best constant answer gets on these rows."""
         return float(self.by_name[system].constant(measure))
 
-    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
+    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """What an estimate has beside its interval."""
         found: Mapping[str, Any] = self.by_name[system].beside(measure)
         return found
@@ -92,7 +94,7 @@ class Rows(Sample):
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""
         asked = [(name, measure) for name in self.by_name for measure in self.measures]
-        for name, measure in over(asked, "measuring"):
+        for name, measure in track(asked, "measuring"):
             reading = self.reading(name, measure)
             if reading.order is not None:
                 from calipers.inference import serial
@@ -102,7 +104,7 @@ class Rows(Sample):
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         under = {name: system.under(settings) for name, system in self.by_name.items()}
         for pair in pairs:
@@ -147,9 +149,9 @@ class Rows(Sample):
 
         return (*found, *serial.notes(self._serial), *self.how)
 
-    def to_keep(self) -> Kept | None:
+    def to_keep(self) -> StoredPredictions | None:
         """What comparisons with later systems need."""
-        return None if self.ids is None else of_rows(self.by_name, self.ids)
+        return None if self.ids is None else row_predictions(self.by_name, self.ids)
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows
@@ -177,18 +179,18 @@ class Rows(Sample):
         each."""
         if not self.cuts:
             return None
-        slices = sliced(list(self.by_name.values()), self.measures, self.cuts, self.settings)
+        slices = slice_systems(list(self.by_name.values()), self.measures, self.cuts, self.settings)
         if comparison is None:
             return slices
-        from calipers.evaluation.within_slices import compared_within
+        from calipers.evaluation.within_slices import compare_within_slices
 
-        return replace(slices, differences=compared_within(self, comparison))
+        return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def taken(self, rows: Any) -> Rows:
+    def taken(self, rows: Any) -> RowSystems:
         """The systems on some of the rows."""
         return replace(self, by_name={n: s.taken(rows) for n, s in self.by_name.items()})
 
-    def parts(self) -> Iterator[tuple[Cut, str, Rows]]:
+    def parts(self) -> Iterator[tuple[SliceDefinition, str, RowSystems]]:
         """Each slice."""
         for cut in self.cuts:
             for name, rows in zip(cut.names, cut.rows, strict=True):

@@ -2,7 +2,7 @@
 
 A :class:`Problem` says how systems are made of rows and what an evaluation has beside their
 estimates. A number and how it varies is known in one of two ways: from the rows
-(:class:`~calipers.evaluation.rows.Rows`), or from what batches of rows add up to
+(:class:`~calipers.evaluation.rows.RowSystems`), or from what batches of rows add up to
 (:class:`~calipers.evaluation.sums.Sums`). Everything around it, such as estimates, differences,
 findings and slices, is asked of a :class:`Sample`.
 """
@@ -17,22 +17,22 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.evaluation.batch import blank
-from calipers.evaluation.estimates import estimate_of
-from calipers.evaluation.shared import choose_measures
-from calipers.evaluation.slice_definitions import Cut
-from calipers.evaluation.slices import untold
+from calipers.evaluation.estimates import to_estimate
+from calipers.evaluation.shared import select_measures
+from calipers.evaluation.slice_definitions import SliceDefinition
+from calipers.evaluation.slices import too_many_systems_note
 from calipers.evaluation.visible_rows import keep_some
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
-    from calipers.evaluation.states import State
-    from calipers.evaluation.stream_columns import Columns
-    from calipers.inference.point_estimate import Reading
+    from calipers.evaluation.states import EvaluationState
+    from calipers.evaluation.stream_columns import StreamColumns
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Comparison, Estimate, Finding, Kept, Slices
+    from calipers.results import Comparison, Estimate, Finding, Slices, StoredPredictions
     from calipers.statistics import FloatArray
 
 #: What was computed: estimates, the comparison, the slices.
@@ -74,7 +74,7 @@ class Problem:
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for."""
         default = self.default_measures(systems)
-        return choose_measures(
+        return select_measures(
             options.measures, default, self.task, undefined=options.undefined, stated=self.stated
         )
 
@@ -118,7 +118,7 @@ class Problem:
     # --- Streams ---------------------------------------------------------------------------------
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
     ) -> dict[str, Any]:
         """Systems on no rows in particular, which say what is known without any, unless told
         otherwise on two whose columns are 0; of classes of these ``sizes`` what a constant answer
@@ -171,7 +171,7 @@ class Sample(ABC):
     #: What a row is called.
     named: Callable[[int], str] = str
     #: How the rows are cut into slices.
-    cuts: Sequence[Cut]
+    cuts: Sequence[SliceDefinition]
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -187,7 +187,9 @@ class Sample(ABC):
     # --- A number, and how it varies -------------------------------------------------------------
 
     @abstractmethod
-    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
+    def reading(
+        self, system: str, measure: Measure, settings: Settings | None = None
+    ) -> PointEstimate:
         """A number and how it varies, whether or not it was asked for."""
 
     @abstractmethod
@@ -212,15 +214,17 @@ class Sample(ABC):
         """What the best constant answer gets."""
 
     @abstractmethod
-    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
+    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """What an estimate has beside its interval."""
 
-    def estimate(self, system: str, measure: Measure, reading: Reading | None = None) -> Estimate:
+    def estimate(
+        self, system: str, measure: Measure, reading: PointEstimate | None = None
+    ) -> Estimate:
         """One measure of one system."""
         made = reading or self.reading(system, measure)
         default = self.constant(system, measure)
         beside = self.auxiliary(system, measure, made)
-        return estimate_of(made, str(measure), system, default, **beside)
+        return to_estimate(made, str(measure), system, default, **beside)
 
     @abstractmethod
     def estimates(self) -> Iterator[Estimate]:
@@ -229,7 +233,7 @@ class Sample(ABC):
     @abstractmethod
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second on every measure that has a direction."""
 
     # --- The rows --------------------------------------------------------------------------------
@@ -281,12 +285,12 @@ class Sample(ABC):
         """None, as rows are too many to be dealt out anew."""
         return None
 
-    def to_keep(self) -> Kept | None:
+    def to_keep(self) -> StoredPredictions | None:
         """What comparisons with later systems need; None where the rows are gone."""
         return None
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> EvaluationState | None:
         """What a file keeps of what batches add up to; None of rows in memory."""
         return None
 
@@ -298,9 +302,9 @@ class Sample(ABC):
         each; None where nothing is cut."""
 
     @abstractmethod
-    def parts(self) -> Iterator[tuple[Cut, str, Sample]]:
+    def parts(self) -> Iterator[tuple[SliceDefinition, str, Sample]]:
         """Each slice that holds rows: how rows are cut, its name, and the systems on its rows."""
 
     def slice_notes(self, slices: Slices | None, comparison: Comparison | None) -> Sequence[str]:
         """What a reader has to know of the slices."""
-        return () if slices is None else untold(slices, comparison)
+        return () if slices is None else too_many_systems_note(slices, comparison)

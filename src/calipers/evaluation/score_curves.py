@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.curves.score_curves import ScoreCurves, most_frequent, rates_of, series_of
+from calipers.curves.score_curves import ScoreCurves, most_frequent, rates_of, series_name
 from calipers.evaluation.per_class import MOST_CLASSES, of_each
 from calipers.measures import parse
 
 if TYPE_CHECKING:
-    from calipers.curves.score_data import Scored
-    from calipers.inference.point_estimate import Reading
+    from calipers.curves.score_data import ScoreData
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Curve
@@ -44,7 +44,7 @@ def curves_of_sums(
     bare = [one for one in of_labels if again or sample.known(one.name, rates_of(labels[0])[0])]
     if not (pairs or bare):
         return ()
-    series = {series_of(label): share for label, share in often.items()}
+    series = {series_name(label): share for label, share in often.items()}
     return ScoreCurves(
         lambda: _scored(sample, pairs, drawn, often),
         points_of_labels((one, labels) for one in bare),
@@ -58,7 +58,7 @@ def points_of_labels(
     """The points of systems that predict labels alone, or of their classes or labels, by their
     names and those of the curves."""
     return {
-        (system.name, series_of(label)): partial(_point, system, label)
+        (system.name, series_name(label)): partial(_point, system, label)
         for system, labels in bare
         for label in labels
     }
@@ -75,9 +75,9 @@ def _scored(
     pairs: Sequence[tuple[str, str | None]],
     drawn: Sequence[str | None],
     often: Mapping[str | None, float],
-) -> list[Scored]:
+) -> list[ScoreData]:
     """What curves of a stream are drawn from: tables, or so many of their thresholds."""
-    from calipers.curves.score_data import Scored
+    from calipers.curves.score_data import ScoreData
 
     tables = {pair: sample.table(*pair) for pair in pairs if pair[1] in drawn}
     lacking = [name for name, _ in (pair for pair, table in tables.items() if table is None)]
@@ -92,7 +92,7 @@ def _scored(
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     settings = replace(sample.settings, interval="none") if weighted else sample.settings
 
-    def made(name: str, label: str | None) -> Scored:
+    def made(name: str, label: str | None) -> ScoreData:
         like = sample.template[name].asked(replace(parse("AUC", "scores"), label=label))[0]
         table: ScoreTable | None = tables.get((name, label))
         few = table is not None and len(table.scores) <= MOST_DRAWN and not table.shift
@@ -101,7 +101,7 @@ def _scored(
             assert table is not None  # of classes that are drawn
             return table if few else table.compress(MOST_DRAWN)
 
-        return Scored(
+        return ScoreData(
             name,
             read,
             settings,
@@ -109,7 +109,7 @@ def _scored(
             # Of scores taken together nobody knows which probability a row has.
             probabilities=few and like.probability is not None,
             names=like.labels.names,
-            series=series_of(label),
+            series=series_name(label),
             share=often[label],
             independent=not weighted,
         )
@@ -132,10 +132,10 @@ class _Counted:
         found: Settings = self.sample.settings
         return found
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """A rate, which follows from the counts of rows that come by themselves, and takes passes
         of its own else."""
         rates = [rate for label in self.labels for rate in rates_of(label)]
         sample = self.sample.also([self.name], rates)
-        made: Reading = sample.reading(self.name, measure)
+        made: PointEstimate = sample.reading(self.name, measure)
         return made

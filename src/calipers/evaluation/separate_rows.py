@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from calipers.data.errors import FileError
-from calipers.data.frequency_weights import Repeats
-from calipers.evaluation.rows import Rows
-from calipers.evaluation.stored_predictions import MATRICES, Recalled
+from calipers.data.frequency_weights import RowRepeats
+from calipers.evaluation.rows import RowSystems
+from calipers.evaluation.stored_predictions import MATRICES, StoredSystem
 from calipers.inference.two_samples import INDEPENDENT, independent
-from calipers.results import Kept
+from calipers.results import StoredPredictions
 
 if TYPE_CHECKING:
     from calipers.data.confusion_matrices import Systems
     from calipers.evaluation.stored_predictions import Baseline
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.systems.binary import System as Binary
-    from calipers.systems.multiclass import ClassSystem
+    from calipers.systems.binary import BinaryOutput as Binary
+    from calipers.systems.multiclass import MulticlassOutput
 
-    S = TypeVar("S", Binary, ClassSystem)
+    S = TypeVar("S", Binary, MulticlassOutput)
 
 #: What the counts of a matrix are kept as.
 COUNTS = "counts"
@@ -42,7 +42,7 @@ _APART = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
-class Matrices(Rows):
+class Matrices(RowSystems):
     """Systems on rows of their own."""
 
     apart: ClassVar[bool] = True
@@ -54,7 +54,7 @@ class Matrices(Rows):
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second, as independent samples."""
         under = {
             name: system.under(replace(settings, seed=(settings.seed + k * _APART) % 2**63))
@@ -70,12 +70,12 @@ class Matrices(Rows):
     def values_of(self, measure: Measure) -> None:
         """Systems have no rows in common."""
 
-    def to_keep(self) -> Kept | None:
+    def to_keep(self) -> StoredPredictions | None:
         """The counts of each, where rows weigh one each."""
         systems = list(self.by_name.values())
         if any(s.weight is not None or s.clusters is not None for s in systems):
             return None
-        return Kept(
+        return StoredPredictions(
             MATRICES,
             len(systems),
             {name: {COUNTS: s.counts.matrix.counts.tolist()} for name, s in self.by_name.items()},
@@ -83,7 +83,7 @@ class Matrices(Rows):
         )
 
 
-def split(systems: Mapping[str, S], of: Systems, repeats: Repeats) -> dict[str, S]:
+def split(systems: Mapping[str, S], of: Systems, repeats: RowRepeats) -> dict[str, S]:
     """The one system on the rows of all matrices as one for each matrix."""
     if len(of.names) == 1:
         return dict(systems)
@@ -101,7 +101,7 @@ def _common(like: Any) -> dict[str, Any]:
     return {"classes": list(names)}
 
 
-def is_of_matrices(kept: Kept | None) -> bool:
+def is_of_matrices(kept: StoredPredictions | None) -> bool:
     """Whether an evaluation kept matrices, and not rows."""
     return kept is not None and kept.unit == MATRICES
 
@@ -110,7 +110,7 @@ def with_matrix(
     systems: Mapping[str, Any], baseline: Baseline, task: str
 ) -> tuple[dict[str, Any], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
-    found = Recalled.of(baseline, tuple(systems), task)
+    found = StoredSystem.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
@@ -123,7 +123,7 @@ def with_matrix(
     return {**systems, found.name: recalled(found.name, found.said, found.kept, like)}, found.name
 
 
-def recalled(name: str, said: Mapping[str, Any], kept: Kept, like: S) -> S:
+def recalled(name: str, said: Mapping[str, Any], kept: StoredPredictions, like: S) -> S:
     """A system of which the counts were kept, as one of the classes of another."""
     now = _common(like)["classes"]
     then, counts = kept.common.get("classes"), np.asarray(said.get(COUNTS, ()), np.float64)
@@ -140,23 +140,25 @@ def recalled(name: str, said: Mapping[str, Any], kept: Kept, like: S) -> S:
 
 
 def of_kept(
-    kept: Sequence[tuple[str, Mapping[str, Any], Kept]], positive: str | None, settings: Settings
+    kept: Sequence[tuple[str, Mapping[str, Any], StoredPredictions]],
+    positive: str | None,
+    settings: Settings,
 ) -> dict[str, Any]:
     """The systems of which matrices were kept, by the names they are to have; of two classes where
     one is ``positive``."""
-    from calipers.data.binary_labels import Labels
-    from calipers.data.class_labels import Classes
-    from calipers.systems.binary import System as Binary
-    from calipers.systems.multiclass import ClassSystem, Problem
+    from calipers.data.binary_labels import BinaryLabels
+    from calipers.data.class_labels import ClassLabels
+    from calipers.systems.binary import BinaryOutput as Binary
+    from calipers.systems.multiclass import ClassificationProblem, MulticlassOutput
 
     [(_, _, first), *_] = kept
     names = tuple(map(str, first.common.get("classes") or ()))
     like: Any
     if positive is None:
-        nobody = Classes(names, np.zeros(0, np.intp))
-        like = ClassSystem("", Problem(nobody, None, None, settings))
+        nobody = ClassLabels(names, np.zeros(0, np.intp))
+        like = MulticlassOutput("", ClassificationProblem(nobody, None, None, settings))
     else:
         if len(names) != 2:
             raise FileError("what was kept is damaged: it is not of two classes")
-        like = Binary("", Labels((names[0], names[1]), np.zeros(0, bool)), None, settings)
+        like = Binary("", BinaryLabels((names[0], names[1]), np.zeros(0, bool)), None, settings)
     return {name: recalled(name, said, own, like) for name, said, own in kept}

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from calipers import __version__
-from calipers.data.arrays import same_length
+from calipers.data.arrays import check_length
 from calipers.data.class_labels import group_codes
-from calipers.data.errors import InputError, listed, shown
-from calipers.evaluation.arguments import finite
-from calipers.evaluation.options import MeasureNames, inference_of
-from calipers.measures import TASKS, Measure, in_each_task, parse
+from calipers.data.errors import InputError, format_names, format_value
+from calipers.evaluation.arguments import check_finite
+from calipers.evaluation.options import MeasureNames, inference_provenance
+from calipers.measures import TASKS, Measure, parse, parse_by_task
 from calipers.measures.averages import UNDEFINED
-from calipers.measures.name_parsing import each_once
+from calipers.measures.name_parsing import deduplicate
 from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
-    from calipers.data.frequency_weights import Repeats
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.data.frequency_weights import RowRepeats
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Statistic
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
-class Source(Protocol):
+class ComparisonSource(Protocol):
     """What an evaluation keeps of its data, so that its systems can be compared."""
 
     @property
@@ -53,7 +53,7 @@ class Source(Protocol):
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterable[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterable[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Of each pair the first system minus the second, for every measure that has a direction.
         The pairs come in their order."""
 
@@ -69,18 +69,18 @@ class Source(Protocol):
         not differ: their means are those of the systems. None where they are too many."""
 
 
-def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clusters | None:
+def as_clusters(values: Any, weight: FloatArray | None, repeats: RowRepeats) -> ClusterIndex | None:
     """The clusters that a column names, checked; None where every row is one of its own, which is
     to say that rows are independent."""
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
 
     names = group_codes(values, "cluster")
-    same_length(names, repeats.rows, "cluster")
-    clusters = Clusters.from_names(repeats(names), weight)
+    check_length(names, repeats.rows, "cluster")
+    clusters = ClusterIndex.from_names(repeats(names), weight)
     return None if clusters.size == len(clusters.code) > 1 else clusters
 
 
-def as_order(values: Any, repeats: Repeats) -> TimeOrder | None:
+def as_order(values: Any, repeats: RowRepeats) -> TimeOrder | None:
     """The order of rows in time that a column gives, checked; None where there is none."""
     if values is None:
         return None
@@ -88,7 +88,7 @@ def as_order(values: Any, repeats: Repeats) -> TimeOrder | None:
     from calipers.inference.time_order import TimeOrder
 
     codes, size = time_codes(values)
-    same_length(codes, repeats.rows, "time")
+    check_length(codes, repeats.rows, "time")
     return TimeOrder(repeats(codes), size)
 
 
@@ -96,14 +96,14 @@ def as_order(values: Any, repeats: Repeats) -> TimeOrder | None:
 DEFAULT = "default"
 
 
-def by_default(asked: MeasureNames | None) -> bool:
+def includes_defaults(asked: MeasureNames | None) -> bool:
     """Whether the usual measures are among those asked for."""
     return (
         asked is None or asked == DEFAULT or (not isinstance(asked, Measure) and DEFAULT in asked)
     )
 
 
-def names_of(asked: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
+def expand_defaults(asked: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
     """The measures asked for, the usual ones written out."""
     names = [DEFAULT] if asked is None else [asked] if isinstance(asked, str | Measure) else asked
     if not names:
@@ -118,9 +118,11 @@ _OF_PREVALENCE = ("precision", "NPV")
 def at_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
     """Measures where the share of positives is another: those of PPV and NPV that are named are
     those there, and where neither is, both are added."""
-    share = finite(prevalence, "prevalence", "a share of rows")
+    share = check_finite(prevalence, "prevalence", "a share of rows")
     if not 0 <= share <= 1:
-        raise InputError(f"prevalence is {shown(prevalence)}, expected a share between 0 and 1")
+        raise InputError(
+            f"prevalence is {format_value(prevalence)}, expected a share between 0 and 1"
+        )
     there = f"@prevalence={share}"
     named = [isinstance(n, str) and n != DEFAULT and _depends(n) for n in asked]
     made = [f"{n}{there}" if own else n for n, own in zip(asked, named, strict=True)]
@@ -131,7 +133,7 @@ def _depends(name: str) -> bool:
     return str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
 
 
-def choose_measures(
+def select_measures(
     asked: MeasureNames | None,
     default: Sequence[str],
     task: str,
@@ -146,7 +148,7 @@ def choose_measures(
     families = TASKS[task]
     chosen = [
         name if isinstance(name, Measure) else parse(name, families, parameters)
-        for name in names_of(asked, default)
+        for name in expand_defaults(asked, default)
     ]
     for measure in chosen:
         if measure.definition.task != task:
@@ -154,20 +156,20 @@ def choose_measures(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
     written = [asked] if isinstance(asked, str | Measure) else [*(asked or ())]
-    names = names_of(asked, default)
+    names = expand_defaults(asked, default)
     chosen = [
         m if n in written else replace(m, note="") for m, n in zip(chosen, names, strict=True)
     ]
-    return [measure.where_undefined(undefined, stated=stated) for measure in each_once(chosen)]
+    return [measure.where_undefined(undefined, stated=stated) for measure in deduplicate(chosen)]
 
 
 def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
     """The full name of a measure of rankings that is named as those are that are asked for."""
-    meant = map(str, in_each_task(primary, "retrieval", defaults)) if primary else iter(())
+    meant = map(str, parse_by_task(primary, "retrieval", defaults)) if primary else iter(())
     return next(meant, primary)
 
 
-def names_asked(measures: Iterable[Measure]) -> dict[str, str]:
+def requested_names(measures: Iterable[Measure]) -> dict[str, str]:
     """How people want to see measures that they asked for by other names than the canonical ones;
     a name that is another measure's here is none."""
     names = {str(measure): measure.shown for measure in measures}
@@ -215,13 +217,13 @@ def class_order_notes(
     verb = "depends" if len(asked) == 1 else "depend"
     note = (
         f"{' and '.join(asked)} {verb} on the order of the classes, which was not stated; they "
-        f"were taken in alphabetical order: {listed(names)}. State the order with {option}=, "
+        f"were taken in alphabetical order: {format_names(names)}. State the order with {option}=, "
         "or number the classes in it."
     )
     return (note,)
 
 
-def agreed(undefined: str) -> dict[str, str]:
+def conventions_of_undefined(undefined: str) -> dict[str, str]:
     """What conventions say of that."""
     return {} if undefined == "nan" else {"undefined": undefined}
 
@@ -240,12 +242,14 @@ def column_name(what: str, system: str) -> str:
     return what if system == UNNAMED else f"{what} {system!r}"
 
 
-def columns_of(given: Any, what: str, rows: int, read: Callable[[Any, str], Any]) -> dict[str, Any]:
+def read_system_columns(
+    given: Any, what: str, rows: int, read: Callable[[Any, str], Any]
+) -> dict[str, Any]:
     """A column of each system, by name, read and as long as there are rows."""
     columns = {}
     for name, values in named_systems(given, what).items():
         columns[name] = read(values, column_name(what, name))
-        same_length(columns[name], rows, column_name(what, name))
+        check_length(columns[name], rows, column_name(what, name))
     return columns
 
 
@@ -276,7 +280,7 @@ def provenance(
     return {
         "calipers": __version__,
         "task": task,
-        **inference_of(settings),
+        **inference_provenance(settings),
         "conventions": dict(conventions),
         "inputs": [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs],
     }

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.caching import cached_property
-from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
-from calipers.data.class_labels import Coded, coded
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.arrays import as_numbers, check_length, missing_mask, take_rows
+from calipers.data.class_labels import EncodedLabels, encode_labels
+from calipers.data.errors import InputError, did_you_mean, format_value
 
 #: A column may have this many slices; more can be neither read nor corrected for.
 MOST_SLICES = 50
@@ -26,7 +26,7 @@ Bins = Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class SliceDefinition:
     """A way to cut the rows: the slice of each, as a position among the names."""
 
     column: str
@@ -63,9 +63,9 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
     return {name: {part: part for part in _split(name)} for name in slices}
 
 
-def cuts(
+def define_slices(
     slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int, unit: str = "rows"
-) -> tuple[list[Cut], list[str]]:
+) -> tuple[list[SliceDefinition], list[str]]:
     """The ways to cut that :func:`slice_columns` describes, and what a reader has to know of them.
 
     A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles; a
@@ -73,7 +73,7 @@ def cuts(
     """
     if bins is not None and not isinstance(bins, Mapping):
         raise InputError(
-            f"slice_bins is {shown(bins)}, expected a dict from slices to where to cut them"
+            f"slice_bins is {format_value(bins)}, expected a dict from slices to where to cut them"
         )
     slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
     known = list(dict.fromkeys(part for columns in slices.values() for part in columns))
@@ -121,22 +121,22 @@ def _split(name: str) -> list[str]:
 
 def _cut(
     name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
-) -> tuple[Cut, list[str]]:
+) -> tuple[SliceDefinition, list[str]]:
     """The slices of one column, that of the rows without a value among them, and how its numbers
     were cut."""
     what, absent = f"slice {name!r}", None
     try:
-        values = coded(column, what)
+        values = encode_labels(column, what)
     except InputError:
-        absent = missing_rows(column, what)
+        absent = missing_mask(column, what)
         if not absent.any():
             raise
-        same_length(absent, rows, what)
+        check_length(absent, rows, what)
         if absent.all():
-            return Cut(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
-        values = coded(taken(column, np.flatnonzero(~absent)), what)
+            return SliceDefinition(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
+        values = encode_labels(take_rows(column, np.flatnonzero(~absent)), what)
     if absent is None:
-        same_length(values.codes, rows, what)
+        check_length(values.codes, rows, what)
         return _binned(name, values, bins, unit)
     cut, note = _binned(name, values, bins, unit)
     if NO_VALUE in cut.names:
@@ -145,63 +145,67 @@ def _cut(
         )
     codes = np.full(rows, len(cut.names), np.intp)
     codes[~absent] = cut.codes
-    return Cut(name, (*cut.names, NO_VALUE), codes), note
+    return SliceDefinition(name, (*cut.names, NO_VALUE), codes), note
 
 
 def _binned(
-    name: str, values: Coded, bins: Sequence[float] | None, unit: str
-) -> tuple[Cut, list[str]]:
+    name: str, values: EncodedLabels, bins: Sequence[float] | None, unit: str
+) -> tuple[SliceDefinition, list[str]]:
     """The slices of a column that has a value in every row, and how its numbers were cut."""
     numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
     )
     if bins is not None:
-        edges = edges_of(name, bins)
+        edges = check_edges(name, bins)
         if not numeric:
             raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
-        return _at(name, values, edges), [f"{name} is cut as asked: {listed(edges)}."]
+        return _at(name, values, edges), [f"{name} is cut as asked: {format_numbers(edges)}."]
     if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
-        return Cut(name, values.names, values.codes), []
+        return SliceDefinition(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
     usual = int(counts.argmax())
     if counts[usual] <= len(values.codes) / 2:
         edges = _quartiles(values)
-        return _at(name, values, edges), [f"{name} is cut at its quartiles: {listed(edges)}."]
+        return _at(name, values, edges), [
+            f"{name} is cut at its quartiles: {format_numbers(edges)}."
+        ]
     return _around(name, values, usual, unit)
 
 
-def _around(name: str, values: Coded, usual: int, unit: str) -> tuple[Cut, list[str]]:
+def _around(
+    name: str, values: EncodedLabels, usual: int, unit: str
+) -> tuple[SliceDefinition, list[str]]:
     """A value that most rows have is a slice; the other rows are cut at their quartiles."""
     others = values.codes != usual
     labels = tuple(x for k, x in enumerate(values.labels) if k != usual)
     codes = values.codes[others]
-    rest = Coded(labels, codes - (codes > usual))
+    rest = EncodedLabels(labels, codes - (codes > usual))
     number = float(values.labels[usual])
     one = _number(number)
     share = f"{name} is {one} in {1 - others.mean():.0%} of the {unit}, which are a slice"
     if len(labels) <= MOST_VALUES:
-        cut, how = Cut(name, rest.names, rest.codes), f"{share}."
+        cut, how = SliceDefinition(name, rest.names, rest.codes), f"{share}."
     else:
         edges = _quartiles(rest)
         cut = _at(name, rest, edges)
-        how = f"{share}; the others are cut at their quartiles: {listed(edges)}."
-        told = dict(zip(between(edges), named_around(edges, number), strict=True))
-        cut = Cut(name, tuple(told[x] for x in cut.names), cut.codes)
+        how = f"{share}; the others are cut at their quartiles: {format_numbers(edges)}."
+        told = dict(zip(interval_label(edges), named_around(edges, number), strict=True))
+        cut = SliceDefinition(name, tuple(told[x] for x in cut.names), cut.codes)
     whole = np.zeros(len(values.codes), np.intp)
     whole[others] = cut.codes + 1
-    return Cut(name, (one, *cut.names), whole), [how]
+    return SliceDefinition(name, (one, *cut.names), whole), [how]
 
 
 def named_around(edges: Sequence[float], number: float) -> tuple[str, ...]:
     """The names between edges where a number is a slice of its own: where it lies, a slice has to
     say that it is without it."""
     around = int(np.searchsorted(np.array(edges), number, side="right"))
-    names = enumerate(between(edges))
+    names = enumerate(interval_label(edges))
     return tuple(f"{x}, not {_number(number)}" if k == around else x for k, x in names)
 
 
-def _quartiles(values: Coded) -> list[float]:
+def _quartiles(values: EncodedLabels) -> list[float]:
     """Where a column of numbers is cut, rounded as it is written, so that the names say exactly
     where that is."""
     numbers = np.asarray(values.labels, np.float64)[values.codes]
@@ -209,26 +213,27 @@ def _quartiles(values: Coded) -> list[float]:
     return list(dict.fromkeys(quartiles))
 
 
-def _at(name: str, values: Coded, edges: list[float]) -> Cut:
+def _at(name: str, values: EncodedLabels, edges: list[float]) -> SliceDefinition:
     """A column of numbers cut at these; what holds no row is no slice."""
     place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
     occurs = np.unique(place)
-    names = between(edges)
+    names = interval_label(edges)
     codes = np.searchsorted(occurs, place)[values.codes]
-    return Cut(name, tuple(names[k] for k in occurs), codes)
+    return SliceDefinition(name, tuple(names[k] for k in occurs), codes)
 
 
-def edges_of(name: str, bins: Sequence[float]) -> list[float]:
+def check_edges(name: str, bins: Sequence[float]) -> list[float]:
     """Where a column is to be cut, checked."""
     edges = [float(edge) for edge in as_numbers(bins, f"bins of {name!r}")]
     if (np.diff(edges) <= 0).any():
         raise InputError(
-            f"bins of {name!r}: {shown(edges)}, expected numbers in ascending order: where to cut"
+            f"bins of {name!r}: {format_value(edges)}, expected numbers in ascending order: where "
+            "to cut"
         )
     return edges
 
 
-def listed(edges: Sequence[float]) -> str:
+def format_numbers(edges: Sequence[float]) -> str:
     """Numbers as they are written."""
     return ", ".join(map(_number, edges))
 
@@ -237,14 +242,14 @@ def _number(x: float) -> str:
     return f"{int(x)}" if x.is_integer() and abs(x) < 1e15 else repr(x)
 
 
-def between(edges: Sequence[float]) -> list[str]:
+def interval_label(edges: Sequence[float]) -> list[str]:
     """``below 40``, ``40 to below 65``, ``65 and above``."""
     shown = [_number(x) for x in edges]
     inner = [f"{low} to below {high}" for low, high in pairwise(shown)]
     return [f"below {shown[0]}", *inner, f"{shown[-1]} and above"]
 
 
-def _crossed(name: str, found: Sequence[Cut]) -> Cut:
+def _crossed(name: str, found: Sequence[SliceDefinition]) -> SliceDefinition:
     """The combinations that occur, in the order of the first column, then of the second."""
     shape = tuple(len(cut.names) for cut in found)
     flat = np.ravel_multi_index(tuple(cut.codes for cut in found), shape)
@@ -254,4 +259,4 @@ def _crossed(name: str, found: Sequence[Cut]) -> Cut:
         ", ".join(cut.names[k] for cut, k in zip(found, at, strict=True))
         for at in zip(*places, strict=True)
     )
-    return Cut(name, names, codes.reshape(-1))
+    return SliceDefinition(name, names, codes.reshape(-1))

@@ -11,45 +11,45 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calipers.caching import cached_property, kept
+from calipers.caching import cached, cached_property
 from calipers.estimation import permutation as decks
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.statistic_estimates import of_statistic
-from calipers.evaluation.estimates import estimate
-from calipers.evaluation.slice_definitions import Cut
+from calipers.estimation.statistic_estimates import estimate_from_statistic
+from calipers.evaluation.estimates import estimate_measure
+from calipers.evaluation.slice_definitions import SliceDefinition
 from calipers.inference import intervals, two_samples
 from calipers.inference import two_samples as unpaired
-from calipers.inference.method_limits import MOST_PAIRS_WITHIN, enough_for
-from calipers.inference.multinomial_cells import NEAR, Cells, margins
+from calipers.inference.method_limits import MOST_PAIRS_WITHIN, n_for_adjusted_p
+from calipers.inference.multinomial_cells import NEAR, MultinomialCells, margins
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.paired_tests import Test
-from calipers.inference.point_estimate import Reading
+from calipers.inference.paired_tests import TestResult
+from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.settings import Settings
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 from calipers.measures import Measure
-from calipers.progress import over
-from calipers.report.verdict import most
-from calipers.results import Difference, Estimate, Slice, Slices
+from calipers.progress import track
+from calipers.report.verdict import significance_level
+from calipers.results import Difference, Estimate, SliceEstimate, Slices
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
     LabelMatrices,
     Moments,
-    OccupiedMatrix,
     ScoreParts,
     ScoreTable,
+    SparseConfusionMatrix,
     Statistic,
-    all_but_one,
+    leave_one_out_sums,
 )
-from calipers.statistics.calibration import Levels
-from calipers.statistics.logits import Line, LogitSums
-from calipers.statistics.sparse_confusion import RedrawnMatrix
+from calipers.statistics.calibration import ProbabilityLevels
+from calipers.statistics.logits import LogitSums, RecalibrationFit
+from calipers.statistics.sparse_confusion import ConfusionReplicates
 
 if TYPE_CHECKING:
-    from calipers.estimation.permutation import Dealt, Deck
+    from calipers.estimation.permutation import PermutationPool, PermutationResult
     from calipers.results import Comparison
-    from calipers.systems.base import System
-    from calipers.systems.binary import System as Binary
+    from calipers.systems.base import SystemOutput
+    from calipers.systems.binary import BinaryOutput as Binary
 
 
 #: So many numbers the margins of all parts may have at a time.
@@ -57,11 +57,11 @@ _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Others:
+class ComplementReplicates:
     """The rows of a confusion matrix by the cell that each falls into, cut into ``parts``:
     ``part`` says into which each row falls."""
 
-    cells: Cells
+    cells: MultinomialCells
     labels: tuple[str, ...]
     part: npt.NDArray[np.integer[Any]]
     parts: int
@@ -89,14 +89,14 @@ class Others:
             end = min(begin + step, self.settings.resamples)
             yield np.stack([self.cells.times(self.settings, at) for at in range(begin, end)])
 
-    def matrices(self, times: FloatArray) -> list[RedrawnMatrix]:
+    def matrices(self, times: FloatArray) -> list[ConfusionReplicates]:
         """The matrices of the rest of each part, of rows that weigh so much."""
         k = len(self.labels)
         truth, predicted = np.divmod(self.cells.flat, k)
         places = self.part * np.int64(k)
         sums = margins(times, places + truth, places + predicted, self.parts * k)
         apart = [np.moveaxis(of.reshape(len(times), self.parts, k), 1, 0) for of in sums]
-        rest = zip(*(all_but_one(list(of)) for of in apart), strict=True)
+        rest = zip(*(leave_one_out_sums(list(of)) for of in apart), strict=True)
         filled = cache(lambda: self.matrices((times > 0).astype(np.float64)))
         return [self._rest(which, of, times, filled) for which, of in enumerate(rest)]
 
@@ -105,16 +105,16 @@ class Others:
         which: int,
         sums: tuple[FloatArray, FloatArray, FloatArray],
         times: FloatArray,
-        filled: Callable[[], list[RedrawnMatrix]],
-    ) -> RedrawnMatrix:
+        filled: Callable[[], list[ConfusionReplicates]],
+    ) -> ConfusionReplicates:
         def whole() -> ConfusionMatrix:
             rows = self.part != which
             place, inverse = np.unique(self.cells.flat[rows], return_inverse=True)
             sums = [np.bincount(inverse, some, len(place)) for some in times[:, rows]]
             held = np.stack(sums).astype(np.float64)
-            return OccupiedMatrix(held, held, place, self.labels)
+            return SparseConfusionMatrix(held, held, place, self.labels)
 
-        made = RedrawnMatrix(sums, self.labels, whole, lambda: filled()[which])
+        made = ConfusionReplicates(sums, self.labels, whole, lambda: filled()[which])
         return made.as_whole() if self.cells.weight is None else made
 
 
@@ -124,18 +124,18 @@ MOST_NUMBERS = 5_000_000
 T = TypeVar("T")
 
 
-def scored_of(system: System, measure: Measure) -> Binary | None:
+def scored_of(system: SystemOutput, measure: Measure) -> Binary | None:
     """The problem of two classes whose table of scores a measure is a formula over."""
     found: Binary | None = system.problem_of(measure)
     return found if measure.definition.on is ScoreTable else None
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Subsets:
     """The parts of a system's rows."""
 
-    system: System
-    cut: Cut
+    system: SystemOutput
+    cut: SliceDefinition
     #: Those that are asked for, which share what is drawn.
     measures: Sequence[Measure] = ()
 
@@ -145,23 +145,23 @@ class Parts:
     @property
     def dealt(self) -> int:
         """How often rows are dealt anew: so often that the smallest p-value can decide."""
-        return enough_for(self.questions, self.system.settings)
+        return n_for_adjusted_p(self.questions, self.system.settings)
 
-    def deck(self, measure: Measure) -> Deck | None:
+    def deck(self, measure: Measure) -> PermutationPool | None:
         """All rows, to be dealt anew; None of measures that take several statistics."""
 
-        def made() -> Deck | None:
+        def made() -> PermutationPool | None:
             system, own = self.system.asked(measure)
             sample = system.over(own)
-            return kept(self, ("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
+            return cached(self, ("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
 
-        return kept(self, ("deck", measure), made)
+        return cached(self, ("deck", measure), made)
 
     def __len__(self) -> int:
         return len(self.cut.names)
 
     @cached_property
-    def _parts(self) -> list[System | None]:
+    def _parts(self) -> list[SystemOutput | None]:
         return [self.system.taken(rows) for rows in self.cut.rows]
 
     @property
@@ -169,36 +169,36 @@ class Parts:
         """The measures of counts."""
         return tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
 
-    def part(self, part: int) -> System:
+    def part(self, part: int) -> SystemOutput:
         """The system on the rows of a part."""
         found = self._parts[part]
         assert found is not None
         return found
 
-    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
-        return estimate(self.part(part), measure, reading)
+        return estimate_measure(self.part(part), measure, reading)
 
     def forget(self, part: int) -> None:
         """Give back the memory of a part, what it has drawn above all."""
         self._parts[part] = None
 
-    def rest(self, part: int) -> Rest | None:
+    def rest(self, part: int) -> Complement | None:
         """The rows outside of a part; None where there are none."""
-        return Rest(self, part) if len(self) > 1 else None
+        return Complement(self, part) if len(self) > 1 else None
 
     def others(self, measure: Measure) -> list[Any] | None:
         """Of each part the statistic of all others; None where it does not come by adding up."""
-        return kept(self, ("others", measure), lambda: self._others(measure))
+        return cached(self, ("others", measure), lambda: self._others(measure))
 
     def _others(self, measure: Measure) -> list[Any] | None:
         if scored_of(self.system, measure) is not None:
             return None
         found = self._own(measure)
-        return None if found is None else all_but_one(found)
+        return None if found is None else leave_one_out_sums(found)
 
     def _own(self, measure: Measure) -> list[Any] | None:
-        return kept(self, ("own", measure), lambda: self._statistics(measure))
+        return cached(self, ("own", measure), lambda: self._statistics(measure))
 
     def _statistics(self, measure: Measure) -> list[Any] | None:
         first = self.part(0).statistic(measure)
@@ -227,10 +227,12 @@ class Parts:
     def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
         """Bootstrap replicates of a measure of counts of the rest of a part, where rows are drawn:
         those of the rest of every part at once."""
-        found = kept(self, ("drawn", settings), dict)
+        found = cached(self, ("drawn", settings), dict)
         if (measure, part) not in found:
             counts: Any = self.system.over(measure)
-            others = Others(counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings)
+            others = ComplementReplicates(
+                counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings
+            )
             todo = dict.fromkeys((measure, *self.counted))
             # Of two parts only one rest is asked for: the other's is minus that.
             which = range(len(self)) if len(self) > 2 else [part]
@@ -248,7 +250,7 @@ class Parts:
         whole = scored_of(self.system, measure)
         if whole is None:
             return None
-        rows = kept(
+        rows = cached(
             self,
             ("rows", id(whole)),
             lambda: ScoreParts.of(
@@ -261,7 +263,7 @@ class Parts:
         )
         return ScoreTable.without(rows, part)
 
-    def line_without(self, part: int, measure: Measure) -> Line | None:
+    def line_without(self, part: int, measure: Measure) -> RecalibrationFit | None:
         """The recalibration of the rest that a measure is a coefficient of; None of other measures,
         and where it has to be looked for row by row."""
         whole = scored_of(self.system, measure)
@@ -270,11 +272,11 @@ class Parts:
         if self.system.clusters is not None:
             return None
         delta, both = measure.parameters["delta"], measure.parameters.get("slope") != "one"
-        sums = kept(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
-        mixed = kept(self, ("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
+        sums = cached(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
+        mixed = cached(self, ("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
         if sums is None or not any(other != part for other in mixed):
             return None
-        levels = Levels.of(whole.table).clipped(delta)
+        levels = ProbabilityLevels.of(whole.table).clipped(delta)
         return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
 
     def _sums(self, whole: Binary, delta: float) -> list[LogitSums] | None:
@@ -285,7 +287,7 @@ class Parts:
         made = LogitSums.of_parts(
             logit, whole.labels.positive, whole.weight, self.cut.small, len(self)
         )
-        return None if made is None else all_but_one(made)
+        return None if made is None else leave_one_out_sums(made)
 
     def _mixed(self, measure: Measure, delta: float) -> list[int]:
         """Two parts whose classes no threshold separates, as far as there are. With one of them the
@@ -294,7 +296,7 @@ class Parts:
         for k in range(len(self)):
             own = scored_of(self.part(k), measure)
             assert own is not None
-            levels = Levels.of(own.table)
+            levels = ProbabilityLevels.of(own.table)
             if len(levels) and not levels.clipped(delta).separated:
                 found.append(k)
             if len(found) == 2:
@@ -303,21 +305,21 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Rest:
+class Complement:
     """The rows outside of a part."""
 
-    parts: Parts
+    parts: Subsets
     which: int
 
     @cached_property
-    def rows(self) -> System:
+    def rows(self) -> SystemOutput:
         """The system on these rows."""
         system = self.parts.system
-        outside: System = system.taken(self.parts.cut.small != self.which)
+        outside: SystemOutput = system.taken(self.parts.cut.small != self.which)
         return outside.under(self.settings)
 
     @cached_property
-    def plain(self) -> System:
+    def plain(self) -> SystemOutput:
         """The same without intervals, which need not be drawn where those of the difference do not
         come from them. (Only where rows come in clusters are they dear.)"""
         if self.parts.system.clusters is None:
@@ -344,13 +346,13 @@ class Rest:
         whole = scored_of(self.parts.system, measure)
         if whole is None:
             return self.plain.statistic(measure)
-        return kept(self, id(whole), lambda: self.parts.table_without(self.which, measure))
+        return cached(self, id(whole), lambda: self.parts.table_without(self.which, measure))
 
-    def line(self, measure: Measure) -> Line | None:
+    def line(self, measure: Measure) -> RecalibrationFit | None:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
-        return kept(self, measure, lambda: self.parts.line_without(self.which, measure))
+        return cached(self, measure, lambda: self.parts.line_without(self.which, measure))
 
-    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
+    def dealt(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
         """The part, whose value this is, less these rows, were the smaller of the two made up by
         chance; None where it has more rows than ``most``, and where rows come in clusters."""
         parts, codes = self.parts, self.parts.cut.small
@@ -364,12 +366,12 @@ class Rest:
         value = self.reading(measure).value if turned else value
         few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
         settings = replace(self.settings, resamples=parts.dealt)
-        taken = kept(self, "lots", lambda: decks.lots(rows, size, settings))
+        taken = cached(self, "lots", lambda: decks.lots(rows, size, settings))
         own = parts.system.asked(measure)[1]
-        made = deck.dealt(own, decks.Part(few, value), taken)
+        made = deck.dealt(own, decks.SubsetRows(few, value), taken)
         return made.turned if made is not None and turned else made
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure and how it varies: from the statistic alone as far as that says,
         else from the rows."""
         made = self._of_statistic(measure)
@@ -389,7 +391,7 @@ class Rest:
         found = self.plain.reading(measure).influence
         return None if found is None else found()
 
-    def _of_statistic(self, measure: Measure) -> Reading | None:
+    def _of_statistic(self, measure: Measure) -> PointEstimate | None:
         line = self.line(measure)
         if line is not None:
             return self._of_line(measure, line)
@@ -404,20 +406,20 @@ class Rest:
         if counts is not None:
             return replace(counts.reading(own), n=rows)
         assert statistic is not None
-        return of_statistic(own, statistic, self.settings, rows)
+        return estimate_from_statistic(own, statistic, self.settings, rows)
 
-    def _of_line(self, measure: Measure, line: Line) -> Reading:
+    def _of_line(self, measure: Measure, line: RecalibrationFit) -> PointEstimate:
         """A coefficient of the recalibration that the parts add up to."""
         coefficient = measure.definition.coefficient
         assert coefficient is not None
         sandwich = self.parts.system.weight is not None or len(line.variance) == 1
-        return Reading(
+        return PointEstimate(
             value=(line.intercept, line.slope)[coefficient],
             kind="recalibration",
             settings=self.settings,
             n=self._number,
             higher_is_better=measure.definition.higher_is_better,
-            error=lambda: Error(line.error(coefficient, sandwich=sandwich), "Wald"),
+            error=lambda: StandardError(line.error(coefficient, sandwich=sandwich), "Wald"),
         )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
@@ -450,7 +452,7 @@ class Rest:
         if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
             return None
         # The same cells are drawn for all measures of them.
-        return kept(
+        return cached(
             self,
             ("counts", matrix.labels),
             lambda: ClassCounts.from_matrix(matrix, self.settings, self.parts.counted),
@@ -468,35 +470,37 @@ REST = "the rest"
 HOLM = ADJUSTMENTS["holm"]
 
 
-class Outside(Protocol):
+class SliceComplement(Protocol):
     """What is outside of a part."""
 
     @property
     def rows(self) -> Any:
         """What gives its readings, with all they have."""
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
 
-    def dealt(self, measure: Measure, value: float, most: int) -> two_samples.Anew | None:
+    def dealt(
+        self, measure: Measure, value: float, most: int
+    ) -> two_samples.PermutedDifference | None:
         """The part, whose value this is, less what is outside, were one of them made up by chance;
         None where both have more units than ``most``."""
 
 
-class Halves(Protocol):
+class SubsetPair(Protocol):
     """The parts that a column cuts the rows or topics of one system into."""
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> SliceDefinition:
         """How they are cut."""
 
     def part(self, part: int) -> Any:
         """What gives the readings of a part."""
 
-    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
 
-    def rest(self, part: int) -> Outside | None:
+    def rest(self, part: int) -> SliceComplement | None:
         """What is outside of it; None where nothing is."""
 
     def forget(self, part: int) -> None:
@@ -506,28 +510,31 @@ class Halves(Protocol):
 # ------------------------------------------------------------------------------------- evaluation
 
 
-def sliced(
-    systems: Sequence[System], measures: Sequence[Measure], cuts: Sequence[Cut], settings: Settings
+def slice_systems(
+    systems: Sequence[SystemOutput],
+    measures: Sequence[Measure],
+    cuts: Sequence[SliceDefinition],
+    settings: Settings,
 ) -> Slices:
     """Every measure of every system on every slice of their rows, each against the rest."""
     asked = sum(len(cut.names) for cut in cuts)
-    all_parts = over(
-        (Parts(system, cut, measures, questions=asked) for cut in cuts for system in systems),
+    all_parts = track(
+        (Subsets(system, cut, measures, questions=asked) for cut in cuts for system in systems),
         "slicing",
         len(cuts) * len(systems),
     )
-    return slices_of(all_parts, measures, settings)
+    return slice_estimates(all_parts, measures, settings)
 
 
-def slices_of(
-    all_parts: Iterable[Halves], measures: Sequence[Measure], settings: Settings
+def slice_estimates(
+    all_parts: Iterable[SubsetPair], measures: Sequence[Measure], settings: Settings
 ) -> Slices:
     """Every measure of all parts, each of one system by one column."""
     rows = [row for parts in all_parts for row in _of_cut(parts, measures)]
     return Slices(_adjusted(rows), settings.level, HOLM.name)
 
 
-def untold(slices: Slices, comparison: Comparison | None) -> list[str]:
+def too_many_systems_note(slices: Slices, comparison: Comparison | None) -> list[str]:
     """That systems are so many that they are not compared within slices."""
     if comparison is None or not len(comparison) or slices.differences:
         return []
@@ -544,9 +551,9 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _of_cut(parts: Halves, measures: Sequence[Measure]) -> list[Slice]:
+def _of_cut(parts: SubsetPair, measures: Sequence[Measure]) -> list[SliceEstimate]:
     """One system on the slices of one column."""
-    rows: list[Slice] = []
+    rows: list[SliceEstimate] = []
     cut = parts.cut
     for k, name in enumerate(cut.names):
         rest = parts.rest(k)
@@ -558,17 +565,17 @@ def _of_cut(parts: Halves, measures: Sequence[Measure]) -> list[Slice]:
                 apart = _opposite(rows[j])
             else:
                 apart = _to_rest(measure, reading, rest, own)
-            rows.append(Slice(cut.column, name, own, apart))
+            rows.append(SliceEstimate(cut.column, name, own, apart))
         parts.forget(k)
     return rows
 
 
-def _opposite(row: Slice) -> Difference:
+def _opposite(row: SliceEstimate) -> Difference:
     d = row.to_rest
     return replace(d, value=-d.value, low=-d.high, high=-d.low, n=row.estimate.of)
 
 
-def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
+def _adjusted(rows: Sequence[SliceEstimate]) -> tuple[SliceEstimate, ...]:
     """Holm over all slices of each measure of a system; a column's two slices ask one question."""
     questions: dict[tuple[str, str], dict[tuple[str, str], list[int]]] = {}
     slices_of: dict[str, set[str]] = {}
@@ -592,7 +599,11 @@ def _with_adjusted(apart: Difference, p: float) -> Difference:
     reaches as far as 0 too."""
     p = float(p)
     apart = replace(apart, p_adjusted=p)
-    if not apart.has_interval or not p > most(apart.level) or apart.low <= 0 <= apart.high:
+    if (
+        not apart.has_interval
+        or not p > significance_level(apart.level)
+        or apart.low <= 0 <= apart.high
+    ):
         return apart
     low, high, method = unpaired.as_far_as_zero(apart.low, apart.high, apart.method, HOLM.name)
     return replace(apart, low=low, high=high, method=method)
@@ -601,15 +612,17 @@ def _with_adjusted(apart: Difference, p: float) -> Difference:
 # -------------------------------------------------------------------------- difference to the rest
 
 
-def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimate) -> Difference:
+def _to_rest(
+    measure: Measure, part: PointEstimate, rest: SliceComplement | None, own: Estimate
+) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
     other = None if rest is None else rest.reading(measure)
     value = part.value - other.value if other is not None else float("nan")
-    made, test = intervals.missing("none", "undefined_value"), Test(float("nan"), "none")
+    made, test = intervals.no_interval("none", "undefined_value"), TestResult(float("nan"), "none")
     if rest is None or other is None:
-        made = intervals.missing("none", "no_rest")
+        made = intervals.no_interval("none", "no_rest")
     elif part.settings.interval == "none":
-        made = intervals.missing("none", "not_asked")
+        made = intervals.no_interval("none", "not_asked")
     elif np.isfinite(value):
         made, test = two_samples.compared(
             part,

@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.arrays import as_array
-from calipers.data.class_labels import coded
-from calipers.data.columns import Gathered, gather, with_files
+from calipers.data.class_labels import encode_labels
+from calipers.data.columns import InputColumns, collect_columns, with_files
 from calipers.evaluation.batch import Table
 from calipers.evaluation.evaluator import evaluate_rows, evaluate_stream
 from calipers.evaluation.options import Options
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.slice_definitions import slice_columns
-from calipers.evaluation.stream_columns import Columns, allowed, distinct, in_batches
+from calipers.evaluation.stream_columns import (
+    StreamColumns,
+    distinct_labels,
+    in_batches,
+    process_memory,
+)
 
 if TYPE_CHECKING:
     from calipers.evaluation.sample import Problem
@@ -29,11 +34,11 @@ class Source:
     """Columns by their roles, of rows in memory or of a stream."""
 
     options: Options
-    gathered: Gathered | None = None
-    stream: Columns | None = None
+    gathered: InputColumns | None = None
+    stream: StreamColumns | None = None
 
     @property
-    def rows(self) -> Gathered:
+    def rows(self) -> InputColumns:
         """The columns of rows in memory."""
         assert self.gathered is not None
         return self.gathered
@@ -43,7 +48,7 @@ class Source:
         of a stream in a look at its columns."""
         found: dict[str, None] = {}
         for what, column in self._columns(role):
-            found |= dict.fromkeys(coded(column, what).names)
+            found |= dict.fromkeys(encode_labels(column, what).names)
         return tuple(found)
 
     def _columns(self, role: str) -> list[tuple[str, Any]]:
@@ -53,7 +58,7 @@ class Source:
         c = self.stream
         given = {"": c.truth} if role == "truth" else c.said[role]
         return [
-            (what, distinct(c.stream, column, what))
+            (what, distinct_labels(c.stream, column, what))
             for what, column in ((column_name(role, n), x) for n, x in given.items())
             if isinstance(column, str)
         ]
@@ -64,7 +69,7 @@ class Source:
         """The evaluation of these columns; of rows in memory as they are ``read``, if they are, and
         how many that makes."""
         if self.stream is not None:
-            memory = allowed(self.options.memory, self.stream.stream)
+            memory = process_memory(self.options.memory, self.stream.stream)
             return evaluate_stream(problem, self.stream, self.options, memory)
         columns = self.rows.columns if read is None else read
         if number is None:
@@ -102,11 +107,13 @@ def open_source(
     rows["slices"] = slice_columns(rows["slices"])
     needed = (*columns.values(), rows["weight"], rows["cluster"])
     if in_batches(options.engine, options.memory, data, needed):
-        return Source(options, stream=Columns.of(data, columns, {**arguments, **rows}, options))
+        return Source(
+            options, stream=StreamColumns.of(data, columns, {**arguments, **rows}, options)
+        )
     options = replace(options, inputs=with_files(options.inputs, data, columns))
     instead = dict(in_memory())
     data = instead.pop("data", data)
-    gathered = gather(
+    gathered = collect_columns(
         {**columns, **instead, **rows},
         data=data,
         by=options.id,

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from calipers import __version__
 from calipers.data.errors import FileError, InputError
-from calipers.data.trec import Origin
-from calipers.engines.accumulators import Sum, Weighed
-from calipers.engines.base import Engine, itself
-from calipers.engines.pass_tasks import First, Passed
+from calipers.data.trec import InputOrigin
+from calipers.engines.accumulators import PairwiseSum, WeightMoments
+from calipers.engines.base import Engine, identity
+from calipers.engines.pass_tasks import FirstPass, FirstPassResult
 from calipers.statistics import serialization
 
 #: What a file says that it is, and what that holds. (States of version 1 have no third moments.)
@@ -34,7 +34,7 @@ _ALIKE = {
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class EvaluationState:
     """Sums over the rows of one stream, or of several.
 
     ``plan`` says how its systems were made and what was measured of them, in plain values;
@@ -44,8 +44,8 @@ class State:
 
     plan: Mapping[str, Any]
     asked: Mapping[tuple[str, str], int]
-    passed: Passed
-    origins: Sequence[Origin] = ()
+    passed: FirstPassResult
+    origins: Sequence[InputOrigin] = ()
     parts: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
     where: str = "the evaluation"
     #: Whether it is of more than one file, or evaluation.
@@ -58,7 +58,7 @@ class State:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file, whole or not at all."""
-        from calipers.report.output_files import replacing
+        from calipers.report.output_files import atomic_writer
 
         tree = {
             "kind": KIND,
@@ -70,17 +70,17 @@ class State:
             "origins": [[of.path or of.name, of.bytes] for of in self.origins],
             "parts": list(self.parts),
         }
-        with replacing(path) as stream:
+        with atomic_writer(path) as stream:
             serialization.write(stream, tree)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> State:
+    def read(cls, path: str | os.PathLike[str]) -> EvaluationState:
         """What a file holds."""
         where = os.fspath(path)
         what = "was written by --save-state or save_state"
         try:
             with open(where, "rb") as stream:  # noqa: PTH123
-                tree = serialization.read(stream, also=(Passed, Weighed))
+                tree = serialization.read(stream, also=(FirstPassResult, WeightMoments))
         except OSError as error:
             raise FileError(f"{where}: {error.strerror}") from None
         except serialization.CorruptError as error:
@@ -96,7 +96,7 @@ class State:
             plan, passed = tree["plan"], tree["passed"]
             asked = {(system, measure): number for system, measure, number in tree["asked"]}
             if not (
-                isinstance(passed, Passed)
+                isinstance(passed, FirstPassResult)
                 and plan.keys() >= {"task", "truth", "said", "weight", "cluster"}
                 and passed.statistics.keys() >= set(asked.values())
             ):
@@ -105,7 +105,7 @@ class State:
                 plan,
                 asked,
                 passed,
-                [Origin("table", name, bytes=size) for name, size in tree["origins"]],
+                [InputOrigin("table", name, bytes=size) for name, size in tree["origins"]],
                 tuple(tree["parts"]),
                 where,
             )
@@ -113,12 +113,12 @@ class State:
             raise FileError(f"{where}: is damaged ({error}); expected a file that {what}") from None
 
 
-class Added(Engine):
+class SummedRows(Engine):
     """Rows that have been added up: the first pass is known, and there is no second."""
 
     kind, again = "stream", False
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: EvaluationState) -> None:
         self.state, self.name, self.rows = state, state.where, state.passed.rows
 
     @property
@@ -130,11 +130,11 @@ class Added(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = itself,
+        kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
         """What the first pass found."""
-        if not isinstance(work, First):
+        if not isinstance(work, FirstPass):
             raise InputError(f"{self.name}: rows that have been added up cannot be read again")
         known, passed = self.state.asked, self.state.passed
         found = {}
@@ -147,13 +147,15 @@ class Added(Engine):
         return kept(replace(passed, statistics=found))
 
 
-def added(states: Iterable[State], kept: Callable[[Passed], Passed]) -> State:
+def merge_checked(
+    states: Iterable[EvaluationState], kept: Callable[[FirstPassResult], FirstPassResult]
+) -> EvaluationState:
     """The state of the rows of all of them, checked to be of a kind; what is ``kept`` of sums keeps
     within the memory."""
-    first: State | None = None
-    sums: Sum[Passed] = Sum(kept)
+    first: EvaluationState | None = None
+    sums: PairwiseSum[FirstPassResult] = PairwiseSum(kept)
     seen: dict[str, str] = {}
-    origins: list[Origin] = []
+    origins: list[InputOrigin] = []
     plan: dict[str, Any] = {}
     number = 0
     for state in states:
@@ -173,10 +175,12 @@ def added(states: Iterable[State], kept: Callable[[Passed], Passed]) -> State:
     if first is None:
         raise InputError("states: expected at least one")
     where = first.where if number == 1 else f"{first.where} and {number - 1} more"
-    return State(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
+    return EvaluationState(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
 
 
-def _checked(plan: Mapping[str, Any], first: State, other: State) -> dict[str, bool]:
+def _checked(
+    plan: Mapping[str, Any], first: EvaluationState, other: EvaluationState
+) -> dict[str, bool]:
     """Which classes are positive in both, after a look at whether they may be added up."""
     for name, what in _ALIKE.items():
         one, two = plan.get(name), other.plan.get(name)

@@ -13,19 +13,25 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from calipers.data.columns import Ids, texts
-from calipers.data.errors import FileError, InputError, did_you_mean, several, shown
-from calipers.evaluation.arguments import verb
+from calipers.data.columns import Ids, row_names
+from calipers.data.errors import (
+    FileError,
+    InputError,
+    did_you_mean,
+    format_first_names,
+    format_value,
+)
+from calipers.evaluation.arguments import validate_arguments
 from calipers.measures.precision_recall import TASK
-from calipers.results import Evaluation, Kept
+from calipers.results import Evaluation, StoredPredictions
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.evaluation.shared import Statistics
-    from calipers.systems.base import System
+    from calipers.systems.base import SystemOutput
 
-S = TypeVar("S", bound="System")
+S = TypeVar("S", bound="SystemOutput")
 
 #: A system here, an evaluation of another day, or the file that it was written to.
 Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
@@ -41,7 +47,7 @@ MATRICES = "matrices"
 DIGESTS = ("points", "judgments")
 
 
-@verb
+@validate_arguments
 def keep(evaluation: Evaluation) -> Evaluation:
     """The evaluation with all that comparisons with later systems need: of rows what each system
     said of each, and the truth; of topics and groups where the judged documents stand.
@@ -84,23 +90,23 @@ def keep(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, kept=made)
 
 
-def worth_keeping(evaluation: Evaluation) -> bool:
+def is_storable(evaluation: Evaluation) -> bool:
     """Whether a file keeps what later comparisons need unasked: of topics and groups, whose
     statistics are small."""
     return evaluation.task in ("retrieval", "ranking") and evaluation.sources is not None
 
 
 @dataclass(frozen=True)
-class Recalled:
+class StoredSystem:
     """A system of another day."""
 
     name: str
     said: Mapping[str, Any]
-    kept: Kept
+    kept: StoredPredictions
     where: str
 
     @classmethod
-    def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> Recalled | None:
+    def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> StoredSystem | None:
         """The one that a baseline means; None where it is one of these systems, or nothing."""
         if baseline is None or (isinstance(baseline, str) and baseline in systems):
             return None
@@ -129,7 +135,7 @@ class Recalled:
         called: str,
         name: str | None,
         systems: Sequence[str],
-    ) -> Recalled:
+    ) -> StoredSystem:
         if found.task != task:
             raise FileError(f"{where}: is of {found.task}, and this is {task}")
         kept = found.kept
@@ -157,7 +163,7 @@ class Recalled:
         """The place among what was kept of each unit that there is now."""
         unit, mine = self.kept.unit, self.kept.ids
         if mine and given is not None and len(given):
-            ids = texts(given)
+            ids = row_names(given)
             place = {name: i for i, name in enumerate(mine)}
             here = set(ids)
             self._refuse([n for n in ids if n not in place], "not there, but here")
@@ -170,7 +176,8 @@ class Recalled:
     def _refuse(self, ids: Sequence[str], how: str) -> None:
         if ids:
             raise FileError(
-                f"{self.where}: {self.kept.unit} that are {how}: {several(ids)}; systems are "
+                f"{self.where}: {self.kept.unit} that are {how}: {format_first_names(ids)}; "
+                "systems are "
                 f"compared on the same {self.kept.unit}"
             )
 
@@ -185,7 +192,9 @@ class Recalled:
                         "on the same ones"
                     )
             elif then != value:
-                raise FileError(f"{self.where}: the {what} were {shown(then)}, now {shown(value)}")
+                raise FileError(
+                    f"{self.where}: the {what} were {format_value(then)}, now {format_value(value)}"
+                )
 
     def as_system(self, like: S, ids: Ids | None) -> S:
         """The system, on the rows of another."""
@@ -245,7 +254,7 @@ class Recalled:
         other = (now != then).reshape(len(now), -1).any(axis=1)
         if other.any():
             row = int(np.argmax(other))
-            called = [] if ids is None else texts(ids[row : row + 1])
+            called = [] if ids is None else row_names(ids[row : row + 1])
             name = repr(called[0]) if called else f"row {row}"
             raise FileError(
                 f"{self.where}: the truth differs from today's in {int(other.sum())} of "
@@ -305,17 +314,17 @@ def _same_judgments(first: Any, second: Any) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
-def of_rows(systems: Mapping[str, System], ids: Ids) -> Kept | None:
+def row_predictions(systems: Mapping[str, SystemOutput], ids: Ids) -> StoredPredictions | None:
     """What systems say of rows, or of what else they have."""
     first = next(iter(systems.values()))
     if not first.own:
         return None
     truth, common = first.known()
-    return Kept(
+    return StoredPredictions(
         first.unit,
         first.number,
         {name: system.answers() for name, system in systems.items()},
-        tuple(texts(ids)),
+        tuple(row_names(ids)),
         truth,
         common,
     )
@@ -326,7 +335,7 @@ def of_topics(
     topics: Sequence[str],
     systems: Mapping[str, Statistics],
     common: Mapping[str, str | None],
-) -> Kept:
+) -> StoredPredictions:
     """Where documents stand on topics, as statistics have it."""
     said = {
         name: {
@@ -335,10 +344,10 @@ def of_topics(
         }
         for name, of in systems.items()
     }
-    return Kept(unit, len(topics), said, tuple(topics), common=dict(common))
+    return StoredPredictions(unit, len(topics), said, tuple(topics), common=dict(common))
 
 
-def with_topics(
+def add_stored_topics(
     systems: Mapping[str, Statistics],
     baseline: Baseline,
     task: str,
@@ -347,7 +356,7 @@ def with_topics(
 ) -> tuple[dict[str, Statistics], str | None]:
     """The statistics of runs, with those of another day if the baseline is such; and the name of
     the baseline. ``common`` tells what has to be the same."""
-    found = Recalled.of(baseline, tuple(systems), task)
+    found = StoredSystem.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
@@ -356,7 +365,7 @@ def with_topics(
     return {**systems, found.name: found.as_statistics(like, topics)}, found.name
 
 
-def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
+def baseline_provenance(baseline: Baseline, name: str | None) -> dict[str, str]:
     """What provenance tells of a baseline that is of another day."""
     if baseline is None or baseline == name:
         return {}
@@ -365,7 +374,7 @@ def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
 
 def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
     """That a system of another day has another threshold than those of today, if so."""
-    if name is None or not earlier(baseline, name):
+    if name is None or not baseline_provenance(baseline, name):
         return []
     then, now = (
         getattr(systems[n], "threshold", getattr(systems[n], "thresholds", None))
@@ -397,7 +406,7 @@ def with_baseline(
     systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
-    found = Recalled.of(baseline, tuple(systems), task)
+    found = StoredSystem.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import missing_rows
+from calipers.data.arrays import missing_mask
 from calipers.data.columns import beginning, file_origin, named_columns
-from calipers.data.costs import Costs, called
+from calipers.data.costs import Costs, cost_column_name
 from calipers.data.distributed_frames import is_dask, is_spark
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.frequency_weights import whole_numbers
-from calipers.data.streams import Batch, Stream, budget, is_large
-from calipers.engines.accumulators import Distinct
-from calipers.engines.base import Engine, P, Partial, itself
-from calipers.engines.local import Streams
-from calipers.engines.remote import Remote
+from calipers.data.frequency_weights import check_counts
+from calipers.data.streams import Batch, Stream, is_large, memory_budget
+from calipers.engines.accumulators import DistinctValues
+from calipers.engines.base import Engine, Mergeable, P, identity
+from calipers.engines.local import StreamEngine
+from calipers.engines.remote import RemoteEngine
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import ClassTables, NumberRows, ScoreTable, Several
-from calipers.statistics.scores import GatheredScores
+from calipers.statistics import ClassTables, NumericRows, ScoreTable, Several
+from calipers.statistics.scores import ScoreBuffer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
     from calipers.evaluation.options import Options
 
 
@@ -46,7 +46,7 @@ _A_SCORE = 40
 
 
 @dataclass(frozen=True)
-class Within:
+class MemoryLimit:
     """Keeps a sum of statistics within the memory."""
 
     memory: int
@@ -54,17 +54,17 @@ class Within:
     def __call__(self, statistic: Any) -> Any:
         """The statistic, or one that takes less."""
         if isinstance(statistic, ClassTables):
-            return statistic.each(Within(self.memory // max(1, len(statistic.tables))))
+            return statistic.each(MemoryLimit(self.memory // max(1, len(statistic.tables))))
         if isinstance(statistic, Several):
-            each = Within(self.memory // max(len(statistic.parts), 1))
+            each = MemoryLimit(self.memory // max(len(statistic.parts), 1))
             return statistic.each(each)
-        if isinstance(statistic, GatheredScores):
+        if isinstance(statistic, ScoreBuffer):
             few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
             return statistic if few else self(statistic.settled())
         if isinstance(statistic, ScoreTable):
             most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
             return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
-        if isinstance(statistic, NumberRows):
+        if isinstance(statistic, NumericRows):
             size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
             if size > self.memory / 2:
                 raise InputError(
@@ -80,7 +80,7 @@ AT_ONCE = 1 << 19
 MOST = 10**9
 
 
-class Counted(Engine):
+class FrequencyWeightedRows(Engine):
     """The rows of another engine, as often as a column says, where that is among those read."""
 
     def __init__(self, rows: Engine, count: str, *, drop: bool) -> None:
@@ -98,53 +98,53 @@ class Counted(Engine):
         self,
         work: Callable[[Any], P],
         columns: Sequence[str] = (),
-        kept: Callable[[P], P] = itself,
+        kept: Callable[[P], P] = identity,
         what: str = "reading",
     ) -> P:
         """As the protocol has it."""
         if self.count not in columns:
             return self.inner.reduce(work, columns, kept, what)
-        written = _Written(work, self.count, self.drop)
-        found: P | None = self.inner.reduce(written, columns, _Kept(kept), what).part
+        written = _RepeatRows(work, self.count, self.drop)
+        found: P | None = self.inner.reduce(written, columns, _BoundedResult(kept), what).part
         if found is None:
             raise InputError(f"{self.name}: count: all counts are 0")
         return found
 
 
 @dataclass(frozen=True, eq=False)
-class Some(Partial):
+class OptionalResult(Mergeable):
     """What is known of rows, if there are any."""
 
     part: Any
 
-    def __add__(self, other: Some) -> Some:
+    def __add__(self, other: OptionalResult) -> OptionalResult:
         if self.part is None or other.part is None:
             return other if self.part is None else self
-        return Some(self.part + other.part)
+        return OptionalResult(self.part + other.part)
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _BoundedResult:
     """What is kept of rows, if there are any."""
 
     kept: Callable[[Any], Any]
 
-    def __call__(self, some: Some) -> Some:
-        return some if some.part is None else Some(self.kept(some.part))
+    def __call__(self, some: OptionalResult) -> OptionalResult:
+        return some if some.part is None else OptionalResult(self.kept(some.part))
 
 
 @dataclass(frozen=True, eq=False)
-class _Written:
+class _RepeatRows:
     """Works on rows that are written as often as they count, some at a time."""
 
     work: Callable[[Any], Any]
     count: str
     drop: bool
 
-    def __call__(self, batch: Batch) -> Some:
+    def __call__(self, batch: Batch) -> OptionalResult:
         counts = self._counts(batch)
         try:
-            return Some(self._sum(map(self.work, self._some(batch, counts))))
+            return OptionalResult(self._sum(map(self.work, self._some(batch, counts))))
         except InputError:
             self.work(batch)  # which tells the row by its own number
             raise
@@ -159,10 +159,10 @@ class _Written:
         counts = np.ones(batch.rows, np.int64)
         there = np.ones(batch.rows, bool)
         if self.drop:  # those without a count are left out where others are
-            there = ~missing_rows(column, "count")
+            there = ~missing_mask(column, "count")
             column = column.filter(_arrow(there))
         try:
-            counts[there] = given = whole_numbers(column, "count")
+            counts[there] = given = check_counts(column, "count")
         except InputError as error:
             raise batch.told(error) from None
         if len(given) and given.max() > MOST:
@@ -226,11 +226,11 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    most = budget(memory)
+    most = memory_budget(memory)
     if os.path.exists(data) and not os.path.isfile(data):  # noqa: PTH110, PTH113
         return False  # nobody knows how large a pipe is
     stream = Stream.of(data)
-    asked = [name for given in columns for name in flat(given)]
+    asked = [name for given in columns for name in flatten_names(given)]
     # What is none of its columns is told where it is read.
     names = {name for text in asked for name in (text, *beginning(text, stream.names))}
     there = [name for name in stream.names if name in names]
@@ -259,27 +259,29 @@ def _elsewhere(data: Any) -> bool:
     return is_spark(data) or is_dask(data)
 
 
-def engine_of(data: Any, engine: str | None) -> Engine:
+def get_engine(data: Any, engine: str | None) -> Engine:
     """The engine that has the rows."""
     if isinstance(data, Engine):
         return data
     if data is None:
         raise InputError(f"engine={engine!r} reads data=, which is not given")
     if engine == "spark" or (engine is None and is_spark(data)):
-        from calipers.engines.spark import Spark
+        from calipers.engines.spark import SparkEngine
 
-        return Spark.of(data)
+        return SparkEngine.of(data)
     if engine == "dask" or (engine is None and is_dask(data)):
-        from calipers.engines.dask import Dask
+        from calipers.engines.dask import DaskEngine
 
-        return Dask.of(data)
-    return Streams(Stream.of(data))
+        return DaskEngine.of(data)
+    return StreamEngine(Stream.of(data))
 
 
-def allowed(memory: int | str | None, rows: Engine) -> int:
+def process_memory(memory: int | str | None, rows: Engine) -> int:
     """How many bytes each process may take."""
-    inner = rows.inner if isinstance(rows, Counted) else rows
-    return _ELSEWHERE if memory is None and isinstance(inner, Remote) else budget(memory)
+    inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
+    return (
+        _ELSEWHERE if memory is None and isinstance(inner, RemoteEngine) else memory_budget(memory)
+    )
 
 
 def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
@@ -290,7 +292,7 @@ def takes_all_rows(name: str, rows: Engine, why: str = "") -> InputError:
     )
 
 
-def flat(given: Any) -> list[str]:
+def flatten_names(given: Any) -> list[str]:
     """All names in dicts and lists of them."""
     return [name for name in _leaves(given) if isinstance(name, str)]
 
@@ -305,7 +307,7 @@ def _leaves(given: Any) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Columns:
+class StreamColumns:
     """The columns of a stream by what they are: one of its truth, weights and clusters; of each
     system one of each kind of what it says."""
 
@@ -334,13 +336,13 @@ class Columns:
         roles: Mapping[str, Any],
         others: Mapping[str, Any],
         options: Options,
-    ) -> Columns:
+    ) -> StreamColumns:
         """As a verb is given them, all by their names: the truth, where there is one, and what
         systems say, by their roles; ``others`` are what it is told beside, of which whatever takes
         all rows is refused."""
         from calipers.evaluation.availability import ROW_REASONS
 
-        stream, missing = engine_of(data, options.engine), options.missing
+        stream, missing = get_engine(data, options.engine), options.missing
         for name, why in ROW_REASONS.items():
             if not (others.get(name) is None or others[name] is False):
                 raise takes_all_rows(name, stream, why)
@@ -363,12 +365,12 @@ class Columns:
             found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
             cuts[name] = {part: column for part, column in found.items() if column is not None}
         if count is not None:
-            stream = Counted(stream, count, drop=missing == "drop")
+            stream = FrequencyWeightedRows(stream, count, drop=missing == "drop")
         also = tuple(
             column
             for name, by in Costs.of(options.cost).columns.items()
             for system, given in by.items()
-            if (column := _one(given, called(name, system), stream)) is not None
+            if (column := _one(given, cost_column_name(name, system), stream)) is not None
         )
         cut_by = cuts, options.slice_bins
         return cls(stream, of_truth, columns, weight, cluster, missing, *cut_by, count, also)
@@ -388,7 +390,14 @@ class Columns:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
         also = self.also if self.missing == "drop" else ()
-        others = (*flat(self.truth), *flat(said), self.weight, self.cluster, self.count, *also)
+        others = (
+            *flatten_names(self.truth),
+            *flatten_names(said),
+            self.weight,
+            self.cluster,
+            self.count,
+            *also,
+        )
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
@@ -442,39 +451,41 @@ MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
-class _Few:
+class _ClassLimit:
     """Keeps the number of classes within bounds."""
 
     what: str
 
-    def __call__(self, found: Distinct) -> Distinct:
+    def __call__(self, found: DistinctValues) -> DistinctValues:
         if len(found.values) > MOST_CLASSES:
             raise InputError(f"{self.what}: has more than {MOST_CLASSES:,} classes")
         return found
 
 
 @dataclass(frozen=True)
-class Values:
+class DistinctLabels:
     """The distinct values of a column of a batch."""
 
     column: str
 
-    def __call__(self, batch: Batch) -> Distinct:
+    def __call__(self, batch: Batch) -> DistinctValues:
         """Of a batch."""
-        return Distinct.of(batch.columns[self.column])
+        return DistinctValues.of(batch.columns[self.column])
 
 
-def distinct(rows: Engine, column: str, what: str) -> Any:
+def distinct_labels(rows: Engine, column: str, what: str) -> Any:
     """The distinct labels of a column, in a look at it alone."""
     if not rows.again:
         raise InputError(
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
-    found = rows.reduce(Values(column), [column], _Few(what), f"finding classes in {column}")
+    found = rows.reduce(
+        DistinctLabels(column), [column], _ClassLimit(what), f"finding classes in {column}"
+    )
     values = found.values
     return values.drop_null() if values.null_count else values
 
 
-def files_of(stream: Engine) -> list[Origin]:
+def files_of(stream: Engine) -> list[InputOrigin]:
     """Where the rows came from, as provenance has it."""
     return [file_origin(name) for name in stream.files or (stream.name,)]

@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.class_labels import name_of
+from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
-from calipers.data.multilabel import LabelRows, Wide, is_list, labels_of, of_no_rows
-from calipers.data.tables import extension
-from calipers.engines.accumulators import Distinct
-from calipers.engines.base import Engine, Partial
-from calipers.engines.local import Streams
+from calipers.data.multilabel import LabelMatrix, LabelRows, is_list, labels_of, of_no_rows
+from calipers.data.tables import file_extension
+from calipers.engines.accumulators import DistinctValues
+from calipers.engines.base import Engine, Mergeable
+from calipers.engines.local import StreamEngine
 from calipers.evaluation.shared import column_name
-from calipers.evaluation.stream_columns import MOST_CLASSES, Columns, Counted, flat, of_one_system
-from calipers.evaluation.stream_rows import Read
+from calipers.evaluation.stream_columns import (
+    MOST_CLASSES,
+    FrequencyWeightedRows,
+    StreamColumns,
+    flatten_names,
+    of_one_system,
+)
+from calipers.evaluation.stream_rows import ReadBatch
 
 if TYPE_CHECKING:
     from calipers.data.streams import Batch
@@ -24,13 +30,15 @@ if TYPE_CHECKING:
 _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
-def by_role(columns: Columns, separator: str | None) -> Columns:
+def by_role(columns: StreamColumns, separator: str | None) -> StreamColumns:
     """The columns of a stream, where those of one system are told from systems by their types, and
     an empty field of text is a row without labels."""
     kinds = {field.name: str(field.type) for field in columns.stream.schema}
     said = {}
     for kind, given in columns.said.items():
-        numbers = all(kinds[name].startswith(_NUMBERS) for name in flat(list(given.values())))
+        numbers = all(
+            kinds[name].startswith(_NUMBERS) for name in flatten_names(list(given.values()))
+        )
         said[kind] = of_one_system(given) if numbers else given
     columns = replace(columns, said=said)
     if separator is None or not _is_csv(columns.stream):
@@ -40,17 +48,17 @@ def by_role(columns: Columns, separator: str | None) -> Columns:
 
 
 def _is_csv(rows: Engine) -> bool:
-    inner = rows.inner if isinstance(rows, Counted) else rows
-    if isinstance(inner, Streams):
+    inner = rows.inner if isinstance(rows, FrequencyWeightedRows) else rows
+    if isinstance(inner, StreamEngine):
         return inner.stream.csv
-    return any(extension(name)[0] in (".csv", ".tsv") for name in rows.files)
+    return any(file_extension(name)[0] in (".csv", ".tsv") for name in rows.files)
 
 
-def _type(columns: Columns, name: str) -> Any:
+def _type(columns: StreamColumns, name: str) -> Any:
     return columns.stream.schema.field(name).type
 
 
-def _given(columns: Columns) -> dict[str, str | Mapping[str, str]]:
+def _given(columns: StreamColumns) -> dict[str, str | Mapping[str, str]]:
     """The columns of truth and systems, by what messages call them."""
     said = {
         column_name(kind, name): column
@@ -60,20 +68,20 @@ def _given(columns: Columns) -> dict[str, str | Mapping[str, str]]:
     return {"truth": columns.truth, **said}
 
 
-def _listed(columns: Columns) -> dict[str, str]:
+def _listed(columns: StreamColumns) -> dict[str, str]:
     """Those whose cells hold the labels of a row."""
     return {what: column for what, column in _given(columns).items() if isinstance(column, str)}
 
 
 def labels_of_stream(
-    columns: Columns, separator: str | None, *, named: bool
+    columns: StreamColumns, separator: str | None, *, named: bool
 ) -> dict[str, LabelRows]:
     """What is known of the labels without any row, by what messages call the columns. Those in the
     cells of a column are found in a look at all rows, unless they are ``named``, or a column may
     hold 0 and 1 for each."""
     listed = _listed(columns)
     found: dict[str, LabelRows] = {
-        what: Wide(dict.fromkeys(column, ()), tuple(map(name_of, column)), len(column))
+        what: LabelMatrix(dict.fromkeys(column, ()), tuple(map(label_name, column)), len(column))
         for what, column in _given(columns).items()
         if isinstance(column, Mapping)
     }
@@ -86,17 +94,17 @@ def labels_of_stream(
         raise InputError(
             f"{rows.name}: can be read only once: name the labels, as in labels=['sea', 'sun']"
         )
-    look = _Look(Read(columns, None), listed, separator)
+    look = _Look(ReadBatch(columns, None), listed, separator)
     seen: _Found = rows.reduce(look, columns.needed, _few, "finding labels")
     return found | {what: seen.rows(what) for what in listed}
 
 
 @dataclass(frozen=True, eq=False)
-class _Found(Partial):
+class _Found(Mergeable):
     """What a look at some rows finds of each column: the labels that occur, and the length of its
     rows, where all are lists of that length; else -1, and 0 of no row."""
 
-    labels: Mapping[str, Distinct]
+    labels: Mapping[str, DistinctValues]
     lengths: Mapping[str, int]
 
     def __add__(self, other: _Found) -> _Found:
@@ -121,7 +129,7 @@ def _few(found: _Found) -> _Found:
 class _Look:
     """Looks for labels in a batch."""
 
-    read: Read
+    read: ReadBatch
     columns: dict[str, str]
     separator: str | None
 
@@ -136,7 +144,7 @@ class _Look:
             except InputError as error:
                 raise batch.told(error) from None
             values = values if hasattr(values, "type") else pa.array(list(values))
-            labels[what] = Distinct.of(values)
+            labels[what] = DistinctValues.of(values)
             alike = is_list(column.type) and bool((each == each[:1]).all())
             lengths[what] = (int(each[0]) or -1 if alike else -1) if len(each) else 0
         return _Found(labels, lengths)
@@ -144,4 +152,4 @@ class _Look:
 
 def indicators(found: Mapping[str, LabelRows]) -> tuple[str, ...]:
     """The columns whose cells hold 0 and 1 for each label."""
-    return tuple(what for what, of in found.items() if isinstance(of, Wide) and of.rows)
+    return tuple(what for what, of in found.items() if isinstance(of, LabelMatrix) and of.rows)

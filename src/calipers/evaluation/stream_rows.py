@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data import streams
-from calipers.data.arrays import as_numbers, as_weights, missing_rows, of_arrow, same_length
+from calipers.data.arrays import as_numbers, as_weights, check_length, from_arrow, missing_mask
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import Repeats
+from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import missing_lists
-from calipers.engines.pass_tasks import Built
+from calipers.engines.pass_tasks import BatchSystems
 from calipers.evaluation.batch import Batch, alone
-from calipers.evaluation.stream_columns import Columns
-from calipers.inference.clusters import Clusters
+from calipers.evaluation.stream_columns import StreamColumns
+from calipers.inference.clusters import ClusterIndex
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class ReadBatch:
     """Reads the rows of batches, here or in another process."""
 
-    columns: Columns
+    columns: StreamColumns
     #: The names of all clusters.
     clusters: Any
 
@@ -41,8 +41,8 @@ class Read:
         columns, kept = self.complete(batch)
         rows, truth = len(next(iter(columns.values()))), _found(columns, c.truth)
         said = {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()}
-        weight, places = weights_of(None if c.weight is None else columns[c.weight], rows)
-        frequencies = Repeats(rows, places)
+        weight, places = batch_weights(None if c.weight is None else columns[c.weight], rows)
+        frequencies = RowRepeats(rows, places)
         weights = None if weight is None else np.asarray(frequencies(weight))
         return Batch(
             {"truth": truth, **{kind: alone(of) for kind, of in said.items()}},
@@ -70,10 +70,10 @@ class Read:
         lost = np.zeros(len(next(iter(columns.values()))), bool)
         for name in self.columns.needed:
             listed = missing_lists(columns[name])
-            lost |= missing_rows(columns[name], name) if listed is None else listed
+            lost |= missing_mask(columns[name], name) if listed is None else listed
         return pa.array(~lost) if lost.any() else None
 
-    def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> Clusters:
+    def _clusters(self, column: Any, kept: Any, weights: FloatArray | None) -> ClusterIndex:
         """The clusters of the rows that weigh anything."""
         import pyarrow.compute as pc
 
@@ -81,24 +81,24 @@ class Read:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"cluster: is missing in row {row}")
         names = self.clusters
-        code = of_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
-        return Clusters(code if kept is None else code[kept], len(names), weights)
+        code = from_arrow(pc.index_in(column, value_set=names)).astype(np.uint32)
+        return ClusterIndex(code if kept is None else code[kept], len(names), weights)
 
 
 @dataclass(frozen=True, eq=False)
 class BuildSystems:
     """Makes systems of batches, here or in another process."""
 
-    read: Read
+    read: ReadBatch
     problem: Problem
     settings: Settings
     measures: tuple[Measure, ...]
 
-    def __call__(self, batch: streams.Batch) -> Built:
+    def __call__(self, batch: streams.Batch) -> BatchSystems:
         """Of a batch."""
         return self.both(batch)[1]
 
-    def both(self, batch: streams.Batch) -> tuple[Batch, Built]:
+    def both(self, batch: streams.Batch) -> tuple[Batch, BatchSystems]:
         """The rows of a batch, and the systems on them."""
         try:
             rows = self.read(batch)
@@ -107,7 +107,7 @@ class BuildSystems:
             raise batch.told(error) from None
         systems = {name: system.serving(self.measures) for name, system in made.items()}
         numbers = rows.numbers() if self.problem.looks_at_rows and rows.numbers else None
-        return rows, Built(systems, batch.rows - rows.frequencies.rows, numbers)
+        return rows, BatchSystems(systems, batch.rows - rows.frequencies.rows, numbers)
 
 
 def _numbers(batch: streams.Batch, kept: Any) -> IntArray:
@@ -130,11 +130,11 @@ def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
     return {name: columns[column] for name, column in named.items()}
 
 
-def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
+def batch_weights(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
     """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
     them may weigh nothing."""
     if values is not None and not np.any(given := as_numbers(values, "weight")):
-        same_length(given, rows, "weight")
+        check_length(given, rows, "weight")
         return np.zeros(rows), np.zeros(0, np.intp)
     weight = as_weights(values, rows, batch=True)
     return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)

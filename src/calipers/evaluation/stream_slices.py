@@ -11,36 +11,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.arrays import missing_rows, of_arrow
-from calipers.data.class_labels import coded
+from calipers.data.arrays import from_arrow, missing_mask
+from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError, did_you_mean
-from calipers.engines.accumulators import Distinct
-from calipers.engines.base import Engine, Partial, itself
-from calipers.engines.pass_tasks import Bounded, Built, First, Passed, Second
-from calipers.engines.passes import Passes
+from calipers.engines.accumulators import DistinctValues
+from calipers.engines.base import Engine, Mergeable, identity
+from calipers.engines.pass_tasks import (
+    BatchSystems,
+    BoundStatistics,
+    FirstPass,
+    FirstPassResult,
+    SecondPass,
+)
+from calipers.engines.passes import TwoPassEvaluation
 from calipers.evaluation.slice_definitions import (
     MOST_SLICES,
     MOST_VALUES,
     NO_VALUE,
-    between,
-    edges_of,
-    listed,
+    check_edges,
+    format_numbers,
+    interval_label,
     named_around,
     too_many,
 )
-from calipers.evaluation.stream_columns import Within
+from calipers.evaluation.stream_columns import MemoryLimit
 from calipers.statistics import ScoreTable
-from calipers.statistics.scores import GatheredScores
+from calipers.statistics.scores import ScoreBuffer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.data.streams import Batch
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.evaluation.stream_rows import BuildSystems
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
-    from calipers.inference.two_samples import Anew
+    from calipers.inference.two_samples import PermutedDifference
     from calipers.measures import Measure
 
 
@@ -49,7 +55,7 @@ MOST_CROSSED = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class CategoricalSlices:
     """Slices by the values of a column; rows without one of them come last."""
 
     names: tuple[str, ...]
@@ -61,11 +67,11 @@ class Labels:
         import pyarrow.compute as pc
 
         found = pc.index_in(_plain(column).cast(self.values.type), value_set=self.values)
-        return np.asarray(of_arrow(found.fill_null(len(self.values))), np.intp)
+        return np.asarray(from_arrow(found.fill_null(len(self.values))), np.intp)
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class BinnedSlices:
     """Slices of a column of numbers that is cut at edges, but for one ``usual`` number, which is a
     slice of its own, the first; rows without a number come last."""
 
@@ -75,7 +81,7 @@ class Numbers:
 
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
         """The slice of each row."""
-        numbers = of_arrow(column).astype(np.float64, copy=False)  # null is NaN
+        numbers = from_arrow(column).astype(np.float64, copy=False)  # null is NaN
         place = np.searchsorted(np.array(self.edges), numbers, side="right")
         if self.usual is not None:
             place = np.where(numbers == self.usual, 0, place + 1)
@@ -83,11 +89,11 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Slicing:
+class StreamSliceDefinition:
     """One way to cut the rows: by a column, or by several that are crossed."""
 
     name: str
-    columns: Mapping[str, Labels | Numbers]
+    columns: Mapping[str, CategoricalSlices | BinnedSlices]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,17 +122,17 @@ def _plain(column: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Looked(Partial):
+class _ColumnSummary(Mergeable):
     """Of each column its distinct values, or of one of numbers how often each occurs."""
 
     columns: Mapping[str, Any]
 
-    def __add__(self, other: _Looked) -> _Looked:
-        return _Looked({name: of + other.columns[name] for name, of in self.columns.items()})
+    def __add__(self, other: _ColumnSummary) -> _ColumnSummary:
+        return _ColumnSummary({name: of + other.columns[name] for name, of in self.columns.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _SummaryTask:
     """What is looked for in a batch."""
 
     numbers: tuple[str, ...]
@@ -135,16 +141,16 @@ class _Look:
     #: Columns whose rows are left out where they have no value.
     needed: tuple[str, ...]
 
-    def __call__(self, batch: Batch) -> _Looked:
+    def __call__(self, batch: Batch) -> _ColumnSummary:
         columns = self._counted(batch.columns)
-        found: dict[str, Any] = {name: Distinct.of(columns[name]) for name in self.others}
+        found: dict[str, Any] = {name: DistinctValues.of(columns[name]) for name in self.others}
         for name in self.numbers:
-            values = of_arrow(columns[name])
+            values = from_arrow(columns[name])
             values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
             values = values[~np.isnan(values)]
             none = np.zeros(len(values), bool)
-            found[name] = GatheredScores((none,), (values,), None, len(values))
-        return _Looked(found)
+            found[name] = ScoreBuffer((none,), (values,), None, len(values))
+        return _ColumnSummary(found)
 
     def _counted(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """The rows that are evaluated."""
@@ -152,9 +158,9 @@ class _Look:
 
         there = np.ones(len(next(iter(columns.values()))), bool)
         for name in self.needed:
-            there &= ~missing_rows(columns[name], name)
+            there &= ~missing_mask(columns[name], name)
         if self.weight is not None:
-            there &= of_arrow(columns[self.weight]) != 0
+            there &= from_arrow(columns[self.weight]) != 0
         if there.all():
             return columns
         kept = pa.array(there)
@@ -162,23 +168,23 @@ class _Look:
 
 
 @dataclass(frozen=True, eq=False)
-class _Few:
+class _SummaryLimit:
     """Keeps what is looked for within bounds."""
 
-    within: Within
+    within: MemoryLimit
 
-    def __call__(self, looked: _Looked) -> _Looked:
+    def __call__(self, looked: _ColumnSummary) -> _ColumnSummary:
         for name, of in looked.columns.items():
-            if isinstance(of, Distinct) and len(of.values) > MOST_SLICES + 1:
+            if isinstance(of, DistinctValues) and len(of.values) > MOST_SLICES + 1:
                 raise InputError(too_many(name, len(of.values), "more than "))
         kept = {
-            name: of if isinstance(of, Distinct) else self.within(of)
+            name: of if isinstance(of, DistinctValues) else self.within(of)
             for name, of in looked.columns.items()
         }
-        return _Looked(kept)
+        return _ColumnSummary(kept)
 
 
-def slicings(c: Columns, memory: int) -> tuple[list[Slicing], list[str]]:
+def define_slices(c: StreamColumns, memory: int) -> tuple[list[StreamSliceDefinition], list[str]]:
     """The ways to cut that are asked for, and what a reader has to know of them."""
     bins = {str(name): edges for name, edges in (c.bins or {}).items()}
     rows, slices = c.stream, c.slices
@@ -188,15 +194,18 @@ def slicings(c: Columns, memory: int) -> tuple[list[Slicing], list[str]]:
         if name not in parts:
             hint = did_you_mean(name, list(parts))
             raise InputError(f"bins for {name!r}, which is no slice; {hint}")
-    asked = {parts[name]: edges_of(name, edges) for name, edges in bins.items()}
+    asked = {parts[name]: check_edges(name, edges) for name, edges in bins.items()}
     wanted = [name for name in known if name not in asked]
     found, told = _looked_at(c, wanted, memory) if wanted else ({}, [])
     for name, edges in asked.items():
         if _number(rows, name) is None:
             raise InputError(f"slice {name!r}: bins need a column of numbers")
-        found[name] = Numbers(tuple(between(edges)), tuple(edges))
-        told.append(f"{name} is cut as asked: {listed(edges)}.")
-    made = [Slicing(name, {c: found[c] for c in of.values()}) for name, of in slices.items()]
+        found[name] = BinnedSlices(tuple(interval_label(edges)), tuple(edges))
+        told.append(f"{name} is cut as asked: {format_numbers(edges)}.")
+    made = [
+        StreamSliceDefinition(name, {c: found[c] for c in of.values()})
+        for name, of in slices.items()
+    ]
     for cut in made:
         if len(cut.names) > (MOST_SLICES + 1 if len(cut.columns) == 1 else MOST_CROSSED):
             raise InputError(too_many(cut.name, len(cut.names) - 1, "up to "))
@@ -204,8 +213,8 @@ def slicings(c: Columns, memory: int) -> tuple[list[Slicing], list[str]]:
 
 
 def _looked_at(
-    c: Columns, columns: Sequence[str], memory: int
-) -> tuple[dict[str, Labels | Numbers], list[str]]:
+    c: StreamColumns, columns: Sequence[str], memory: int
+) -> tuple[dict[str, CategoricalSlices | BinnedSlices], list[str]]:
     rows = c.stream
     if not rows.again:
         raise InputError(
@@ -214,13 +223,13 @@ def _looked_at(
         )
     numbers = tuple(name for name in columns if _number(rows, name) is not None)
     others = tuple(name for name in columns if name not in numbers)
-    share = Within(memory // (2 * len(columns)))
+    share = MemoryLimit(memory // (2 * len(columns)))
     needed = tuple(c.needed) if c.missing == "drop" else ()
     counted = [name for name in (c.weight, c.count) if name is not None]
     read = list(dict.fromkeys([*columns, *needed, *counted]))
-    look = _Look(numbers, others, c.weight, needed)
-    looked = rows.reduce(look, read, _Few(share), "finding slices")
-    found: dict[str, Labels | Numbers] = {}
+    look = _SummaryTask(numbers, others, c.weight, needed)
+    looked = rows.reduce(look, read, _SummaryLimit(share), "finding slices")
+    found: dict[str, CategoricalSlices | BinnedSlices] = {}
     notes = []
     for name in columns:
         of = looked.columns[name]
@@ -246,42 +255,48 @@ def _number(rows: Engine, name: str) -> Any:
     return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
 
 
-def _labels(values: Any, name: str) -> Labels:
+def _labels(values: Any, name: str) -> CategoricalSlices:
     """The distinct labels of a column in their order."""
     import pyarrow as pa
 
     if not len(values):
-        return Labels((), values)
-    column = coded(values, f"slice {name!r}")
+        return CategoricalSlices((), values)
+    column = encode_labels(values, f"slice {name!r}")
     order = np.argsort(column.codes, kind="stable")
     if NO_VALUE in column.names and values.null_count:
         raise InputError(f"slice {name!r}: {NO_VALUE!r} is a value; expected another name")
-    return Labels(column.names, values.take(pa.array(order)))
+    return CategoricalSlices(column.names, values.take(pa.array(order)))
 
 
-def _numbers(name: str, table: ScoreTable, kind: Any) -> tuple[Labels | Numbers, list[str]]:
+def _numbers(
+    name: str, table: ScoreTable, kind: Any
+) -> tuple[CategoricalSlices | BinnedSlices, list[str]]:
     """How a column of numbers is cut, given how often each of them occurs."""
     import pyarrow as pa
 
     values, counts = table.scores[::-1], table.negative[::-1]
     if len(values) <= MOST_VALUES:
         labels = pa.array(values).cast(kind)
-        return Labels(coded(labels, f"slice {name!r}").names if len(values) else (), labels), []
+        return CategoricalSlices(
+            encode_labels(labels, f"slice {name!r}").names if len(values) else (), labels
+        ), []
     usual = int(counts.argmax())
     if counts[usual] <= counts.sum() / 2:
         edges = _quartiles(values, counts)
-        note = f"{name} is cut at its quartiles: {listed(edges)}."
-        return Numbers(tuple(between(edges)), tuple(edges)), [note]
+        note = f"{name} is cut at its quartiles: {format_numbers(edges)}."
+        return BinnedSlices(tuple(interval_label(edges)), tuple(edges)), [note]
     number, others = float(values[usual]), np.arange(len(values)) != usual
     share = counts[usual] / counts.sum()
-    told = f"{name} is {listed([number])} in {share:.0%} of the rows, which are a slice"
+    told = f"{name} is {format_numbers([number])} in {share:.0%} of the rows, which are a slice"
     if len(values) - 1 <= MOST_VALUES:
         labels = pa.array([number, *values[others]]).cast(kind)
-        rest = coded(labels[1:], f"slice {name!r}").names
-        return Labels((listed([number]), *rest), labels), [f"{told}."]
+        rest = encode_labels(labels[1:], f"slice {name!r}").names
+        return CategoricalSlices((format_numbers([number]), *rest), labels), [f"{told}."]
     edges = _quartiles(values[others], counts[others])
-    note = f"{told}; the others are cut at their quartiles: {listed(edges)}."
-    return Numbers((listed([number]), *named_around(edges, number)), tuple(edges), number), [note]
+    note = f"{told}; the others are cut at their quartiles: {format_numbers(edges)}."
+    return BinnedSlices(
+        (format_numbers([number]), *named_around(edges, number)), tuple(edges), number
+    ), [note]
 
 
 def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float]:
@@ -299,24 +314,24 @@ def _quartiles(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> list[float
 
 
 @dataclass(frozen=True, eq=False)
-class Each(Partial):
+class PerSubset(Mergeable):
     """What is known of several pieces."""
 
     parts: tuple[Any, ...]
 
-    def __add__(self, other: Each) -> Each:
-        return Each(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+    def __add__(self, other: PerSubset) -> PerSubset:
+        return PerSubset(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class SubsetSystems:
     """Systems on all rows of a batch, then on each slice; and, if asked, on the rest of each."""
 
     builds: BuildSystems
-    cuts: Sequence[Slicing]
+    cuts: Sequence[StreamSliceDefinition]
     rests: bool = False
 
-    def __call__(self, batch: Batch) -> list[Built]:
+    def __call__(self, batch: Batch) -> list[BatchSystems]:
         """Of a batch."""
         rows, whole = self.builds.both(batch)
         codes = [cut.codes(rows.slices)[rows.counted] for cut in self.cuts]
@@ -329,51 +344,51 @@ class Pieces:
         return [whole, *(self._taken(whole, np.flatnonzero(of)) for of in pieces)]
 
     @staticmethod
-    def _taken(whole: Built, rows: Any) -> Built:
-        return Built({name: system.taken(rows) for name, system in whole.systems.items()})
+    def _taken(whole: BatchSystems, rows: Any) -> BatchSystems:
+        return BatchSystems({name: system.taken(rows) for name, system in whole.systems.items()})
 
 
 @dataclass(frozen=True)
-class Pick:
+class SubsetView:
     """One of the pieces."""
 
     which: int
 
-    def __call__(self, pieces: Sequence[Built]) -> Built:
+    def __call__(self, pieces: Sequence[BatchSystems]) -> BatchSystems:
         """Of all of them."""
         return pieces[self.which]
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class CombinedTask:
     """Several works on the pieces of a batch, which are made once."""
 
-    pieces: Pieces
-    works: Sequence[Callable[[Sequence[Built]], Partial]]
+    pieces: SubsetSystems
+    works: Sequence[Callable[[Sequence[BatchSystems]], Mergeable]]
 
-    def __call__(self, batch: Batch) -> Each:
+    def __call__(self, batch: Batch) -> PerSubset:
         """Of a batch."""
         made = self.pieces(batch)
-        return Each(tuple(work(made) for work in self.works))
+        return PerSubset(tuple(work(made) for work in self.works))
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _MemoryLimit:
     """Keeps all within the memory: half of it for all rows, half for all slices."""
 
     memory: int
 
-    def __call__(self, each: Each) -> Each:
+    def __call__(self, each: PerSubset) -> PerSubset:
         share = self.memory // 2
         sizes = share, share // max(len(each.parts) - 1, 1)
-        kept = [Bounded(Within(size)) for size in sizes]
-        return Each(tuple(kept[k > 0](part) for k, part in enumerate(each.parts)))
+        kept = [BoundStatistics(MemoryLimit(size)) for size in sizes]
+        return PerSubset(tuple(kept[k > 0](part) for k, part in enumerate(each.parts)))
 
 
 # --- Passes over slices --------------------------------------------------------------------------
 
 
-class _Made(Engine):
+class _SharedPass(Engine):
     """Rows of which a pass is made together with others."""
 
     def __init__(
@@ -386,11 +401,11 @@ class _Made(Engine):
         self,
         work: Callable[[Any], Any],
         columns: Sequence[str] = (),
-        kept: Callable[[Any], Any] = itself,
+        kept: Callable[[Any], Any] = identity,
         what: str = "reading",
     ) -> Any:
         """From what is made together, or by the rows themselves."""
-        if isinstance(work, First):
+        if isinstance(work, FirstPass):
             return self._first()
         if self._second is None:
             return self._rows.reduce(work, columns, kept, what)
@@ -399,33 +414,36 @@ class _Made(Engine):
 
 def once_made(rows: Engine) -> Engine:
     """Rows that have been read, and are not read again."""
-    gone = _Made(rows, lambda: None)
+    gone = _SharedPass(rows, lambda: None)
     gone.again = False
     return gone
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SlicePasses:
     """The passes over all rows and over their slices."""
 
     builds: BuildSystems
-    plain: Passes
-    cuts: Sequence[Slicing]
+    plain: TwoPassEvaluation
+    cuts: Sequence[StreamSliceDefinition]
     memory: int
 
     @cached_property
-    def whole(self) -> Passes:
+    def whole(self) -> TwoPassEvaluation:
         """Over all rows."""
-        return replace(self.plain, engine=_Made(self.plain.engine, lambda: self._first[0]))
+        return replace(self.plain, engine=_SharedPass(self.plain.engine, lambda: self._first[0]))
 
     @cached_property
-    def _first(self) -> Sequence[Passed]:
+    def _first(self) -> Sequence[FirstPassResult]:
         p = self.plain
         number = 1 + sum(len(cut.names) for cut in self.cuts)
         asked = [p.added, *[p.numbers] * (number - 1)]
-        works = [First(Pick(k), of, p.beside, p.looks) for k, of in enumerate(asked)]
-        work, kept = Together(Pieces(self.builds, self.cuts), works), _Kept(self.memory)
-        found: Each = p.engine.reduce(work, p.columns, kept, "pass 1")
+        works = [FirstPass(SubsetView(k), of, p.beside, p.looks) for k, of in enumerate(asked)]
+        work, kept = (
+            CombinedTask(SubsetSystems(self.builds, self.cuts), works),
+            _MemoryLimit(self.memory),
+        )
+        found: PerSubset = p.engine.reduce(work, p.columns, kept, "pass 1")
         return found.parts
 
     @cached_property
@@ -440,51 +458,51 @@ class Group:
             out.append(own)
         return out
 
-    def by_cut(self) -> Iterator[tuple[Slicing, int, list[int]]]:
+    def by_cut(self) -> Iterator[tuple[StreamSliceDefinition, int, list[int]]]:
         """Each way to cut the rows, the place of its first slice, and of those that hold rows."""
         first = 1
         for cut, places in zip(self.cuts, self.there, strict=True):
             yield cut, first, places
             first += len(cut.names)
 
-    def part(self, at: int) -> Passes:
+    def part(self, at: int) -> TwoPassEvaluation:
         """Over a slice."""
         return self._parts[at]
 
     @cached_property
-    def _parts(self) -> dict[int, Passes]:
+    def _parts(self) -> dict[int, TwoPassEvaluation]:
         places = [at for of in self.there for at in of]
         return {at: self._passes(at, lambda at=at: self._first[at]) for at in places}  # type: ignore[misc]
 
-    def rest(self, at: int) -> Passes:
+    def rest(self, at: int) -> TwoPassEvaluation:
         """Over the rest of a slice."""
         return self._rests[at] if self.takes_second else self._rest(at)
 
     @cached_property
-    def _rests(self) -> dict[int, Passes]:
+    def _rests(self) -> dict[int, TwoPassEvaluation]:
         return {at: self._rest(at) for of in self.there if len(of) > 1 for at in of}
 
-    def _rest(self, at: int) -> Passes:
+    def _rest(self, at: int) -> TwoPassEvaluation:
         others = next([k for k in of if k != at] for of in self.there if at in of)
         return self._passes(
             at + len(self._first) - 1,
-            lambda: reduce(add, (self._first[k].settled(itself) for k in others)),
+            lambda: reduce(add, (self._first[k].settled(identity) for k in others)),
         )
 
-    def _passes(self, at: int, first: Callable[[], Passed]) -> Passes:
+    def _passes(self, at: int, first: Callable[[], FirstPassResult]) -> TwoPassEvaluation:
         p = self.plain
 
         def second(work: Any) -> Any:
-            if isinstance(work, Second):
+            if isinstance(work, SecondPass):
                 return self._second[at]
-            found: Each = p.engine.reduce(Together(self._all, (work,)), p.columns)
+            found: PerSubset = p.engine.reduce(CombinedTask(self._all, (work,)), p.columns)
             return found.parts[0]
 
-        rows = _Made(p.engine, first, second)
+        rows = _SharedPass(p.engine, first, second)
         return replace(
             p,
             engine=rows,
-            build=Pick(at),
+            build=SubsetView(at),
             compared=p.compared if at < len(self._first) else (),
             unit_of_all=lambda: self.whole.unit,
             _made=[],
@@ -494,8 +512,8 @@ class Group:
         )
 
     @property
-    def _all(self) -> Pieces:
-        return Pieces(self.builds, self.cuts, rests=True)
+    def _all(self) -> SubsetSystems:
+        return SubsetSystems(self.builds, self.cuts, rests=True)
 
     @cached_property
     def takes_second(self) -> bool:
@@ -508,8 +526,8 @@ class Group:
         """How the rows move the numbers of slices and of rests, in one pass."""
         p = self.plain
         over = {of.build.which: of for of in (*self._parts.values(), *self._rests.values())}  # type: ignore[attr-defined]
-        work = Together(self._all, [of.second for of in over.values()])
-        found: Each = p.engine.reduce(work, p.columns, what="pass over slices")
+        work = CombinedTask(self._all, [of.second for of in over.values()])
+        found: PerSubset = p.engine.reduce(work, p.columns, what="pass over slices")
         return dict(zip(over, found.parts, strict=True))
 
 
@@ -520,7 +538,7 @@ class Group:
 class Outside:
     """What is outside of a slice: a system in the passes over it."""
 
-    passes: Passes
+    passes: TwoPassEvaluation
     system: str
     settings: Settings
 
@@ -529,12 +547,12 @@ class Outside:
         """What gives its readings, with all they have."""
         return self
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
         made = self.passes.reading(self.system, measure, self.settings)
         assert made is not None
         return made
 
-    def dealt(self, measure: Measure, value: float, most: int) -> Anew | None:
+    def dealt(self, measure: Measure, value: float, most: int) -> PermutedDifference | None:
         """Rows are gone."""
         return None

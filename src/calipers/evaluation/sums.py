@@ -9,31 +9,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import cached_property, kept
+from calipers.caching import cached, cached_property
 from calipers.data.errors import InputError
 from calipers.engines.base import Engine
-from calipers.engines.passes import Passes
+from calipers.engines.passes import TwoPassEvaluation
 from calipers.estimation.averages import weights_of
-from calipers.estimation.statistic_estimates import of_statistic
+from calipers.estimation.statistic_estimates import estimate_from_statistic
 from calipers.evaluation.sample import Sample
-from calipers.evaluation.slice_definitions import Cut
-from calipers.evaluation.slices import slices_of
-from calipers.evaluation.states import Added, State
-from calipers.evaluation.stream_columns import Columns, Values, Within, files_of
-from calipers.evaluation.stream_rows import BuildSystems, Read
-from calipers.evaluation.stream_slices import Group, Outside, Slicing, once_made, slicings
+from calipers.evaluation.slice_definitions import SliceDefinition
+from calipers.evaluation.slices import slice_estimates
+from calipers.evaluation.states import EvaluationState, SummedRows
+from calipers.evaluation.stream_columns import DistinctLabels, MemoryLimit, StreamColumns, files_of
+from calipers.evaluation.stream_rows import BuildSystems, ReadBatch
+from calipers.evaluation.stream_slices import (
+    Outside,
+    SlicePasses,
+    StreamSliceDefinition,
+    define_slices,
+    once_made,
+)
 from calipers.inference.policy import DRAWN
 from calipers.measures import parse
-from calipers.progress import over
+from calipers.progress import track
 from calipers.statistics import ClassTables, ScoreTable, Several
 from calipers.statistics.row_sample import level_of
 from calipers.statistics.scores import USUAL_AREAS
 from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
-    from calipers.data.trec import Origin
+    from calipers.data.trec import InputOrigin
     from calipers.evaluation.sample import Problem
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Slices
@@ -47,7 +53,7 @@ class Sums(Sample):
     """
 
     problem: Problem
-    columns: Columns
+    columns: StreamColumns
     settings: Settings
     measures: Sequence[Measure]
     template: Mapping[str, Any]
@@ -55,7 +61,7 @@ class Sums(Sample):
     #: The pairs of systems that are compared, the first less the second.
     compared: Sequence[tuple[str, str]] = ()
     #: The passes, where they are known: those over a slice.
-    given: Passes | None = None
+    given: TwoPassEvaluation | None = None
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
     rows = None
@@ -68,7 +74,7 @@ class Sums(Sample):
         return self.columns.stream
 
     @cached_property
-    def passes(self) -> Passes:
+    def passes(self) -> TwoPassEvaluation:
         """Both passes."""
         if self.given is not None:
             return self.given
@@ -80,20 +86,20 @@ class Sums(Sample):
         return BuildSystems(self._read, self.problem, self.settings, tuple(self.measures))
 
     @cached_property
-    def _plain(self) -> Passes:
-        return Passes(
+    def _plain(self) -> TwoPassEvaluation:
+        return TwoPassEvaluation(
             self.engine,
             self.template,
             self.measures,
             self.builds,
             self.columns.names,
-            Within(self.memory),
+            MemoryLimit(self.memory),
             self.problem.summary,
             self.compared,
             partial(self.problem.look, level=level_of(self.engine.rows))
             if self.problem.looks_at_rows
             else None,
-            [] if isinstance(self.engine, Added) else self._beside,
+            [] if isinstance(self.engine, SummedRows) else self._beside,
         )
 
     @property
@@ -106,32 +112,34 @@ class Sums(Sample):
         ]
 
     @cached_property
-    def group(self) -> Group | None:
+    def group(self) -> SlicePasses | None:
         """The passes over all rows and their slices, where there are any."""
         if not self.columns.slices or self.given is not None:
             return None
-        return Group(self.builds, self._plain, self._slicings[0], self.memory)
+        return SlicePasses(self.builds, self._plain, self._slicings[0], self.memory)
 
     @cached_property
-    def _slicings(self) -> tuple[list[Slicing], list[str]]:
-        return slicings(self.columns, self.memory)
+    def _slicings(self) -> tuple[list[StreamSliceDefinition], list[str]]:
+        return define_slices(self.columns, self.memory)
 
     @cached_property
-    def _read(self) -> Read:
-        return Read(self.columns, self._cluster_names)
+    def _read(self) -> ReadBatch:
+        return ReadBatch(self.columns, self._cluster_names)
 
     @cached_property
     def _cluster_names(self) -> Any:
         """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
         column = self.columns.cluster
-        if column is None or isinstance(self.engine, Added):
+        if column is None or isinstance(self.engine, SummedRows):
             return None
-        found = self.engine.reduce(Values(column), [column], what="finding clusters")
+        found = self.engine.reduce(DistinctLabels(column), [column], what="finding clusters")
         return found.values.drop_null()
 
     # --- A number, and how it varies -------------------------------------------------------------
 
-    def reading(self, system: str, measure: Measure, settings: Settings | None = None) -> Reading:
+    def reading(
+        self, system: str, measure: Measure, settings: Settings | None = None
+    ) -> PointEstimate:
         """A number and how it varies, from what was added up."""
         under = settings or self.settings
         made = self.passes.reading(system, measure, under) or self._derived(system, measure)
@@ -144,7 +152,7 @@ class Sums(Sample):
             )
         return made
 
-    def _derived(self, system: str, measure: Measure) -> Reading | None:
+    def _derived(self, system: str, measure: Measure) -> PointEstimate | None:
         """Of a statistic that was added up for another measure."""
         if (system, measure) in self.passes.statistics:
             return None
@@ -152,7 +160,7 @@ class Sums(Sample):
         found, passed = self.statistic(system, own.definition.on), self.passes.passed
         if found is None or one is not self.template[system]:
             return None
-        made = of_statistic(own, found, self.settings, passed.rows, together=True)
+        made = estimate_from_statistic(own, found, self.settings, passed.rows, together=True)
         if made is None or not passed.clustered:
             return made
         return replace(made, methods={}, error=None, law=None, replicates=None, reduced=True)
@@ -220,7 +228,7 @@ class Sums(Sample):
                 _bounds={},
             )
 
-        return kept(self, ("also", *systems, *measures), made)
+        return cached(self, ("also", *systems, *measures), made)
 
     def under(self, settings: Settings) -> Sums:
         """The same with other intervals."""
@@ -231,7 +239,7 @@ class Sums(Sample):
         """What the best constant answer gets."""
         return self.problem.constant(self, system, measure)
 
-    def auxiliary(self, system: str, measure: Measure, reading: Reading) -> Mapping[str, Any]:
+    def auxiliary(self, system: str, measure: Measure, reading: PointEstimate) -> Mapping[str, Any]:
         """The threshold of a place among the scores; and where scores are taken together, between
         which values the number lies."""
         statistic = self.passes.statistics.get((system, measure))
@@ -273,12 +281,12 @@ class Sums(Sample):
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""
         asked = [(name, measure) for name in self.systems for measure in self.measures]
-        for name, measure in over(asked, "measuring"):
+        for name, measure in track(asked, "measuring"):
             yield self.estimate(name, measure)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         self.check_drawn(settings)
         self.passes.compare(pairs)
@@ -334,7 +342,7 @@ class Sums(Sample):
         stream, lost = self.engine, self.passes.passed.lost
         of = self.passes.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
-        how = stream.how if isinstance(stream, Added) else "was read in batches"
+        how = stream.how if isinstance(stream, SummedRows) else "was read in batches"
         read = f"{stream.name} {how}: intervals and tests are those of large samples."
         apart = max((high - low for low, high in self._bounds.values()), default=None)
         merged = (
@@ -348,34 +356,36 @@ class Sums(Sample):
         return () if self.group is None else self._slicings[1]
 
     @property
-    def origins(self) -> Sequence[Origin]:
+    def origins(self) -> Sequence[InputOrigin]:
         """Where the rows came from, for the provenance."""
         stream = self.engine
-        return stream.state.origins if isinstance(stream, Added) else files_of(stream)
+        return stream.state.origins if isinstance(stream, SummedRows) else files_of(stream)
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> EvaluationState:
         """What a file keeps of the first pass."""
         c, stream, passes = self.columns, self.engine, self.passes
-        if isinstance(stream, Added):
+        if isinstance(stream, SummedRows):
             return stream.state
         said = {kind: dict(of) for kind, of in c.said.items()}
         plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
         plan |= {"task": self.problem.kind, **self.problem.plan}
         asked = {(name, str(m)): number for (name, m), number in passes.numbers.items()}
         passed = replace(passes.passed, seen=0)  # rows stay where they are
-        state = State(plan, asked, passed, self.origins, where=stream.name)
+        state = EvaluationState(plan, asked, passed, self.origins, where=stream.name)
         return replace(state, parts=stream.stamps) if stream.stamps else state
 
     # --- Slices ----------------------------------------------------------------------------------
 
     @cached_property
-    def cuts(self) -> Sequence[Cut]:  # type: ignore[override]
+    def cuts(self) -> Sequence[SliceDefinition]:  # type: ignore[override]
         """How the rows are cut into slices, of those that hold rows."""
         if self.group is None:
             return ()
         return [
-            Cut(cut.name, tuple(cut.names[at - first] for at in places), np.zeros(0, np.intp))
+            SliceDefinition(
+                cut.name, tuple(cut.names[at - first] for at in places), np.zeros(0, np.intp)
+            )
             for cut, first, places in self.group.by_cut()
         ]
 
@@ -386,18 +396,18 @@ class Sums(Sample):
             return None
         places = [places for _, _, places in self.group.by_cut()]
         halves = (
-            _Halves(self, system, cut, of)
+            _SubsetPair(self, system, cut, of)
             for cut, of in zip(self.cuts, places, strict=True)
             for system in self.systems
         )
-        slices = slices_of(halves, self.measures, self.settings)
+        slices = slice_estimates(halves, self.measures, self.settings)
         if comparison is None:
             return slices
-        from calipers.evaluation.within_slices import compared_within
+        from calipers.evaluation.within_slices import compare_within_slices
 
-        return replace(slices, differences=compared_within(self, comparison))
+        return replace(slices, differences=compare_within_slices(self, comparison))
 
-    def parts(self) -> Iterator[tuple[Cut, str, Sums]]:
+    def parts(self) -> Iterator[tuple[SliceDefinition, str, Sums]]:
         """Each slice."""
         if self.group is None:
             return
@@ -419,25 +429,25 @@ class _OnPart:
     sample: Sums
     system: str
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure there, and how it varies."""
         return self.sample.reading(self.system, measure)
 
 
 @dataclass(frozen=True, eq=False)
-class _Halves:
+class _SubsetPair:
     """The slices that one column cuts the rows of one system into, and of each the rest."""
 
     sample: Sums
     system: str
-    cut: Cut
+    cut: SliceDefinition
     places: Sequence[int]
 
     def part(self, part: int) -> _OnPart:
         """What gives the readings of a slice."""
         return _OnPart(self.sample.on(self.places[part]), self.system)
 
-    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a slice."""
         return self.sample.on(self.places[part]).estimate(self.system, measure, reading)
 

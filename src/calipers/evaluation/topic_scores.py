@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.costs import NO_COSTS, Costs
-from calipers.data.frequency_weights import Repeats
-from calipers.estimation.topics import Topics, differences, of_topics
+from calipers.data.frequency_weights import RowRepeats
+from calipers.estimation.topics import TopicRows, estimate_over_topics, paired_differences
 from calipers.evaluation import stored_predictions as keeping
-from calipers.evaluation.estimates import estimate_of
+from calipers.evaluation.estimates import to_estimate
 from calipers.evaluation.shared import (
     as_clusters,
     as_order,
     glossary,
-    names_asked,
     notes_on_names,
     provenance,
+    requested_names,
 )
 from calipers.inference.method_limits import FEW_DEGREES
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.progress import over
-from calipers.report.numbers import count
-from calipers.results import Estimate, Evaluation, Kept, PerUnit
-from calipers.statistics import kish_of
+from calipers.progress import track
+from calipers.report.numbers import format_count
+from calipers.results import Estimate, Evaluation, PerUnit, StoredPredictions
+from calipers.statistics import effective_size_of
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import UnitColumns
     from calipers.evaluation.shared import Statistics
-    from calipers.evaluation.slice_definitions import Cut
+    from calipers.evaluation.slice_definitions import SliceDefinition
     from calipers.evaluation.stored_predictions import Common
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
@@ -70,7 +70,7 @@ class TopicScores:
     #: What each topic counts for in means; None where all count once.
     importance: FloatArray | None = None
     #: What topics come from, such as users, and the order in which they were asked.
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     #: What a system gets on each topic by which every order is equally likely, a column a measure,
     #: where that is known.
@@ -125,7 +125,7 @@ class TopicScores:
         """Topics of which more is known: each counts for as much as that in means, and stands for
         so many; those that count for nothing are left out of all but the values per topic."""
         weight = columns.weight
-        repeats = Repeats.of(columns.count, len(self.topics), weight)
+        repeats = RowRepeats.of(columns.count, len(self.topics), weight)
         kept = np.arange(len(self.topics)) if repeats.places is None else repeats.places
         own = None if weight is None else weight[kept]
         own = None if own is None or (own == own[0]).all() else own
@@ -167,7 +167,7 @@ class TopicScores:
 
     def topics_of(
         self, system: str, j: int, settings: Settings, places: Any = slice(None)
-    ) -> Topics:
+    ) -> TopicRows:
         """The values of one measure, on some topics by their places or on all."""
         weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
         all_places = all_topics = np.arange(len(self.topics))[places]
@@ -179,7 +179,7 @@ class TopicScores:
             reason: int(np.isin(topics, all_places).sum())
             for reason, topics in self.reasons[system][j].items()
         }
-        return Topics(
+        return TopicRows(
             self.measures[j],
             values,
             own,
@@ -194,17 +194,19 @@ class TopicScores:
     def estimates(self) -> tuple[Estimate, ...]:
         """The mean (or what the measure says) over topics of each measure, with its interval."""
         out = []
-        for system in over(self.values, "measuring"):
+        for system in track(self.values, "measuring"):
             each = range(len(self.measures))
-            readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
+            readings = estimate_over_topics(
+                [self.topics_of(system, j, self.settings) for j in each]
+            )
             self._look(system, readings)
             out += [
-                estimate_of(reading, str(measure), system, self.default(j))
+                to_estimate(reading, str(measure), system, self.default(j))
                 for j, (measure, reading) in enumerate(zip(self.measures, readings, strict=True))
             ]
         return tuple(out)
 
-    def _look(self, system: str, readings: Sequence[Reading]) -> None:
+    def _look(self, system: str, readings: Sequence[PointEstimate]) -> None:
         """Note whether topics that follow each other in time are alike."""
         if self.order is None:
             return
@@ -242,7 +244,7 @@ class TopicScores:
             },
         )
 
-    def to_keep(self) -> Kept | None:
+    def to_keep(self) -> StoredPredictions | None:
         """What comparisons with later systems need."""
         if self.whole is not None:
             return self.whole.to_keep()
@@ -269,7 +271,7 @@ class TopicScores:
         inputs: Sequence[Any],
         *,
         costs: Costs = NO_COSTS,
-        cut_by: Sequence[Cut] = (),
+        cut_by: Sequence[SliceDefinition] = (),
         **more: Any,
     ) -> Evaluation:
         """The evaluation of these values, with what systems cost on each topic; ``more`` are what
@@ -286,7 +288,7 @@ class TopicScores:
             per_unit=self.per_unit(),
             provenance=provenance(task, self.settings, conventions, inputs),
             sources=self,
-            asked=names_asked(self.measures),
+            asked=requested_names(self.measures),
             **shared,
         )
         if not costs:
@@ -321,7 +323,9 @@ class TopicScores:
         """What a reader has to know of weights, and of what clusters leave out."""
         out, unit = [], self.unit
         if self.weightless:
-            out.append(f"Left out because their weight is 0: {count(self.weightless, unit)}.")
+            out.append(
+                f"Left out because their weight is 0: {format_count(self.weightless, unit)}."
+            )
         if self.importance is None:
             if self.clusters is not None and len(self.values) > 2:
                 out.append(
@@ -329,7 +333,7 @@ class TopicScores:
                     "are left out."
                 )
             return tuple(out)
-        size = kish_of(self.importance)
+        size = effective_size_of(self.importance)
         out.append(
             f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
             f"which say as much as {size:,.1f} of equal weight (Kish)."
@@ -346,7 +350,7 @@ class TopicScores:
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+    ) -> Iterator[tuple[tuple[str, str], Measure, PointEstimate]]:
         """Paired over topics, for the measures that have a direction."""
         judged = [
             j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
@@ -357,7 +361,7 @@ class TopicScores:
             system: dict(
                 zip(
                     judged,
-                    of_topics([self.topics_of(system, j, settings) for j in judged]),
+                    estimate_over_topics([self.topics_of(system, j, settings) for j in judged]),
                     strict=True,
                 )
             )
@@ -368,7 +372,7 @@ class TopicScores:
         for begin in range(0, len(pairs), step):
             asked = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
             both = [(readings[a][j], readings[b][j]) for (a, b), j in asked]
-            for (pair, j), made in zip(asked, differences(both, settings), strict=True):
+            for (pair, j), made in zip(asked, paired_differences(both, settings), strict=True):
                 yield pair, self.measures[j], made
 
     def values_of(self, measure: Measure) -> FloatArray | None:
@@ -406,7 +410,7 @@ class TopicScores:
         columns = []
         for system, table in self.values.items():
             topics = self.topics_of(system, j, settings)
-            [reading] = of_topics([topics])
+            [reading] = estimate_over_topics([topics])
             assert reading.influence is not None
             moved = reading.influence()
             assert moved is not None

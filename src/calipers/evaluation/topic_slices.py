@@ -10,28 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError, format_value
 from calipers.estimation import permutation as decks
-from calipers.estimation.losses import Losses
-from calipers.estimation.topics import Topics, of_topics
-from calipers.evaluation.estimates import estimate_of
-from calipers.evaluation.slice_definitions import Bins, Cut, cuts, slice_columns
-from calipers.evaluation.slices import slices_of
-from calipers.inference.method_limits import enough_for
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.topics import TopicRows, estimate_over_topics
+from calipers.evaluation.estimates import to_estimate
+from calipers.evaluation.slice_definitions import (
+    Bins,
+    SliceDefinition,
+    define_slices,
+    slice_columns,
+)
+from calipers.evaluation.slices import slice_estimates
+from calipers.inference.method_limits import n_for_adjusted_p
 
 if TYPE_CHECKING:
     from calipers.data.topic_tables import TopicTable
-    from calipers.estimation.permutation import Dealt
+    from calipers.estimation.permutation import PermutationResult
     from calipers.evaluation.topic_scores import TopicScores
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Estimate, Slices
 
 
-def topic_cuts(
+def define_topic_slices(
     slices: Any, bins: Bins | None, table: TopicTable | None, topics: Sequence[str]
-) -> tuple[list[Cut], list[str]]:
+) -> tuple[list[SliceDefinition], list[str]]:
     """The ways to cut the topics, by columns of the table or by dicts from topics to values, and
     what a reader has to know of them. A topic of which nothing is said is in the slice of those
     without a value."""
@@ -40,7 +45,8 @@ def topic_cuts(
         columns = _told(topics)
     elif slices is not None and table is None:
         raise InputError(
-            f"slices is {shown(slices)}: columns of a table of topics; give topic_table= as well, "
+            f"slices is {format_value(slices)}: columns of a table of topics; give topic_table= as "
+            "well, "
             "or a dict from topics to values for each name"
         )
     else:
@@ -53,7 +59,7 @@ def topic_cuts(
         name: {part: columns(part, given) for part, given in parts.items()}
         for name, parts in (slice_columns(slices) or {}).items()
     }
-    return cuts(asked or None, bins, len(topics), "topics")
+    return define_slices(asked or None, bins, len(topics), "topics")
 
 
 def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
@@ -62,14 +68,15 @@ def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
     def column(name: str, given: Any) -> Any:
         if not isinstance(given, Mapping):
             raise InputError(
-                f"slice {name!r}: is {shown(given)}, expected a dict from topics to values"
+                f"slice {name!r}: is {format_value(given)}, expected a dict from topics to values"
             )
         by_topic = {str(topic): value for topic, value in given.items()}
         if len(by_topic) < len(given):
             raise InputError(f"slice {name!r}: a topic stands there twice, as text and otherwise")
         if by_topic.keys().isdisjoint(topics):
             raise InputError(
-                f"slice {name!r}: has no judged topic; it has {shown(next(iter(given), None))}, "
+                f"slice {name!r}: has no judged topic; it has "
+                f"{format_value(next(iter(given), None))}, "
                 f"the judgments have {topics[0]!r}"
             )
         return [by_topic.get(topic) for topic in topics]
@@ -77,40 +84,40 @@ def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
     return column
 
 
-def sliced_topics(source: TopicScores, made: Sequence[Cut]) -> Slices | None:
+def slice_topics(source: TopicScores, made: Sequence[SliceDefinition]) -> Slices | None:
     """Every mean over topics on every slice of them; None where nothing is cut. (Numbers of topics
     and documents differ with the size of a slice, and say nothing else.)"""
     means = [m for m in source.measures if m.definition.summary != "sum"]
     if not (made and means):
         return None
     asked = sum(len(cut.names) for cut in made)
-    parts = (_Parts(source, name, cut, asked) for cut in made for name in source.systems)
-    return slices_of(parts, means, source.settings)
+    parts = (_TopicSubsets(source, name, cut, asked) for cut in made for name in source.systems)
+    return slice_estimates(parts, means, source.settings)
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _TopicSubsets:
     """The topics of one system, cut by a column."""
 
     source: TopicScores
     system: str
-    cut: Cut
+    cut: SliceDefinition
     #: How many slices there are in all, which p-values will account for.
     asked: int
-    _kept: dict[int, _Some] = field(default_factory=dict, repr=False)
+    _kept: dict[int, _TopicSubset] = field(default_factory=dict, repr=False)
 
-    def part(self, part: int) -> _Some:
+    def part(self, part: int) -> _TopicSubset:
         """The topics of a part."""
         if part not in self._kept:
-            self._kept[part] = _Some(self, part, self.cut.rows[part], self.source.settings)
+            self._kept[part] = _TopicSubset(self, part, self.cut.rows[part], self.source.settings)
         return self._kept[part]
 
-    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+    def estimate(self, part: int, measure: Measure, reading: PointEstimate) -> Estimate:
         """The result on a part."""
         default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
-        return estimate_of(reading, str(measure), self.system, default)
+        return to_estimate(reading, str(measure), self.system, default)
 
-    def rest(self, part: int) -> _Some | None:
+    def rest(self, part: int) -> _TopicSubset | None:
         """The other topics, drawn independently of these; None where there are none."""
         if len(self.cut.names) < 2:
             return None
@@ -119,7 +126,7 @@ class _Parts:
             other = settings
         else:
             other = replace(settings, seed=(settings.seed + 2**62) % 2**63)
-        return _Some(self, part, np.flatnonzero(self.cut.codes != part), other)
+        return _TopicSubset(self, part, np.flatnonzero(self.cut.codes != part), other)
 
     def forget(self, part: int) -> None:
         """Give back what it has drawn."""
@@ -127,34 +134,34 @@ class _Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Some:
+class _TopicSubset:
     """Some topics of a system: those of a part, or those outside of it."""
 
-    parts: _Parts
+    parts: _TopicSubsets
     part: int
     places: Any
     settings: Settings
     _dealt: list[decks.Lots] = field(default_factory=list, repr=False)
 
     @property
-    def rows(self) -> _Some:
+    def rows(self) -> _TopicSubset:
         """What gives the readings."""
         return self
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """Of a measure over these topics."""
         return self._readings[measure]
 
     @cached_property
-    def _readings(self) -> dict[Measure, Reading]:
+    def _readings(self) -> dict[Measure, PointEstimate]:
         source = self.parts.source
         of = [self._topics(j) for j in range(len(source.measures))]
-        return dict(zip(source.measures, of_topics(of), strict=True))
+        return dict(zip(source.measures, estimate_over_topics(of), strict=True))
 
-    def _topics(self, j: int) -> Topics:
+    def _topics(self, j: int) -> TopicRows:
         return self.parts.source.topics_of(self.parts.system, j, self.settings, self.places)
 
-    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
+    def dealt(self, measure: Measure, value: float, most: int) -> PermutationResult | None:
         """The part, whose value this is, less these topics, were the smaller of the two made up by
         chance; None where it has many topics, and where topics come in clusters."""
         parts = self.parts
@@ -174,12 +181,12 @@ class _Some:
         if whole.importance is not None:
             weight = whole.importance * (1.0 if weight is None else weight)
         values = whole.values if pooled else whole.summary.columns(whole.values)[0]
-        deck = decks.deck(Losses(values, weight, None, self.settings))
+        deck = decks.deck(RowLosses(values, weight, None, self.settings))
         if deck is None:
             return None
         value = self.reading(measure).value if turned else value
         lots = self._lots(len(values), len(few))
-        made = deck.dealt(_mean(whole.summary.kind), decks.Part(few, value), lots)
+        made = deck.dealt(_mean(whole.summary.kind), decks.SubsetRows(few, value), lots)
         if made is None:
             return None
         made = replace(made, unit=parts.source.unit)
@@ -189,7 +196,9 @@ class _Some:
         """So many of all topics, so often that the smallest p-value can decide; once for all
         measures."""
         if not self._dealt:
-            often = replace(self.settings, resamples=enough_for(self.parts.asked, self.settings))
+            often = replace(
+                self.settings, resamples=n_for_adjusted_p(self.parts.asked, self.settings)
+            )
             self._dealt.append(decks.lots(topics, size, often))
         return self._dealt[0]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.statistics import Largest, LookedAt, Several
 
 if TYPE_CHECKING:
-    from calipers.engines.pass_tasks import Built
+    from calipers.engines.pass_tasks import BatchSystems
 
 #: What every system on the same rows has, whatever it says.
 _SHARED = ("truth", "weight")
@@ -36,7 +36,7 @@ class VisibleRows:
     counted: bool = False
 
 
-def keep_some(built: Built, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
+def keep_some(built: BatchSystems, level: int = 0, largest: Sequence[Largest] = ()) -> Several:
     """Some rows of a batch: what is true of them, what systems say, what they weigh, and their
     clusters; at a level of :class:`LookedAt` at least. The ``largest`` residuals of each system
     stand beside them."""
@@ -62,7 +62,7 @@ def visible_rows(sample: Any) -> VisibleRows | None:
     parts = kept_rows(sample)
     if parts is None:
         return None
-    made: VisibleRows = kept(sample, "visible rows", lambda: _rebuilt(sample, *parts))
+    made: VisibleRows = cached(sample, "visible rows", lambda: _rebuilt(sample, *parts))
     return made
 
 
@@ -79,10 +79,10 @@ def _rebuilt(sample: Any, some: LookedAt, *largest: Largest) -> VisibleRows:
     weight = given if np.ptp(given) > 0 else None
     clusters = None
     if sample.columns.cluster is not None:
-        from calipers.inference.clusters import Clusters
+        from calipers.inference.clusters import ClusterIndex
 
         code = columns.next(np.zeros(0, np.uint32))
-        clusters = Clusters(code, int(code.max()) + 1, weight)
+        clusters = ClusterIndex(code, int(code.max()) + 1, weight)
     systems = {
         name: replace(system, truth=truth, weight=weight, clusters=clusters, **said[name])
         for name, system in template.items()

@@ -7,8 +7,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calipers.evaluation.compare import Asked
-from calipers.evaluation.difference_families import JOINT, Family, Found, families
+from calipers.evaluation.compare import ComparisonOptions
+from calipers.evaluation.difference_families import (
+    JOINT,
+    DifferenceStatistics,
+    TestFamily,
+    make_families,
+)
 from calipers.inference.available_methods import BY_REPLICATES
 from calipers.inference.hypotheses import USUAL
 from calipers.inference.method_limits import MOST_PAIRS_WITHIN
@@ -20,27 +25,27 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 
-def compared_within(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
+def compare_within_slices(sample: Sample, comparison: Comparison) -> tuple[SliceDifference, ...]:
     """The pairs of a comparison on the rows of each slice. As there, the primary measure is one
     family and all others are another, each with all its pairs and slices."""
     pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
     if len(pairs) > MOST_PAIRS_WITHIN:
         return ()
-    found: dict[Measure, list[Found]] = {}
+    found: dict[Measure, list[DifferenceStatistics]] = {}
     for cut, name, part in sample.parts():
         # None leads: on several slices no difference is a family by itself.
-        asked = Asked(part, sample.settings, USUAL, None)
+        asked = ComparisonOptions(part, sample.settings, USUAL, None)
         for measure, own in asked.found(pairs, "", with_vectors=True).items():
             there = found.setdefault(measure, [])
             there += [replace(_sober(one), part=(cut.column, name)) for one in own]
     return tuple(
         SliceDifference(*one.part, difference)
-        for family in families(found, comparison.primary)
+        for family in make_families(found, comparison.primary)
         for one, difference in _adjusted(family, sample, comparison.baseline)
     )
 
 
-def _sober(one: Found) -> Found:
+def _sober(one: DifferenceStatistics) -> DifferenceStatistics:
     """Without a test by replicates where hardly one is defined or none varies, as of three rows:
     their share on one side says nothing."""
     spread = one.procedure.error.se > 0 or one.value == 0
@@ -53,8 +58,8 @@ def _sober(one: Found) -> Found:
 
 
 def _adjusted(
-    family: dict[Measure, list[Found]], sample: Sample, baseline: str | None
-) -> Iterable[tuple[Found, Difference]]:
+    family: dict[Measure, list[DifferenceStatistics]], sample: Sample, baseline: str | None
+) -> Iterable[tuple[DifferenceStatistics, Difference]]:
     """The differences of a family; those without a test are not of their number."""
     made: dict[int, Difference] = {}
     for way, defined in ((JOINT, True), ("none", False)):
@@ -64,7 +69,7 @@ def _adjusted(
         }
         of = {measure: own for measure, own in of.items() if own}
         if of:
-            rows = Family(of, sample, baseline, sample.settings, lambda *_: {}).adjusted(way)
+            rows = TestFamily(of, sample, baseline, sample.settings, lambda *_: {}).adjusted(way)
             for measure, own in of.items():
                 made.update(zip(map(id, own), rows[measure], strict=True))
     return [(one, made[id(one)]) for own in family.values() for one in own]

@@ -9,27 +9,27 @@ import numpy as np
 
 from calipers.findings.confusion_cells import (
     AtLevel,
-    ManyCells,
-    OfClass,
+    ClassCellCounts,
+    MulticlassCells,
     above,
     below,
     in_cell,
     minus,
 )
-from calipers.findings.formatting import Valued
-from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.report.numbers import number
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
+from calipers.report.numbers import format_number
 from calipers.statistics import ConfusionMatrix
 
 #: The least share of a class's rows that have to go one wrong way for it to be worth saying.
 CONFUSED = 0.05
 
 
-@rule("weak-class", "caution", ManyCells, cost="sums")
-def weak_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
+@rule("weak-class", "caution", MulticlassCells, cost="sums")
+def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """The interval of a class's recall minus that of all other rows lies below 0."""
     for code in range(cells.matrix.classes):
-        of = OfClass(code)
+        of = ClassCellCounts(code)
         recall, rest = (
             cells.share(hit, rows)
             for hit, rows in ((of.hit, of.true), (of.right_elsewhere, of.others))
@@ -38,18 +38,21 @@ def weak_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
         yield Claim(p_of_level(below(minus(recall, rest), 0.0), s.level), says)
 
 
-def _weak_class(s: Subject, cells: ManyCells, code: int, of: AtLevel, of_rest: AtLevel) -> Said:
+def _weak_class(
+    s: Subject, cells: MulticlassCells, code: int, of: AtLevel, of_rest: AtLevel
+) -> FindingDraft:
     m, label = cells.matrix, cells.matrix.labels[code]
     recall, rest = of(s.level), of_rest(s.level)
     (dismissed, wrong), (_, hits) = m.one_vs_rest().counts[code].tolist()
     accuracy = (hits + dismissed) / float(m.total)
     owed = dismissed / (hits + dismissed)
     precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
-    also = "".join(f" and {name} {number(value)}" for name, value in precision.items())
-    return Said(
+    also = "".join(f" and {name} {format_number(value)}" for name, value in precision.items())
+    return FindingDraft(
         f"{s.who} struggles with {cells.label(code)}: recall {recall}{also}, where the recall "
         f"of all other rows is {rest}. That its accuracy against the rest is "
-        f"{number(accuracy)} is owed to the rows of other classes, {number(owed)} of the right "
+        f"{format_number(accuracy)} is owed to the rows of other classes, {format_number(owed)} of "
+        "the right "
         "answers.",
         {
             "recall": recall,
@@ -64,8 +67,8 @@ def _weak_class(s: Subject, cells: ManyCells, code: int, of: AtLevel, of_rest: A
     )
 
 
-@rule("confused-class", "caution", ManyCells, cost="sums")
-def confused_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
+@rule("confused-class", "caution", MulticlassCells, cost="sums")
+def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
     """Of the errors on a class more than half are one other class, and of its rows more than
     {CONFUSED:g}, both by the whole interval (exact, corrected for there being two such classes)."""
     m = cells.matrix
@@ -78,7 +81,7 @@ def confused_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
 
         of_errors, of_rows = (
             cells.share(in_cell(code, other), part, exact=True)
-            for part in (OfClass(code).missed, OfClass(code).true)
+            for part in (ClassCellCounts(code).missed, ClassCellCounts(code).true)
         )
 
         # Of the classes that a class is taken for, two at most have half of the errors.
@@ -92,10 +95,10 @@ def confused_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
 
 
 def _confused_class(
-    s: Subject, cells: ManyCells, code: int, other: int, of_errors: AtLevel, of_rows: AtLevel
-) -> Said:
+    s: Subject, cells: MulticlassCells, code: int, other: int, of_errors: AtLevel, of_rows: AtLevel
+) -> FindingDraft:
     m = cells.matrix
-    values: dict[str, float | Valued] = {
+    values: dict[str, float | IntervalNumber] = {
         "share of the rows": of_rows(s.level),
         "share of the errors": of_errors(s.level),
     }
@@ -103,8 +106,8 @@ def _confused_class(
     if m.truth[other]:
         back = float(m.cell(other, code)) / float(m.truth[other])
         values["the other way round"] = back
-        also = f" The other way round it is {number(back)} of the rows."
-    return Said(
+        also = f" The other way round it is {format_number(back)} of the rows."
+    return FindingDraft(
         f"{s.who} takes {cells.label(code)} for {cells.label(other)}: "
         f"{values['share of the rows']} of its rows, which is {values['share of the errors']} of "
         f"the errors on it.{also}",

@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.formatting import first, quoted, who
-from calipers.findings.rules import Claim, Said, Subject, rule
-from calipers.report.numbers import number
-from calipers.report.safe_names import joined
+from calipers.findings.formatting import format_first, quoted, system_name
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule
+from calipers.report.numbers import format_number
+from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, IntArray
 
 #: From this share of the points on, those that lie nearer to another cluster are told.
@@ -30,14 +30,14 @@ USUAL = 5
 
 
 @dataclass(frozen=True)
-class Independence:
+class PermutationTest:
     """The p-value of clusters that have nothing to do with the true classes."""
 
     p: Callable[[], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Lying:
+class PointSilhouettes:
     """How points lie: the cluster of each as a position in ``names``, the nearest other one, and
     its silhouette."""
 
@@ -69,7 +69,7 @@ class Lying:
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
+class Bisections:
     """Of each cluster how many points were looked at, and the share of their variance along the
     axis of most of it that cutting them in two along it takes off."""
 
@@ -90,7 +90,7 @@ class Stability:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class ClusterCounts:
     """Of several clusterings of the same points the number of clusters, and the values of measures
     that need no truth: which of them is higher where it is better, and the value of each; and what
     the measures are in favour of."""
@@ -100,29 +100,31 @@ class Numbers:
     favours: Mapping[str, str]
 
 
-@rule("clusters-like-chance", "caution", Independence, cost="replicates")
-def by_chance(s: Subject, independence: Independence) -> Iterator[Said]:
+@rule("clusters-like-chance", "caution", PermutationTest, cost="replicates")
+def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
     """The interval of the ARI contains 0, and where clusters of the same sizes are dealt out anew
     the ARI is as high or higher more often than one minus the level."""
     rand = s.of("ARI")
     if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - s.level:
-        yield Said(
+        yield FindingDraft(
             f"{s.who}: clusters have not been shown to have anything to do with the classes; ARI "
-            f"{rand}, permutation p = {number(p)}.",
+            f"{rand}, permutation p = {format_number(p)}.",
             {"ARI": rand, "p": p},
             s.named("ARI"),
         )
 
 
-@rule("no-cluster", "caution", Lying, cost="rows", counts=True)
-def nearer_to_others(s: Subject, lying: Lying) -> Iterator[Said]:
+@rule("no-cluster", "caution", PointSilhouettes, cost="rows", counts=True)
+def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """The mean silhouette of a cluster of two points or more is below 0."""
     means = lying.means
     found = np.flatnonzero((means < 0) & (lying.sizes > 1))
     if len(found):
         worst = found[np.argsort(means[found], kind="stable")]
-        said = first(f"{quoted(lying.names[j])} ({number(float(means[j]))})" for j in worst)
-        yield Said(
+        said = format_first(
+            f"{quoted(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
+        )
+        yield FindingDraft(
             f"{s.who}: on average the points of {said} lie nearer to another cluster than to their "
             "own.",
             {"clusters": float(len(found)), "lowest mean silhouette": float(means[worst[0]])},
@@ -130,13 +132,13 @@ def nearer_to_others(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("points-elsewhere", "information", Lying, cost="rows", counts=True)
-def points_elsewhere(s: Subject, lying: Lying) -> Iterator[Said]:
+@rule("points-elsewhere", "information", PointSilhouettes, cost="rows", counts=True)
+def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """At least {SHARE} of the points have a silhouette below 0."""
     share = float((lying.silhouettes < 0).mean())
     if share >= SHARE:
         one, other, points = lying.most_between
-        yield Said(
+        yield FindingDraft(
             f"{s.who}: {share:.0%} of the points lie nearer to another cluster than to their own, "
             f"most of them ({points:,}) between {quoted(lying.names[one])} and "
             f"{quoted(lying.names[other])}.",
@@ -145,14 +147,14 @@ def points_elsewhere(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("points-alone", "information", Lying, cost="rows", counts=True)
-def points_alone(s: Subject, lying: Lying) -> Iterator[Said]:
+@rule("points-alone", "information", PointSilhouettes, cost="rows", counts=True)
+def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
     """A cluster holds a single point, where clusters hold {USUAL} or more on average."""
     sizes = lying.sizes
     alone = int(np.count_nonzero(sizes == 1))
     if alone and sizes.sum() >= USUAL * np.count_nonzero(sizes):
         hold = "One cluster holds" if alone == 1 else f"{alone} clusters hold"
-        yield Said(
+        yield FindingDraft(
             f"{s.who}: {hold.lower() if alone == 1 else hold} a single point, whose silhouette "
             "counts as 0.",
             {"clusters": float(alone)},
@@ -160,8 +162,8 @@ def points_alone(s: Subject, lying: Lying) -> Iterator[Said]:
         )
 
 
-@rule("numbers-of-clusters", "information", Numbers, cost="results", counts=True)
-def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
+@rule("numbers-of-clusters", "information", ClusterCounts, cost="results", counts=True)
+def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
     """Of several clusterings different ones are best by measures that need no truth."""
     best: dict[str, list[str]] = {}
     for measure, (higher, values) in numbers.values.items():
@@ -171,12 +173,12 @@ def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
             best.setdefault(found, []).append(measure)
     if len({numbers.clusters[name] for name in best}) > 1:
         said = "; ".join(
-            f"{who(name)} with {numbers.clusters[name]} clusters by {joined(measures)}"
+            f"{system_name(name)} with {numbers.clusters[name]} clusters by {join_words(measures)}"
             + _in_favour(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for of in best.values() for measure in of]
-        yield Said(
+        yield FindingDraft(
             f"Measures disagree about the number of clusters: {said}.",
             {f"clusters by {m}": float(numbers.clusters[n]) for n, of in best.items() for m in of},
             s.named(*measures),
@@ -185,11 +187,11 @@ def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
 
 def _in_favour(of: Iterable[str]) -> str:
     found = [words for words in dict.fromkeys(of) if words]
-    return f" (in favour of {joined(found)})" if found else ""
+    return f" (in favour of {join_words(found)})" if found else ""
 
 
-@rule("two-in-one", "information", Halves, cost="results", counts=True)
-def two_in_one(s: Subject, halves: Halves) -> Iterator[Claim]:
+@rule("two-in-one", "information", Bisections, cost="results", counts=True)
+def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
     """Cutting a cluster of {ENOUGH} points or more in two takes off more of its variance, along the
     axis on which it varies most, than it does of points that are spread evenly (corrected for the
     number of clusters)."""
@@ -203,17 +205,17 @@ def two_in_one(s: Subject, halves: Halves) -> Iterator[Claim]:
     yield Claim(float(p.min()), partial(_two_in_one, s, halves, np.flatnonzero(p <= 1 - s.level)))
 
 
-def _two_in_one(s: Subject, halves: Halves, found: IntArray) -> Said:
+def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft:
     most = found[np.argsort(-halves.shares[found], kind="stable")]
-    said = first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
-    return Said(
+    said = format_first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
+    return FindingDraft(
         f"{s.who}: two groups seem to be in one cluster. Cutting {said} in two along the "
         "longest axis takes off more of the variance than of evenly spread points (75%).",
         {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
     )
 
 
-def cut_in_two(along: FloatArray) -> float:
+def bisection_gain(along: FloatArray) -> float:
     """The largest share of the variance of numbers that cutting them in two takes off, with a fifth
     of them at least on either side. That is 2/π of normal numbers, and ¾ of evenly spread ones."""
     x, n = np.sort(along - along.mean()), len(along)
@@ -224,14 +226,16 @@ def cut_in_two(along: FloatArray) -> float:
 
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
-def unstable(s: Subject, stability: Stability) -> Iterator[Said]:
+def unstable(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
     """The mean Jaccard index of a cluster with the most similar one of bootstrap clusterings is
     below {UNSTABLE}."""
     found = np.flatnonzero(stability.jaccard < UNSTABLE)
     if len(found):
         worst = found[np.argsort(stability.jaccard[found], kind="stable")]
-        said = first(f"{quoted(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst)
-        yield Said(
+        said = format_first(
+            f"{quoted(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
+        )
+        yield FindingDraft(
             f"{s.who}: clustering points drawn anew does not find {said} again; a mean Jaccard "
             f"index below {UNSTABLE} says that a cluster is not stable.",
             {"clusters": float(len(found)), "lowest": float(stability.jaccard[worst[0]])},

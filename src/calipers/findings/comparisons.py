@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from calipers.findings.formatting import Valued, first, quoted, rough, who
-from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
-from calipers.report.headlines import MANY_SYSTEMS, of_primary, systems_of
-from calipers.report.numbers import count, number
-from calipers.report.safe_names import short
-from calipers.report.verdict import Outcome, detectable_text, outcome
+from calipers.findings.formatting import (
+    IntervalNumber,
+    format_first,
+    quoted,
+    round_count,
+    system_name,
+)
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, rule
+from calipers.report.headlines import MANY_SYSTEMS, list_systems, primary_differences
+from calipers.report.numbers import format_count, format_number
+from calipers.report.safe_names import shorten_name
+from calipers.report.verdict import Outcome, format_detectable, outcome
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Estimate, Slice, Slices
+    from calipers.results import Comparison, Difference, Estimate, SliceEstimate, Slices
 
 #: No more pairs of systems are named one by one.
 MOST_PAIRS = 6
@@ -25,19 +31,19 @@ MOST_NEEDED = 1e9
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparisonResults:
     """Systems with one another, and slices with the rest, where there are any."""
 
     comparison: Comparison | None
     slices: Slices | None = None
 
 
-@rule("slices-differ", "caution", Compared, cost="results")
-def slices_differ(_: Subject, compared: Compared) -> Iterator[Claim]:
+@rule("slices-differ", "caution", ComparisonResults, cost="results")
+def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
     slices, is small, and the interval of the difference leaves out 0."""
     directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
-    by_column: dict[tuple[str, str], list[Slice]] = {}
+    by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
     for one in directed:
         if one.estimate.measure == directed[0].estimate.measure:
             by_column.setdefault((one.estimate.system, one.column), []).append(one)
@@ -52,17 +58,18 @@ def slices_differ(_: Subject, compared: Compared) -> Iterator[Claim]:
         )
 
 
-def _slices_differ(system: str, column: str, differing: Sequence[Slice]) -> Said:
+def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate]) -> FindingDraft:
     measure = differing[0].estimate.measure
-    values: dict[str, float | Valued] = {}
+    values: dict[str, float | IntervalNumber] = {}
     texts = []
     for one in differing:
-        name, by = quoted(one.slice), Valued.of(one.to_rest)
+        name, by = quoted(one.slice), IntervalNumber.of(one.to_rest)
         values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
         texts.append(f"{name} by {by:+}")
-    return Said(
-        f"{who(system)} is not the same everywhere: by {short(column)}, its {short(measure)} "
-        f"differs from that of the rest for {first(texts)}.",
+    return FindingDraft(
+        f"{system_name(system)} is not the same everywhere: by {shorten_name(column)}, its "
+        f"{shorten_name(measure)} "
+        f"differs from that of the rest for {format_first(texts)}.",
         values,
         (measure,),
         systems=(system,),
@@ -70,8 +77,8 @@ def _slices_differ(system: str, column: str, differing: Sequence[Slice]) -> Said
     )
 
 
-@rule("slices-reverse", "caution", Compared, cost="results")
-def slices_reverse(_: Subject, compared: Compared) -> Iterator[Claim]:
+@rule("slices-reverse", "caution", ComparisonResults, cost="results")
+def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
     """On the leading measure one of two systems is told to be better, but has the worse value in
     every slice of a column; and the interval of the mean difference within slices, by their
     numbers of rows and as if the two were independent, leaves out 0."""
@@ -96,7 +103,7 @@ def slices_reverse(_: Subject, compared: Compared) -> Iterator[Claim]:
 
 
 def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]) -> Claim:
-    gaps = [Valued.of(first) - Valued.of(second) for _, first, second in both]
+    gaps = [IntervalNumber.of(first) - IntervalNumber.of(second) for _, first, second in both]
     if not (outcome(d).decided and all(gap.value * d.value < 0 for gap in gaps)):
         return Claim(1.0)
     rows = [first.n for _, first, _ in both]
@@ -108,34 +115,38 @@ def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estima
         )
         for ends in ([gap.low for gap in gaps], [gap.high for gap in gaps])
     )
-    inside = Valued(mean, mean - below, mean + above)
+    inside = IntervalNumber(mean, mean - below, mean + above)
     # Both have to be shown: that the systems differ, and that they differ the other way within.
     p = max(d.p_adjusted, p_of_limits(inside, 0.0, both[0][1].level))
     return Claim(p, partial(_told_reversed, d, column, both, inside))
 
 
 def _told_reversed(
-    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]], inside: Valued
-) -> Said:
+    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]], inside: IntervalNumber
+) -> FindingDraft:
     higher, lower = (d.system, d.baseline) if d.value > 0 else (d.baseline, d.system)
-    listed = first(
-        f"{quoted(name)} ({number(a.value)} and {number(b.value)})" for name, a, b in both
+    listed = format_first(
+        f"{quoted(name)} ({format_number(a.value)} and {format_number(b.value)})"
+        for name, a, b in both
     )
     over_all = f"over all {both[0][1].unit}"
-    return Said(
-        f"{over_all.capitalize()} {short(higher)} has the higher {short(d.measure)}, but by "
-        f"{short(column)} {short(lower)} has it in every slice: {listed} for {short(d.system)} and "
-        f"{short(d.baseline)}. What tells the two apart {over_all} is how they do between slices, "
+    return FindingDraft(
+        f"{over_all.capitalize()} {shorten_name(higher)} has the higher {shorten_name(d.measure)}, "
+        "but by "
+        f"{shorten_name(column)} {shorten_name(lower)} has it in every slice: {listed} for "
+        f"{shorten_name(d.system)} and "
+        f"{shorten_name(d.baseline)}. What tells the two apart {over_all} is how they do between "
+        "slices, "
         "not within them.",
-        {"difference": Valued.of(d), "mean difference within slices": inside},
+        {"difference": IntervalNumber.of(d), "mean difference within slices": inside},
         (d.measure,),
         systems=(d.system, d.baseline),
         about=column,
     )
 
 
-@rule("not-told-apart", "information", Compared, cost="results")
-def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
+@rule("not-told-apart", "information", ComparisonResults, cost="results")
+def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
     """On the leading measure the adjusted p-value of two systems is not small, or the interval of
     their difference contains 0."""
     comparison = compared.comparison
@@ -143,29 +154,29 @@ def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
         return
     undecided = [
         d
-        for d in of_primary(comparison)
+        for d in primary_differences(comparison)
         if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.detectable > 0
     ]
-    if len(systems_of(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
+    if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
         return  # no few pairs stand for all; what ranks the systems says which are alike
     for d in undecided[:MOST_PAIRS]:
         yield _not_told_apart(d)
     if len(undecided) > MOST_PAIRS:
         more, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
-        yield Said(
-            f"No significant difference on {short(measure)} between a further "
-            f"{count(more, 'pairs')} of systems.",
+        yield FindingDraft(
+            f"No significant difference on {shorten_name(measure)} between a further "
+            f"{format_count(more, 'pairs')} of systems.",
             {"pairs": more},
             (measure,),
             undecided[0].level,
         )
 
 
-def _not_told_apart(d: Difference) -> Said:
+def _not_told_apart(d: Difference) -> FindingDraft:
     """What difference is detectable falls with the root of the number of units."""
     reach = d.detectable
-    difference = Valued.of(d)
-    values: dict[str, float | Valued] = {
+    difference = IntervalNumber.of(d)
+    values: dict[str, float | IntervalNumber] = {
         "difference": difference,
         d.unit: d.n,
         "difference found with 80% power": reach,
@@ -174,11 +185,15 @@ def _not_told_apart(d: Difference) -> Said:
     more = ""
     if d.n < needed < MOST_NEEDED:
         values[f"{d.unit} needed"] = float(math.ceil(needed))
-        more = f"; to find one as small as this, about {rough(needed)} like them would be needed"
-    return Said(
-        f"No significant difference between {short(d.system)} and {short(d.baseline)} on "
-        f"{short(d.measure)}: {difference:+}. {count(d.n, d.unit)} find a difference of "
-        f"{detectable_text(reach)} four times in five{more}.",
+        more = (
+            f"; to find one as small as this, about {round_count(needed)} like them would be needed"
+        )
+    return FindingDraft(
+        f"No significant difference between {shorten_name(d.system)} and "
+        f"{shorten_name(d.baseline)} on "
+        f"{shorten_name(d.measure)}: {difference:+}. {format_count(d.n, d.unit)} find a difference "
+        "of "
+        f"{format_detectable(reach)} four times in five{more}.",
         values,
         (d.measure,),
         d.level,

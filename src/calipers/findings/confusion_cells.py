@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.findings.formatting import Valued, quoted
+from calipers.findings.formatting import IntervalNumber, quoted
 from calipers.inference import intervals, proportions
-from calipers.statistics import ConfusionMatrix, FloatArray, kish
+from calipers.statistics import ConfusionMatrix, FloatArray, effective_size
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Part:
 
 
 #: A number with its interval at a level.
-AtLevel = Callable[[float], Valued]
+AtLevel = Callable[[float], IntervalNumber]
 
 
 def above(of: AtLevel, limit: float) -> Callable[[float], bool]:
@@ -81,11 +81,11 @@ ALL_ROWS = Part(lambda m: m.truth.sum(axis=-1), lambda k: np.ones((k, k)))
 UNKNOWN = (math.nan, math.nan)
 
 #: What has no value.
-UNDEFINED = Valued(math.nan, math.nan, math.nan)
+UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ConfusionCells:
     """What is answered of rows of which class.
 
     Where rows come in ``clusters``, so many, ``error`` gives the standard error of a number from
@@ -107,23 +107,23 @@ class Cells:
         if not rows > 0:
             return lambda level: UNDEFINED
         share = float(part(self.matrix)) / rows
-        size = kish(rows, of(self.matrix.squared))
+        size = effective_size(rows, of(self.matrix.squared))
         method = proportions.clopper_pearson if exact else proportions.wilson
         if not self.clusters:
-            return lambda level: Valued.within(share, method(share, size, level))
+            return lambda level: IntervalNumber.within(share, method(share, size, level))
         if not 0 < share < 1:
             # Clusters that agree altogether count as one row each.
             fewer = min(size, self.clusters)
-            return lambda level: Valued.within(share, method(share, fewer, level))
+            return lambda level: IntervalNumber.within(share, method(share, fewer, level))
         se, df = self.error(lambda: (self._inside(part) - share * self._inside(of)) / rows)
         if not se > 0:
-            return lambda level: Valued(share, math.nan, math.nan)
+            return lambda level: IntervalNumber(share, math.nan, math.nan)
         # As many independent rows as would vary as much (Korn and Graubard 1998).
         size = min(size, share * (1 - share) / se**2)
 
-        def at(level: float) -> Valued:
+        def at(level: float) -> IntervalNumber:
             wider = intervals.t_of(level, df) / intervals.z_of(level)
-            return Valued.within(share, method(share, size / wider**2, level))
+            return IntervalNumber.within(share, method(share, size / wider**2, level))
 
         return at
 
@@ -138,7 +138,7 @@ class Cells:
             if se > 0 or math.isnan(se):
                 return lambda level: _student(value, se, df, level)
             n: float = self.clusters  # clusters that agree altogether count as one row each
-            return lambda level: Valued.within(
+            return lambda level: IntervalNumber.within(
                 value, proportions.paired_shares(high, low, n, level)
             )
 
@@ -147,8 +147,10 @@ class Cells:
             return more(m) + less(m) if high + low else m.total
 
         weight = float(either(self.matrix))
-        n = kish(weight, either(self.matrix.squared)) * total / weight
-        return lambda level: Valued.within(value, proportions.paired_shares(high, low, n, level))
+        n = effective_size(weight, either(self.matrix.squared)) * total / weight
+        return lambda level: IntervalNumber.within(
+            value, proportions.paired_shares(high, low, n, level)
+        )
 
     def leaning(self, code: int) -> AtLevel:
         """How often a class is answered over how often it occurs (two classes).
@@ -167,7 +169,7 @@ class Cells:
             return lambda level: UNDEFINED
         value = math.prod(sizes[0]) / math.prod(sizes[1])
         if not value > 0:
-            return lambda level: Valued(value, math.nan, math.nan)
+            return lambda level: IntervalNumber(value, math.nan, math.nan)
         influence = sum(
             (
                 sign * self._inside(part) / size
@@ -181,9 +183,9 @@ class Cells:
         else:
             se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
 
-        def at(level: float) -> Valued:
+        def at(level: float) -> IntervalNumber:
             width = (intervals.t_of(level, df) if self.clusters else intervals.z_of(level)) * se
-            return Valued(value, value / math.exp(width), value * math.exp(width))
+            return IntervalNumber(value, value / math.exp(width), value * math.exp(width))
 
         return at
 
@@ -192,20 +194,20 @@ class Cells:
         return part.mask(self.matrix.classes)
 
 
-def _student(value: float, se: float, df: float, level: float) -> Valued:
+def _student(value: float, se: float, df: float, level: float) -> IntervalNumber:
     half = intervals.t_of(level, df) * se if df > 0 else math.nan
-    return Valued(value, value - half, value + half)
+    return IntervalNumber(value, value - half, value + half)
 
 
-class TwoCells(Cells):
+class BinaryCells(ConfusionCells):
     """Those of two classes, of which the second is the positive one."""
 
 
-class ManyCells(Cells):
+class MulticlassCells(ConfusionCells):
     """Those of more classes."""
 
 
-class OfClass:
+class ClassCellCounts:
     """The rows of a class by what they are and what is answered."""
 
     def __init__(self, code: int) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.confusion_cells import Cells
-from calipers.findings.multilabel import LabelAnswers
-from calipers.findings.rankings import Runs
-from calipers.findings.rules import Claim, Said, Subject, rule
+from calipers.findings.confusion_cells import ConfusionCells
+from calipers.findings.multilabel import MultilabelPredictions
+from calipers.findings.rankings import RunStatisticsByName
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.inference import paired_tests, proportions
-from calipers.report.safe_names import joined, short
-from calipers.statistics import IntArray, ScoreTable, kish, kish_of
+from calipers.report.safe_names import join_words, shorten_name
+from calipers.statistics import IntArray, ScoreTable, effective_size, effective_size_of
 
 Column = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ DISTINCT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class RowOutputs:
     """The truth of each row, and the columns of each system: its scores, its answers, or both.
 
     ``wrong`` are the rows that a system gets wrong, where that is what it can be told by;
@@ -55,15 +55,15 @@ class Outputs:
         return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
 
 
-@rule("identical-systems", "warning", Outputs, cost="rows", counts=True)
-def identical_columns(s: Subject, of: Outputs) -> Iterator[Said]:
+@rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
+def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
     """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
     many wrong answers, or as many judged documents below the first rank."""
     yield from _identical(s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows")
 
 
-@rule("identical-systems", "warning", Runs, cost="rows", counts=True)
-def identical_runs(s: Subject, runs: Runs) -> Iterator[Said]:
+@rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
+def identical_runs(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
     many wrong answers, or as many judged documents below the first rank."""
     of = {name: run.rankings for name, run in runs.by_name.items()}
@@ -75,7 +75,7 @@ def identical_runs(s: Subject, runs: Runs) -> Iterator[Said]:
     yield from _identical(s, telling, "topics")
 
 
-def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Iterator[Said]:
+def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Iterator[FindingDraft]:
     groups: list[list[str]] = []
     for name, columns in of.items():
         for group in groups:
@@ -88,8 +88,9 @@ def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Ite
         if len(group) > 1:
             what = "retrieve the same judged documents at the same ranks"
             what = "say the same of every row" if unit == "rows" else what
-            yield Said(
-                f"{joined([short(name) for name in group])} {what}: is one of them given under "
+            yield FindingDraft(
+                f"{join_words([shorten_name(name) for name in group])} {what}: is one of them "
+                "given under "
                 "another name by mistake?",
                 {"systems that are the same": len(group)},
                 s.shown[:1],
@@ -107,47 +108,47 @@ def _same(first: Sequence[Column], second: Sequence[Column]) -> bool:
 
 
 @rule("perfect-separation", "caution", ScoreTable, cost="scores", counts=True)
-def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[Said]:
+def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
     share), and at least {ENOUGH} of each of two classes."""
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
-    rows = [kish(w, q) for w, q in zip(sizes, squares, strict=True)]
+    rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
     if min(rows) >= ENOUGH and positive[-1] < negative[0]:
         yield from _perfect(s, sum(rows), "separates the classes without a single error")
 
 
-@rule("perfect-separation", "caution", Cells, cost="sums", counts=True)
-def perfect_answers(s: Subject, cells: Cells) -> Iterator[Said]:
+@rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
+def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
     share), and at least {ENOUGH} of each of two classes."""
     m = cells.matrix
-    sizes = [kish(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
+    sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
         yield from _perfect(s, cells.clusters or sum(sizes), "is right on every row")
 
 
-@rule("perfect-separation", "caution", LabelAnswers, cost="rows", counts=True)
-def perfect_sets(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+@rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
+def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
     """All rows are right, or every positive row scores above every negative one, of so many rows
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
     share), and at least {ENOUGH} of each of two classes."""
     rows = answers.rows
     if rows.whole and np.array_equal(answers.predicted, rows.truth):
-        n = kish_of(rows.weights)
+        n = effective_size_of(rows.weights)
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.number
             yield from _perfect(s, clusters or n, "names every label of every row")
 
 
-def _perfect(s: Subject, rows: float, what: str) -> Iterator[Said]:
+def _perfect(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
     low = proportions.clopper_pearson(1.0, rows, s.level).low
     if low > PERFECT:
-        yield Said(
+        yield FindingDraft(
             f"{s.who} {what}. Few tasks are that easy: look whether the truth, or something made "
             "from it, found its way into what the system was given, or whether it was trained on "
             "these rows.",
@@ -156,8 +157,8 @@ def _perfect(s: Subject, rows: float, what: str) -> Iterator[Said]:
         )
 
 
-@rule("duplicated-rows", "caution", Outputs, cost="rows", counts=True)
-def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Claim]:
+@rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
+def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
     """At least {REPEATED:g} of the rows repeat another in the truth and in all outputs, of which
     some are continuous; and rows of the same outputs have the same truth more often than rows of
     neighbouring outputs (sign test)."""
@@ -184,8 +185,8 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Claim]:
     yield Claim(test.p, partial(_duplicated, s, repeats, n))
 
 
-def _duplicated(s: Subject, repeats: int, n: int) -> Said:
-    return Said(
+def _duplicated(s: Subject, repeats: int, n: int) -> FindingDraft:
+    return FindingDraft(
         f"{repeats / n:.1%} of the rows repeat another one, in the truth and in all that systems "
         "say of it, to the last digit. A row that is given twice counts twice, and intervals are "
         "too short. Leave repetitions out, or name what rows come from (cluster).",

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.report import numbers
-from calipers.report.safe_names import joined, short
+from calipers.report.safe_names import join_words, shorten_name
 from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Valued:
+class IntervalNumber:
     """A number and its interval, in a sentence with the digits that the interval supports; as a
     difference, ``f"{gain:+}"``, with those that its sign takes."""
 
@@ -23,12 +23,12 @@ class Valued:
     high: float
 
     @classmethod
-    def of(cls, one: Estimate | Difference) -> Valued:
+    def of(cls, one: Estimate | Difference) -> IntervalNumber:
         """An estimate, or a difference."""
         return cls(one.value, one.low, one.high)
 
     @classmethod
-    def within(cls, value: float, made: Interval) -> Valued:
+    def within(cls, value: float, made: Interval) -> IntervalNumber:
         """A number within its interval."""
         return cls(value, made.low, made.high)
 
@@ -36,34 +36,34 @@ class Valued:
         triple = self.value, self.low, self.high
         return numbers.rounding([triple], keep_sign=spec == "+").triple(*triple)
 
-    def __sub__(self, other: Valued) -> Valued:
+    def __sub__(self, other: IntervalNumber) -> IntervalNumber:
         """The difference of two that are independent."""
         a, b = self.value, other.value
-        return Valued.within(a - b, intervals.difference(a, self._made, b, other._made))
+        return IntervalNumber.within(a - b, intervals.difference(a, self._made, b, other._made))
 
     @property
     def _made(self) -> Interval:
         return Interval(self.low, self.high, "")
 
 
-def who(system: str) -> str:
+def system_name(system: str) -> str:
     """A system at the start of a sentence."""
-    return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, short(system))
+    return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, shorten_name(system))
 
 
 def quoted(label: object) -> str:
     """A class, a label or a slice in a sentence."""
-    return f"'{short(label)}'"
+    return f"'{shorten_name(label)}'"
 
 
-def rough(number: float) -> str:
+def round_count(number: float) -> str:
     """A count to two significant digits, which is more than such a count is good for."""
     places = max(0, math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / 10**places) * 10**places:,}"
 
 
-def first(texts: Iterable[str], most: int = 3) -> str:
+def format_first(texts: Iterable[str], most: int = 3) -> str:
     """The first few of a list, and how many there are besides."""
     listed = list(texts)
     more = len(listed) - most
-    return joined([*listed[:most], f"{more} more"] if more > 0 else listed)
+    return join_words([*listed[:most], f"{more} more"] if more > 0 else listed)

@@ -13,12 +13,12 @@ from calipers.caching import cached_property
 from calipers.statistics.base import BLOCK, dot
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.statistics import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LinearTrend:
     """The least squares line of a number: its slope, what the line leaves of each row, and the
     share of the variance it explains."""
 
@@ -51,9 +51,9 @@ class Line:
         return float(2 * stdtr(self.degrees, -abs(self.slope) / self.se)) if self.se > 0 else np.nan
 
 
-def line(
-    x: FloatArray, y: FloatArray, weight: FloatArray | None, clusters: Clusters | None
-) -> Line | None:
+def fit_line(
+    x: FloatArray, y: FloatArray, weight: FloatArray | None, clusters: ClusterIndex | None
+) -> LinearTrend | None:
     """The line of y by x; None where x does not vary, or rows (or clusters) are fewer than three.
 
     What a row moves the slope by is taken over 1 − its leverage (HC3), so that rows may scatter by
@@ -111,4 +111,4 @@ def line(
         degrees = min(most, 2 * variance**2 / beyond) if beyond > 0 else most
         return math.sqrt(variance), float(degrees)
 
-    return Line(slope, rest, explained, error)
+    return LinearTrend(slope, rest, explained, error)

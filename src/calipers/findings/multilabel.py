@@ -15,16 +15,16 @@ from calipers.caching import cached_property
 from calipers.findings.class_balance import FEW_ROWS
 from calipers.findings.classes import CONFUSED
 from calipers.findings.confusion_cells import UNDEFINED, AtLevel, above, below, minus
-from calipers.findings.formatting import Valued, first, quoted
-from calipers.findings.no_skill import CHOSEN, beside_constant
-from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
+from calipers.findings.formatting import IntervalNumber, format_first, quoted
+from calipers.findings.no_skill import CHOSEN, compare_with_constant
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
 from calipers.inference import proportions
-from calipers.report.numbers import count, number
-from calipers.report.safe_names import joined, short
-from calipers.statistics import FloatArray, kish, kish_of
+from calipers.report.numbers import format_count, format_number
+from calipers.report.safe_names import join_words, shorten_name
+from calipers.statistics import FloatArray, effective_size, effective_size_of
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
 
 Rows = npt.NDArray[np.bool_]
 
@@ -35,7 +35,7 @@ MOST_LISTED = 10
 
 
 @dataclass(frozen=True, eq=False)
-class LabelRows:
+class MultilabelRows:
     """Which labels each row has, shape (rows, labels); ``shares`` of the rows have each.
 
     ``usual`` gives the most frequent set of labels, ``n_sets`` how many different ones there are.
@@ -45,7 +45,7 @@ class LabelRows:
     labels: tuple[str, ...]
     truth: Rows
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     shares: FloatArray
     usual: Callable[[], Rows]
     n_sets: Callable[[], int]
@@ -62,11 +62,11 @@ class LabelRows:
 
     def some(self, number: int) -> str:
         """``3 of 50 labels``."""
-        return f"{number:,} of {count(len(self.labels), 'labels')}"
+        return f"{number:,} of {format_count(len(self.labels), 'labels')}"
 
     def listed(
-        self, of: Sequence[tuple[str, float | Valued]], name: str, what: str
-    ) -> dict[str, float | Valued]:
+        self, of: Sequence[tuple[str, float | IntervalNumber]], name: str, what: str
+    ) -> dict[str, float | IntervalNumber]:
         """The numbers of the first labels, and how many there are."""
         numbers = {f"{name} of {label}": value for label, value in of[:MOST_LISTED]}
         return {**numbers, what: len(of), "labels": len(self.labels)}
@@ -80,18 +80,20 @@ class LabelRows:
         if not total > 0:
             return lambda level: UNDEFINED
         share = float(np.dot(inside, weight)) / total
-        size = kish_of(weight)
+        size = effective_size_of(weight)
         if self.clusters is not None:
             clusters = self.clusters.taken(of)
             # As many independent rows as would vary as much; clusters that agree count one each.
             error, n, held = clusters.mean_error(inside), size, clusters.held
-            return lambda level: Valued.within(
+            return lambda level: IntervalNumber.within(
                 share,
                 proportions.clopper_pearson(
                     share, clusters.share_size(share, error, held, n, level), level
                 ),
             )
-        return lambda level: Valued.within(share, proportions.clopper_pearson(share, size, level))
+        return lambda level: IntervalNumber.within(
+            share, proportions.clopper_pearson(share, size, level)
+        )
 
     def apart(self, more: Rows, less: Rows) -> AtLevel:
         """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
@@ -101,50 +103,56 @@ class LabelRows:
         if clusters is not None:
             error = clusters.mean_error(more.astype(np.float64) - less)
             if error.se > 0:
-                return lambda level: Valued.within(
+                return lambda level: IntervalNumber.within(
                     value, clusters.normal(value, *error, level, "clustered")
                 )
-            n = kish_of(clusters.held)  # Clusters that agree altogether count as one row each.
+            n = effective_size_of(
+                clusters.held
+            )  # Clusters that agree altogether count as one row each.
         else:
             either = (more | less) & (weight > 0)
             either = either if either.any() else weight > 0
             own = float(weight[either].sum())
-            n = kish_of(weight[either]) * total / own
-        return lambda level: Valued.within(value, proportions.paired_shares(high, low, n, level))
+            n = effective_size_of(weight[either]) * total / own
+        return lambda level: IntervalNumber.within(
+            value, proportions.paired_shares(high, low, n, level)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class LabelAnswers:
+class MultilabelPredictions:
     """Which labels a system gives each of the rows."""
 
-    rows: LabelRows
+    rows: MultilabelRows
     predicted: Rows
 
 
-@rule("label-without-rows", "information", LabelRows, cost="sums", counts=True)
-def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
+@rule("label-without-rows", "information", MultilabelRows, cost="sums", counts=True)
+def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
     """No row has a label that is evaluated."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
     if absent and rows.whole:
-        yield Said(
-            f"No row has {rows.some(len(absent))}: {first(absent)}. Recall and AUC of such a label "
+        yield FindingDraft(
+            f"No row has {rows.some(len(absent))}: {format_first(absent)}. Recall and AUC of such "
+            "a label "
             "are undefined; averages leave it out unless it is predicted.",
             {"labels without rows": len(absent), "labels": len(rows.labels)},
         )
 
 
-@rule("few-rows", "caution", LabelRows, cost="rows", counts=True)
-def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
+@rule("few-rows", "caution", MultilabelRows, cost="rows", counts=True)
+def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
-    sizes = [kish(w, q) for w, q in zip(*sums, strict=True)]
+    sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
     if few and rows.whole:
         fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]
-        yield Said(
+        yield FindingDraft(
             f"There are few rows of {rows.some(len(few))}: "
-            f"{first(f'{n:.3g} of {label}' for label, n in fewest)}. What rests on them alone, "
+            f"{format_first(f'{n:.3g} of {label}' for label, n in fewest)}. What rests on them "
+            "alone, "
             f"and with equal weight every macro average, moves by up to {1 / fewest[0][1]:.2g} "
             "of a label's value when one row changes.",
             rows.listed(fewest, "rows", "labels with few rows"),
@@ -152,8 +160,8 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
         )
 
 
-@rule("rare-labels", "information", LabelRows, cost="rows")
-def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Claim]:
+@rule("rare-labels", "information", MultilabelRows, cost="rows")
+def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
     """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
     number of labels)."""
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
@@ -168,24 +176,27 @@ def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Claim]:
     yield Claim(min(p), partial(_rare_labels, s, rows, shares))
 
 
-def _rare_labels(s: Subject, rows: LabelRows, rare: Sequence[tuple[str, Valued]]) -> Said:
+def _rare_labels(
+    s: Subject, rows: MultilabelRows, rare: Sequence[tuple[str, IntervalNumber]]
+) -> FindingDraft:
     blind = [str(m) for m in s.measures if m.counts_absent or m.average in ("micro", "weighted")]
     advice = ""
     if blind:
         advice = (
-            f" {joined(blind)} would hardly change if such a label were never named; read macro "
+            f" {join_words(blind)} would hardly change if such a label were never named; read "
+            "macro "
             "averages, or the table of labels."
         )
-    return Said(
+    return FindingDraft(
         f"Few rows have {rows.some(len(rare))}: "
-        f"{first(f'{share} of the rows have {label}' for label, share in rare)}.{advice}",
+        f"{format_first(f'{share} of the rows have {label}' for label, share in rare)}.{advice}",
         rows.listed(rare, "share", "rare labels"),
         tuple(blind),
     )
 
 
-@rule("label-never-predicted", "caution", LabelAnswers, cost="rows", counts=True)
-def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+@rule("label-never-predicted", "caution", MultilabelPredictions, cost="rows", counts=True)
+def labels_never_predicted(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
     """A label that rows have is predicted for none of them, nor for any other."""
     rows = answers.rows
     ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
@@ -194,8 +205,8 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     order = np.argsort(-rows.shares[codes], kind="stable")
     have = [(rows.label(codes[at]), float(sizes[at])) for at in order]
     if have and rows.whole:
-        listed = first(f"{label} (of {number(n)} rows)" for label, n in have)
-        yield Said(
+        listed = format_first(f"{label} (of {format_number(n)} rows)" for label, n in have)
+        yield FindingDraft(
             f"{s.who} never predicts {rows.some(len(have))} that rows have: {listed}. Recall is 0 "
             "there, precision undefined.",
             rows.listed(have, "rows", "labels never predicted"),
@@ -206,12 +217,14 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
 @rule(
     "subset-below-constant",
     "warning",
-    LabelAnswers,
+    MultilabelPredictions,
     cost="sorted rows",
     verb=CHOSEN.format("set", "all that occur"),
 )
-@rule("subset-like-constant", "caution", LabelAnswers, cost="sorted rows", verb=", contains")
-def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
+@rule(
+    "subset-like-constant", "caution", MultilabelPredictions, cost="sorted rows", verb=", contains"
+)
+def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
     """The interval of subset accuracy minus that of always answering the most frequent set of
     labels, paired by row{verb} 0."""
     if not s.named("subset-accuracy"):
@@ -222,14 +235,16 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     right = (rows.truth == answers.predicted).all(axis=1)
     apart = rows.apart(right & ~constant, constant & ~right)
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
-    names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
-    answer = f"'{first(names, 5)}'" if names else "no label"
-    value = Valued(own, math.nan, math.nan)
-    yield from beside_constant(s, "subset accuracy", value, answer, always, apart, rows.n_sets())
+    names = [shorten_name(rows.labels[code]) for code in np.flatnonzero(usual)]
+    answer = f"'{format_first(names, 5)}'" if names else "no label"
+    value = IntervalNumber(own, math.nan, math.nan)
+    yield from compare_with_constant(
+        s, "subset accuracy", value, answer, always, apart, rows.n_sets()
+    )
 
 
-@rule("confused-label", "caution", LabelAnswers, cost="rows")
-def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
+@rule("confused-label", "caution", MultilabelPredictions, cost="rows")
+def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
     """Of the rows that miss a label more than half are given one other label that they do not have,
     and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and
     that other label is given so more often than to the other rows without it (by the interval of
@@ -265,12 +280,12 @@ def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
 
 
 def _confused_labels(
-    s: Subject, rows: LabelRows, codes: tuple[int, int], shares: tuple[AtLevel, ...]
-) -> Said:
+    s: Subject, rows: MultilabelRows, codes: tuple[int, int], shares: tuple[AtLevel, ...]
+) -> FindingDraft:
     label, other = map(rows.label, codes)
     names = [rows.labels[code] for code in codes]
     of_all, of_errors, there = (share(s.level) for share in shares)
-    return Said(
+    return FindingDraft(
         f"{s.who} gives {other} in place of {label}: in {of_all} of its "
         f"rows, which is {of_errors} of those that miss it. Of all other rows without "
         f"{other} {there} are given it.",

@@ -10,25 +10,25 @@ import numpy as np
 
 from calipers.findings.confusion_cells import (
     AtLevel,
-    Cells,
-    OfClass,
-    TwoCells,
+    BinaryCells,
+    ClassCellCounts,
+    ConfusionCells,
     below,
     in_cell,
     minus,
     of_class,
 )
-from calipers.findings.formatting import Valued
-from calipers.findings.regression import Numbers
-from calipers.findings.rules import Claim, Said, Subject, p_of_level, p_of_mean, rule
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.regression import NumericPredictions
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, p_of_mean, rule
 from calipers.inference import intervals
-from calipers.report.numbers import number
-from calipers.report.safe_names import short
-from calipers.statistics import Moments, ScoreTable, kish
+from calipers.report.numbers import format_number
+from calipers.report.safe_names import shorten_name
+from calipers.statistics import Moments, ScoreTable, effective_size
 
 
 @rule("below-diagonal", "warning", ScoreTable, cost="rows")
-def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Claim]:
+def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
     area = s.of("AUC")
@@ -37,17 +37,17 @@ def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     p = 1.0
     if area.high < 0.5:
         # Of one, two or three positive rows the interval is too short.
-        positive = kish(table.total_positive, table.positive_squares.sum())
-        negative = kish(table.total_negative, table.negative_squares.sum())
+        positive = effective_size(table.total_positive, table.positive_squares.sum())
+        negative = effective_size(table.total_negative, table.negative_squares.sum())
         by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
         by_ranks = math.erfc((0.5 - area.value) / by_chance / math.sqrt(2))
         p = max(s.p("AUC", 0.5), by_ranks) / 2
     yield Claim(p, partial(_ranks_wrongly, s, area))
 
 
-def _ranks_wrongly(s: Subject, area: Valued) -> Said:
-    turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
-    return Said(
+def _ranks_wrongly(s: Subject, area: IntervalNumber) -> FindingDraft:
+    turned = IntervalNumber(1 - area.value, 1 - area.high, 1 - area.low)
+    return FindingDraft(
         f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
         f"negated score would have an AUC of {turned}.",
         {"AUC": area, "AUC of the negated score": turned},
@@ -55,8 +55,8 @@ def _ranks_wrongly(s: Subject, area: Valued) -> Said:
     )
 
 
-@rule("below-diagonal", "warning", TwoCells, cost="sums")
-def answers_wrongly(s: Subject, cells: TwoCells) -> Iterator[Claim]:
+@rule("below-diagonal", "warning", BinaryCells, cost="sums")
+def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
     if s.get(ScoreTable) is not None:
@@ -66,12 +66,13 @@ def answers_wrongly(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     yield Claim(p, partial(_answers_wrongly, s, recall(s.level), fpr(s.level)))
 
 
-def _answers_wrongly(s: Subject, recall: Valued, fpr: Valued) -> Said:
+def _answers_wrongly(s: Subject, recall: IntervalNumber, fpr: IntervalNumber) -> FindingDraft:
     j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
-    return Said(
-        f"{s.who} lies below the diagonal: recall {number(recall.value)} at a false positive "
-        f"rate of {number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
-        f"give recall {number(hits)} at {number(alarms)}.",
+    return FindingDraft(
+        f"{s.who} lies below the diagonal: recall {format_number(recall.value)} at a false "
+        "positive "
+        f"rate of {format_number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
+        f"give recall {format_number(hits)} at {format_number(alarms)}.",
         {
             "recall": recall.value,
             "FPR": fpr.value,
@@ -83,10 +84,10 @@ def _answers_wrongly(s: Subject, recall: Valued, fpr: Valued) -> Said:
     )
 
 
-def beside_constant(
+def compare_with_constant(
     s: Subject,
     name: str,
-    own: Valued,
+    own: IntervalNumber,
     answer: str,
     always: float,
     apart: AtLevel,
@@ -100,9 +101,10 @@ def beside_constant(
     """
     gain = apart(s.level)
 
-    def said(kind: str, verb: str) -> Said:
-        return Said(
-            f"{s.who}: {name} {own} {verb} the {number(always)} that always answering {answer} "
+    def said(kind: str, verb: str) -> FindingDraft:
+        return FindingDraft(
+            f"{s.who}: {name} {own} {verb} the {format_number(always)} that always answering "
+            f"{answer} "
             f"scores; difference {gain:+}.",
             {
                 name.replace(" ", "-"): own,
@@ -124,31 +126,39 @@ def beside_constant(
 CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 
 
-@rule("accuracy-below-constant", "warning", Cells, cost="sums", verb=CHOSEN.format("class", "K"))
-@rule("accuracy-like-constant", "caution", Cells, cost="sums", verb=", contains")
-def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Claim]:
+@rule(
+    "accuracy-below-constant",
+    "warning",
+    ConfusionCells,
+    cost="sums",
+    verb=CHOSEN.format("class", "K"),
+)
+@rule("accuracy-like-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
+def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     """The interval of accuracy minus that of always answering the most frequent class, paired by
     row{verb} 0."""
     if not s.named("accuracy", "error-rate"):
         return
     m = cells.matrix
     frequent = int(m.truth.argmax())
-    of = OfClass(frequent)
+    of = ClassCellCounts(frequent)
     apart = cells.apart(of.right_elsewhere, of.missed)
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
     own = s.of("accuracy")
-    yield from beside_constant(s, "accuracy", own, answer, always, apart, m.classes)
+    yield from compare_with_constant(s, "accuracy", own, answer, always, apart, m.classes)
 
 
-@rule("error-above-constant", "warning", Numbers, cost="sorted rows", verb="lies above 0")
+@rule(
+    "error-above-constant", "warning", NumericPredictions, cost="sorted rows", verb="lies above 0"
+)
 @rule(
     "error-like-constant",
     "caution",
-    Numbers,
+    NumericPredictions,
     cost="sorted rows",
     verb="contains 0, or they are the same",
 )
-def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
+def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
     {verb}."""
     measure = next((m for m in s.measures if m.constant is not None), None)
@@ -166,14 +176,15 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
     else:
         se, n = apart.standard_error, apart.effective_size
         made = intervals.student(value, se, n, s.level)
-    gap, name = Valued.within(value, made), str(measure)
+    gap, name = IntervalNumber.within(value, made), str(measure)
     own, constant = (float(measure.apply(Moments.from_rows(x, of.weight))) for x in losses)
     squared = " (of the squared errors)" if measure.interval == "root_mean" else ""
 
-    def said(kind: str, verb: str) -> Said:
-        return Said(
-            f"{s.who}: its {short(name)} of {number(own)} {verb} the {number(constant)} of always "
-            f"predicting {number(best)}; difference of the mean losses{squared} {gap:+}.",
+    def said(kind: str, verb: str) -> FindingDraft:
+        return FindingDraft(
+            f"{s.who}: its {shorten_name(name)} of {format_number(own)} {verb} the "
+            f"{format_number(constant)} of always "
+            f"predicting {format_number(best)}; difference of the mean losses{squared} {gap:+}.",
             {
                 name: own,
                 f"{name} of the constant prediction": constant,
@@ -193,11 +204,11 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
 
 
 @rule("like-chance", "caution", ScoreTable, cost="scores")
-def like_chance(s: Subject, _: ScoreTable) -> Iterator[Said]:
+def auc_not_above_chance(s: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
     """The interval of the AUC contains 0.5."""
     area = s.of("AUC")
     if area.low <= 0.5 <= area.high:
-        yield Said(
+        yield FindingDraft(
             f"{s.who} has not been shown to rank better than chance: the interval of its AUC, "
             f"{area}, contains 0.5.",
             {"AUC": area},

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.rules import Claim, Said, Subject, rule
+from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.statistics import FloatArray
 
 #: Of fewer rows nothing is said, nor where neighbours correlate by less.
@@ -39,12 +39,12 @@ def neighbouring_rows(s: Subject, of: Unordered) -> Iterator[Claim]:
         yield Claim(serial.p_value(moved), partial(_alike, s, of, moved))
 
 
-def _alike(s: Subject, of: Unordered, moved: FloatArray) -> Said:
+def _alike(s: Subject, of: Unordered, moved: FloatArray) -> FindingDraft:
     from calipers.inference import serial
 
     found = serial.dependence(moved)
     count = of.rows * found.effective / found.periods
-    return Said(
+    return FindingDraft(
         f"{s.who}: neighbouring rows err alike: by how much they move {of.measure} correlates with "
         f"the row before (r = {found.lag_one:.2f}). If rows stand in the order of time, "
         f"{of.rows:,} of them count as about {count:,.0f} independent ones, and intervals and "

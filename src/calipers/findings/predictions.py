@@ -12,17 +12,17 @@ import numpy as np
 
 from calipers.findings.confusion_cells import (
     AtLevel,
-    TwoCells,
+    BinaryCells,
     above,
     in_cell,
     minus,
     of_class,
     predicted_as,
 )
-from calipers.findings.formatting import Valued
-from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
-from calipers.report.numbers import count, number, p_value
-from calipers.report.safe_names import joined
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
+from calipers.report.numbers import format_count, format_number, format_p
+from calipers.report.safe_names import join_words
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
         yield Claim(min(p.values()), partial(_miscalibrated, s, area, p))
 
 
-def _miscalibrated(s: Subject, area: Valued, p: Mapping[str, float]) -> Said:
-    found: dict[str, float | Valued] = {}
+def _miscalibrated(s: Subject, area: IntervalNumber, p: Mapping[str, float]) -> FindingDraft:
+    found: dict[str, float | IntervalNumber] = {}
     texts, about = [], []
     for name, (ideal, higher, lower) in RECALIBRATION.items():
         of = found[name] = s.of(name)
@@ -80,11 +80,11 @@ def _miscalibrated(s: Subject, area: Valued, p: Mapping[str, float]) -> Said:
         about.append("separated")
         texts.append(
             "they are too timid for classes that they separate altogether (calibrated ones would "
-            f"do so with {p_value(chance)})"
+            f"do so with {format_p(chance)})"
         )
-    return Said(
+    return FindingDraft(
         f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
-        f"{joined(texts)}.",
+        f"{join_words(texts)}.",
         {"AUC": area, **found},
         s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
         about=", ".join(about),
@@ -94,7 +94,7 @@ def _miscalibrated(s: Subject, area: Valued, p: Mapping[str, float]) -> Said:
 def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
     """How probable it is that calibrated probabilities separate the classes: all rows above any
     place positive, all below it negative. NaN where rows are weighted or come in clusters."""
-    cells = s.get(TwoCells)
+    cells = s.get(BinaryCells)
     if table.positive_squares is not table.positive and (
         (table.positive_squares != table.positive).any()
         or (table.negative_squares != table.negative).any()
@@ -109,9 +109,9 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
     return min(1.0, float(np.exp(above + below).sum()))
 
 
-@rule("rules-out-only", "caution", TwoCells, cost="sums", firm="NPV", loose="precision")
-@rule("rules-in-only", "caution", TwoCells, cost="sums", firm="precision", loose="NPV")
-def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Claim]:
+@rule("rules-out-only", "caution", BinaryCells, cost="sums", firm="NPV", loose="precision")
+@rule("rules-in-only", "caution", BinaryCells, cost="sums", firm="precision", loose="NPV")
+def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not, and the
     intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
     ppv, npv = (cells.share(in_cell(code, code), predicted_as(code)) for code in (1, 0))
@@ -138,11 +138,11 @@ def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Claim]:
 
 def _rules(
     s: Subject,
-    cells: TwoCells,
+    cells: BinaryCells,
     shares: tuple[AtLevel, AtLevel],
     codes: tuple[int, int],
     does: tuple[str, str],
-) -> Said:
+) -> FindingDraft:
     m, values = cells.matrix, {}
     values["precision"], values["NPV"] = (share(s.level) for share in shares)
     # The interval that is shown is that of the table; what is not there needs no rows either.
@@ -156,10 +156,10 @@ def _rules(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
     prevalence = float(m.truth[1] / m.total)
-    return Said(
+    return FindingDraft(
         f"{s.who} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
         f"{right[sure]} of its predictions of {cells.label(sure)} are right and {right[unsure]} of "
-        f"those of {cells.label(unsure)}, where {number(prevalence)} of the rows are "
+        f"those of {cells.label(unsure)}, where {format_number(prevalence)} of the rows are "
         f"{cells.label(1)}{f' ({weight})' if weight else ''}."
         f"{_by_prevalence(cells, does[0], values)}",
         {
@@ -174,13 +174,14 @@ def _rules(
     )
 
 
-def _by_prevalence(cells: TwoCells, does: str, values: Mapping[str, Valued]) -> str:
+def _by_prevalence(cells: BinaryCells, does: str, values: Mapping[str, IntervalNumber]) -> str:
     """That a predictive value is high because one class is rare, and not by the evidence."""
     m, positive = cells.matrix, cells.label(1)
     if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
         return (
             f" The NPV is high because {positive} is rare: a negative prediction is weak evidence "
-            f"by itself (LR- above {MAX_NEGATIVE_LR:g}), and {number(float(m.fn / m.truth[1]))} of "
+            f"by itself (LR- above {MAX_NEGATIVE_LR:g}), and "
+            f"{format_number(float(m.fn / m.truth[1]))} of "
             f"{positive} are missed."
         )
     if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
@@ -191,8 +192,8 @@ def _by_prevalence(cells: TwoCells, does: str, values: Mapping[str, Valued]) -> 
     return ""
 
 
-@rule("leaning", "caution", TwoCells, cost="sums")
-def leaning(s: Subject, cells: TwoCells) -> Iterator[Claim]:
+@rule("leaning", "caution", BinaryCells, cost="sums")
+def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
     """The interval of how often a class is answered over how often it occurs lies above
     {LEANING:g}."""
     m = cells.matrix
@@ -207,10 +208,12 @@ def leaning(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     yield found
 
 
-def _leaning(s: Subject, label: str, ratio: Valued, occurs: float, answered: float) -> Said:
-    return Said(
+def _leaning(
+    s: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
+) -> FindingDraft:
+    return FindingDraft(
         f"{s.who} answers {label} {ratio} times as often as it occurs: "
-        f"{number(answered)} of the answers, {number(occurs)} of the rows.",
+        f"{format_number(answered)} of the answers, {format_number(occurs)} of the rows.",
         {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
         s.named("precision", "recall", "specificity", "NPV"),
         about=label,
@@ -218,7 +221,7 @@ def _leaning(s: Subject, label: str, ratio: Valued, occurs: float, answered: flo
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class TunedThreshold:
     """A threshold chosen for the best value of a measure on the rows that it is judged on; the
     value ``out_of_bag``, of a measure of counts; and a ``note`` that says all this."""
 
@@ -228,8 +231,8 @@ class Tuned:
     note: Callable[[ScoreTable], str]
 
 
-@rule("tuned-threshold", "warning", ScoreTable, Tuned, cost="replicates", counts=True)
-def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Said]:
+@rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
+def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Iterator[FindingDraft]:
     """A rule chose the threshold on the rows that it is judged on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.on is ConfusionMatrix:
@@ -237,21 +240,22 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Sai
         outside = tuned.out_of_bag(measure)
         if not math.isnan(outside):
             values[f"{measure} out of bag"] = outside
-    yield Said(tuned.note(table), values, s.named(str(measure)))
+    yield FindingDraft(tuned.note(table), values, s.named(str(measure)))
 
 
 @rule("ties", "caution", ScoreTable, cost="scores", counts=True)
-def ties(s: Subject, table: ScoreTable) -> Iterator[Said]:
+def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
     """At least {TIED:g} of the pairs of a positive and a negative row have equal scores."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= TIED:
         area, distinct = s.of("AUC"), len(table.scores)
         lost, won = area.value - tied / 2, area.value + tied / 2
-        yield Said(
-            f"{s.who} has {count(distinct, 'distinct scores')}: {number(tied)} of the pairs of a "
+        yield FindingDraft(
+            f"{s.who} has {format_count(distinct, 'distinct scores')}: {format_number(tied)} of "
+            "the pairs of a "
             "positive and a negative row are tied. The AUC counts them half; it could be anything "
-            f"from {number(lost)} to {number(won)} if the ties were broken.",
+            f"from {format_number(lost)} to {format_number(won)} if the ties were broken.",
             {
                 "tied share": tied,
                 "distinct scores": distinct,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.formatting import Valued, first, quoted, who
-from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
+from calipers.findings.formatting import IntervalNumber, format_first, quoted, system_name
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
 from calipers.inference import intervals
-from calipers.report.numbers import count, number
-from calipers.report.safe_names import short
+from calipers.report.numbers import format_count, format_number
+from calipers.report.safe_names import shorten_name
 from calipers.report.verdict import outcome
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ FEW_TO_COMPARE = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RunStatistics:
     """What a run did with judged documents. ``spelling`` tells how ids that match none differ from
     others, of ``"documents"`` or ``"topics"``. ``bounds`` are a measure, and the lowest and highest
     value that the order of tied documents can make; ``by_id`` says that ids make it."""
@@ -56,22 +56,22 @@ class Ranked:
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class RunStatisticsByName:
     """All runs by name; ``judged`` is the measure of how many of the first documents are judged."""
 
-    by_name: Mapping[str, Ranked]
+    by_name: Mapping[str, RunStatistics]
     judged: Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Graded:
+class GradedGroups:
     """Rows in groups, every one of which has a grade."""
 
     rankings: JudgedRankings
 
 
 @dataclass(frozen=True, eq=False)
-class TopicTable:
+class TopicValues:
     """The leading measure that is a mean over topics, on every topic by system."""
 
     measure: str
@@ -92,23 +92,24 @@ class TopicTable:
         return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
-@rule("nothing-judged", "warning", Ranked, cost="rows", counts=True)
-def nothing_judged(s: Subject, run: Ranked) -> Iterator[Said]:
+@rule("nothing-judged", "warning", RunStatistics, cost="rows", counts=True)
+def nothing_judged(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """A run retrieves documents for judged topics, and none of them is judged."""
     if not run.none_judged:
         return
     retrieved = int(run.rankings.retrieved.sum())
     why = run.spelling("documents") or "Compare the ids of documents in both."
-    yield Said(
-        f"None of the {count(retrieved, 'documents')} that {short(s.name or '')} retrieves for "
+    yield FindingDraft(
+        f"None of the {format_count(retrieved, 'documents')} that {shorten_name(s.name or '')} "
+        "retrieves for "
         f"judged topics is judged, so that every measure is 0. {why}",
         {"documents retrieved": retrieved, "judged": 0},
         s.shown,
     )
 
 
-@rule("topics-missing", "caution", Ranked, cost="rows", counts=True)
-def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
+@rule("topics-missing", "caution", RunStatistics, cost="rows", counts=True)
+def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """A run retrieves nothing for at least {MISSING:g} of the judged topics."""
     retrieved = run.rankings.retrieved
     missing, topics = int((retrieved == 0).sum()), len(retrieved)
@@ -116,9 +117,9 @@ def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
         return
     others = ""
     if run.unjudged_topics:
-        others = f" It has {count(run.unjudged_topics, 'topics')} that nobody judged."
+        others = f" It has {format_count(run.unjudged_topics, 'topics')} that nobody judged."
     why = run.spelling("topics") or 'With topics="both" the mean is over the other topics alone.'
-    yield Said(
+    yield FindingDraft(
         f"{s.who} retrieves nothing for {missing} of {topics} judged topics, which count as 0 in "
         f"its means.{others} {why}",
         {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
@@ -126,8 +127,8 @@ def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
     )
 
 
-@rule("few-judged", "caution", Runs, cost="rows", counts=True)
-def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
+@rule("few-judged", "caution", RunStatisticsByName, cost="rows", counts=True)
+def few_judged(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
     """Of the first {TOP} documents that a run retrieves for a topic, on average a smaller share
     than {FEW_JUDGED:g} is judged."""
     few = {}
@@ -139,19 +140,21 @@ def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
             if share < FEW_JUDGED:
                 few[name] = share
     if few:
-        listed = first(f"{share:.0%} for {short(name)}" for name, share in few.items())
-        yield Said(
+        listed = format_first(
+            f"{share:.0%} for {shorten_name(name)}" for name, share in few.items()
+        )
+        yield FindingDraft(
             f"Few of the first {TOP} documents of a topic are judged: {listed}. Unjudged documents "
             "count as not relevant, which costs a run most that finds what the judged runs did "
             "not. With the option incomplete a report tells how far judging them could move each "
             "number.",
-            {f"share judged of {short(name)}": share for name, share in few.items()},
+            {f"share judged of {shorten_name(name)}": share for name, share in few.items()},
             s.shown,
         )
 
 
-@rule("tied-scores", "caution", Ranked, cost="sorted rows", counts=True)
-def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
+@rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
+def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     """At least {MOST_TIED:g} of the judged documents that a run retrieves share their score with
     another document of the topic."""
     r = run.rankings
@@ -162,14 +165,16 @@ def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
     if (of := run.bounds()) is not None:
         name, low, high = of
         values |= {f"{name} at worst": low, f"{name} at best": high}
-        also = f" Whatever their order, its {short(name)} is {number(low)}."
-        if number(low) != number(high):
+        also = f" Whatever their order, its {shorten_name(name)} is {format_number(low)}."
+        if format_number(low) != format_number(high):
             also = (
-                f" By their order alone its {short(name)} could be anything from {number(low)} to "
-                f"{number(high)}."
+                f" By their order alone its {shorten_name(name)} could be anything from "
+                f"{format_number(low)} to "
+                f"{format_number(high)}."
             )
         elif low != high:
-            also = f" By their order alone its {short(name)} differs by {high - low:.2g} at most."
+            most = f"{high - low:.2g}"
+            also = f" By their order alone its {shorten_name(name)} differs by {most} at most."
     if r.averaged:
         what = (
             "rows a score that other rows of the group have too. What is shown is the mean over "
@@ -180,17 +185,18 @@ def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
             "judged documents that it retrieves a score that other documents of the topic have "
             "too, and ids decide their order."
         )
-    yield Said(f"{s.who} gives {tied:.0%} of the {what}{also}", values, s.shown)
+    yield FindingDraft(f"{s.who} gives {tied:.0%} of the {what}{also}", values, s.shown)
 
 
-@rule("nothing-to-order", "information", Graded, cost="rows", counts=True)
-def nothing_to_order(s: Subject, graded: Graded) -> Iterator[Said]:
+@rule("nothing-to-order", "information", GradedGroups, cost="rows", counts=True)
+def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]:
     """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
     levels = np.diff(graded.rankings.judged_offsets)
     same, groups = int((levels == 1).sum()), len(levels)
     if same >= NOTHING_TO_ORDER * groups:
-        yield Said(
-            f"In {same} of {count(groups, 'groups')} all rows have the same grade. Every order of "
+        yield FindingDraft(
+            f"In {same} of {format_count(groups, 'groups')} all rows have the same grade. Every "
+            "order of "
             "these is as good as any other: a measure has one value there, or none, whatever a "
             "system does.",
             {"groups of one grade": same, "groups": groups},
@@ -198,8 +204,8 @@ def nothing_to_order(s: Subject, graded: Graded) -> Iterator[Said]:
         )
 
 
-@rule("topic-carries", "caution", TopicTable, cost="rows", counts=True)
-def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
+@rule("topic-carries", "caution", TopicValues, cost="rows", counts=True)
+def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     """Of {FEW_TO_COMPARE} topics or more, one alone makes more than half of a system's mean on the
     leading measure."""
     for name, values in table.values.items():
@@ -216,9 +222,10 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
         if not left > 0:
             continue
         rest = float(np.delete(part, most).sum()) / left
-        yield Said(
-            f"{who(name)} owes its {short(table.measure)} of {number(mean)} mostly to {table.one} "
-            f"{quoted(table.topics[at])}: without it, it would be {number(rest)}.",
+        yield FindingDraft(
+            f"{system_name(name)} owes its {shorten_name(table.measure)} of {format_number(mean)} "
+            f"mostly to {table.one} "
+            f"{quoted(table.topics[at])}: without it, it would be {format_number(rest)}.",
             {
                 table.measure: mean,
                 f"value of the {table.one}": float(values[at]),
@@ -231,8 +238,8 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
         )
 
 
-@rule("topic-decides", "caution", TopicTable, cost="rows")
-def topic_decides(s: Subject, table: TopicTable) -> Iterator[Claim]:
+@rule("topic-decides", "caution", TopicValues, cost="rows")
+def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
     """On the leading measure two systems cannot be told apart, or one is better; and without one
     topic the t interval of their difference leaves out 0, or lies on the other side of it
     (corrected for the number of topics)."""
@@ -253,7 +260,7 @@ def topic_decides(s: Subject, table: TopicTable) -> Iterator[Claim]:
         found = float(mean[at]), float(error[at]), float(size[at])
         # Any of the topics could have been the one without which a difference shows.
         level = 1 - (1 - s.level) / n
-        rest = Valued.within(found[0], intervals.student(*found, level))
+        rest = IntervalNumber.within(found[0], intervals.student(*found, level))
         p = min(1.0, n * p_of_mean(found[0], found[1], found[2] - 1))
         if rest.value * d.value < 0 or not outcome(d).decided:
             yield Claim(p, partial(_deciding, d, table, int(has[at]), float(x[at]), rest, level))
@@ -277,18 +284,19 @@ def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray,
 
 
 def _deciding(
-    d: Difference, table: TopicTable, at: int, own: float, rest: Valued, level: float
-) -> Said:
-    first_, second = short(d.system), short(d.baseline)
+    d: Difference, table: TopicValues, at: int, own: float, rest: IntervalNumber, level: float
+) -> FindingDraft:
+    first_, second = shorten_name(d.system), shorten_name(d.baseline)
     ahead, behind = (first_, second) if rest.value > 0 else (second, first_)
-    amount = rest if rest.value > 0 else Valued(-rest.value, -rest.high, -rest.low)
-    return Said(
+    amount = rest if rest.value > 0 else IntervalNumber(-rest.value, -rest.high, -rest.low)
+    return FindingDraft(
         f"One {table.one}, {quoted(table.topics[at])}, decides between {first_} and {second} on "
-        f"{short(table.measure)}: with it the difference is {Valued.of(d):+}; without it {ahead} "
+        f"{shorten_name(table.measure)}: with it the difference is {IntervalNumber.of(d):+}; "
+        f"without it {ahead} "
         f"is above {behind} by {amount:+}. On the {table.one} itself the difference is "
-        f"{number(own)}.",
+        f"{format_number(own)}.",
         {
-            "difference": Valued.of(d),
+            "difference": IntervalNumber.of(d),
             f"difference without the {table.one}": rest,
             f"difference on the {table.one}": own,
         },
@@ -299,8 +307,8 @@ def _deciding(
     )
 
 
-@rule("few-topics-differ", "caution", TopicTable, cost="rows", counts=True)
-def few_topics_differ(_: Subject, table: TopicTable) -> Iterator[Said]:
+@rule("few-topics-differ", "caution", TopicValues, cost="rows", counts=True)
+def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems have the same value of
     the leading measure."""
     values = np.column_stack(list(table.values.values()))
@@ -310,8 +318,9 @@ def few_topics_differ(_: Subject, table: TopicTable) -> Iterator[Said]:
     n, differ = len(values), int((np.ptp(values, axis=1) > 0).sum())
     if 0 < differ <= (1 - MOST_ALIKE) * n:
         them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
-        yield Said(
-            f"On {n - differ} of {n} {table.unit} {them} have the same {short(table.measure)}: "
+        yield FindingDraft(
+            f"On {n - differ} of {n} {table.unit} {them} have the same "
+            f"{shorten_name(table.measure)}: "
             f"what is said of their differences rests on the other {differ}.",
             {f"{table.unit} that differ": differ, table.unit: n},
             (table.measure,),

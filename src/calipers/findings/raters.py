@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.formatting import Valued, quoted
-from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
-from calipers.report.numbers import percent
-from calipers.report.safe_names import short
+from calipers.findings.formatting import IntervalNumber, quoted
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, rule
+from calipers.report.numbers import format_percent
+from calipers.report.safe_names import shorten_name
 
 #: Ratings whose alpha is lower are no ground for conclusions, not even tentative ones
 #: (Krippendorff 2004).
@@ -24,19 +24,19 @@ COMMON = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class RaterPanel:
     """Some raters; which measure says how far they agree, by how much it is higher without each of
     them, at a level; the commonest category, and its share of the ratings."""
 
     raters: Sequence[str]
     measure: str
-    without: Callable[[float], Sequence[Valued]]
+    without: Callable[[float], Sequence[IntervalNumber]]
     commonest: str
     share: float
 
 
-@rule("raters-disagree", "caution", Panel, cost="rows")
-def disagreeing(s: Subject, panel: Panel) -> Iterator[Claim]:
+@rule("raters-disagree", "caution", RaterPanel, cost="rows")
+def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """The interval of Krippendorff's alpha ends below {ENOUGH:g}."""
     alpha = s.of(panel.measure)
     p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
@@ -44,8 +44,8 @@ def disagreeing(s: Subject, panel: Panel) -> Iterator[Claim]:
         yield Claim(p, partial(_disagreeing, s, panel, alpha))
 
 
-def _disagreeing(s: Subject, panel: Panel, alpha: Valued) -> Said:
-    return Said(
+def _disagreeing(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
+    return FindingDraft(
         f"{s.who}: raters do not agree enough for conclusions from their ratings: alpha "
         f"{alpha}, below {ENOUGH:g}. Look at the pairs of raters and at what they were told to "
         "do, or let more raters decide by majority.",
@@ -54,8 +54,8 @@ def _disagreeing(s: Subject, panel: Panel, alpha: Valued) -> Said:
     )
 
 
-@rule("rater-alone", "caution", Panel, cost="rows")
-def alone(s: Subject, panel: Panel) -> Iterator[Claim]:
+@rule("rater-alone", "caution", RaterPanel, cost="rows")
+def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
     """Of three raters or more: without one of them Krippendorff's alpha is higher by {APART:g} or
     more, and the interval of the difference leaves out 0."""
     if len(panel.raters) < 3:
@@ -67,9 +67,10 @@ def alone(s: Subject, panel: Panel) -> Iterator[Claim]:
             yield Claim(p, partial(_alone, s, panel, name, gain))
 
 
-def _alone(s: Subject, panel: Panel, name: str, gain: Valued) -> Said:
-    return Said(
-        f"{s.who}: {short(name)} rates otherwise than the others: without {short(name)} "
+def _alone(s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber) -> FindingDraft:
+    return FindingDraft(
+        f"{s.who}: {shorten_name(name)} rates otherwise than the others: without "
+        f"{shorten_name(name)} "
         f"alpha is higher by {gain:+}. That does not say who is right.",
         {"gain": gain},
         s.named(panel.measure),
@@ -77,15 +78,16 @@ def _alone(s: Subject, panel: Panel, name: str, gain: Valued) -> Said:
     )
 
 
-@rule("common-category", "information", Panel, cost="rows")
-def common(s: Subject, panel: Panel) -> Iterator[Said]:
+@rule("common-category", "information", RaterPanel, cost="rows")
+def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
     """One category has {COMMON:.0%} of the ratings or more, as many pairs of ratings agree, and
     Krippendorff's alpha is below {ENOUGH:g}."""
     alpha, agree = s.of(panel.measure), s.of("percent-agreement")
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
-        yield Said(
+        yield FindingDraft(
             f"{s.who}: {agree} of the pairs of ratings agree, and alpha is {alpha} all the same: "
-            f"{percent(panel.share)} of the ratings are {quoted(panel.commonest)}, so that chance "
+            f"{format_percent(panel.share)} of the ratings are {quoted(panel.commonest)}, so that "
+            "chance "
             "alone makes most pairs agree. Few items tell whether raters can find the others; rate "
             "more of these.",
             {"agreement": agree, "alpha": alpha, "share": panel.share},

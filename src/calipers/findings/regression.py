@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.findings.formatting import Valued
-from calipers.findings.linear_trend import Line, line
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.linear_trend import LinearTrend, fit_line
 from calipers.inference import intervals
-from calipers.inference.variance_estimators import OfMeans
+from calipers.inference.variance_estimators import MeanVariance
 from calipers.statistics import FloatArray, Largest, Moments
-from calipers.statistics.regression import Sizes, midranks, quantile
+from calipers.statistics.regression import SortedValues, midranks, quantile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
 
 #: Of fewer rows (effective rows, or clusters) nothing is said of residuals.
 ENOUGH = 20
@@ -29,14 +29,14 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericPredictions:
     """Numbers, what a system predicts for them, and what each row is called; where these are some
     of many rows, nothing, and ``largest`` are the largest residuals of all of them, if known."""
 
     truth: FloatArray
     predicted: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     named: Callable[[int], str] | None = "row {}".format
     largest: Largest | None = None
 
@@ -49,7 +49,7 @@ class Numbers:
 class Residuals:
     """The residuals of a system, prediction less truth, over the largest of them."""
 
-    def __init__(self, of: Numbers) -> None:
+    def __init__(self, of: NumericPredictions) -> None:
         # (Rows that all count need no copies.)
         self._used: npt.NDArray[np.intp] | None = None
         if of.weight is not None and not of.weight.all():
@@ -100,12 +100,12 @@ class Residuals:
         """The share of the rows that are predicted less, and half of those that are as much."""
         if self.weight is None:
             return midranks(self.predicted)
-        return Sizes.of(self.predicted).midranks(self.weight)
+        return SortedValues.of(self.predicted).midranks(self.weight)
 
     @cached_property
-    def line(self) -> Line | None:
+    def line(self) -> LinearTrend | None:
         """That of the residuals by the ranks of the predictions."""
-        return line(self.ranks, self.values, self.weight, self.clusters)
+        return fit_line(self.ranks, self.values, self.weight, self.clusters)
 
     @property
     def quartiles(self) -> tuple[float, float]:
@@ -119,11 +119,11 @@ class Residuals:
 
     def error(self, of: FloatArray) -> float:
         """The standard error of such a mean."""
-        return OfMeans(self.weight, self.clusters).error(of)
+        return MeanVariance(self.weight, self.clusters).error(of)
 
-    def at_ends(self, of: FloatArray, level: float) -> tuple[Valued, Valued]:
+    def at_ends(self, of: FloatArray, level: float) -> tuple[IntervalNumber, IntervalNumber]:
         """The mean of a value per row in the lowest and in the highest fifth of predictions."""
-        low, high = fifths(of, self.ranks, self.weight, self.clusters, level)
+        low, high = quintile_means(of, self.ranks, self.weight, self.clusters, level)
         return _times(self.unit, low), _times(self.unit, high)
 
 
@@ -132,18 +132,18 @@ def _largest(values: FloatArray) -> float:
     return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
-def _times(factor: float, of: Valued) -> Valued:
-    return Valued(factor * of.value, factor * of.low, factor * of.high)
+def _times(factor: float, of: IntervalNumber) -> IntervalNumber:
+    return IntervalNumber(factor * of.value, factor * of.low, factor * of.high)
 
 
-def fifths(
+def quintile_means(
     of: FloatArray,
     ranks: FloatArray,
     weight: FloatArray | None,
-    clusters: Clusters | None,
+    clusters: ClusterIndex | None,
     level: float,
     ends: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[Valued, Valued]:
+) -> tuple[IntervalNumber, IntervalNumber]:
     """The mean of a value per row in the lowest and in the highest fifth by rank, from 0 to 1, with
     Student's interval between the ``ends`` that the value has."""
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
@@ -158,10 +158,10 @@ def _mean(
     of: FloatArray,
     rows: npt.NDArray[np.intp],
     weight: FloatArray | None,
-    clusters: Clusters | None,
+    clusters: ClusterIndex | None,
     level: float,
     ends: tuple[float, float],
-) -> Valued:
+) -> IntervalNumber:
     values = of[rows]
     moments = Moments.from_rows(values, None if weight is None else weight[rows])
     n, se = moments.effective_size, moments.standard_error
@@ -169,4 +169,4 @@ def _mean(
         own = clusters.taken(rows)
         n, se = own.worth, own.mean_error(values).se
     made = intervals.student(moments.mean, se, n, level).within(*ends)
-    return Valued.within(moments.mean, made)
+    return IntervalNumber.within(moments.mean, made)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from calipers.findings.formatting import Valued
-from calipers.findings.formatting import first as the_first
-from calipers.findings.linear_trend import Line, line
-from calipers.findings.regression import ENOUGH, Numbers, Residuals
-from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
+from calipers.findings.formatting import IntervalNumber
+from calipers.findings.formatting import format_first as the_first
+from calipers.findings.linear_trend import LinearTrend, fit_line
+from calipers.findings.regression import ENOUGH, NumericPredictions, Residuals
+from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_mean, rule
 from calipers.inference import intervals
-from calipers.report.numbers import count, number, percent
+from calipers.report.numbers import format_count, format_number, format_percent
 from calipers.statistics.base import dot
 from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - stands in a rule's text
 
@@ -42,8 +42,8 @@ _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
 _NAMED = 3
 
 
-@rule("heavy-tails", "caution", Numbers, cost="rows")
-def heavy_tails(s: Subject, of: Numbers) -> Iterator[Claim]:
+@rule("heavy-tails", "caution", NumericPredictions, cost="rows")
+def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the standard deviation of the residuals is at least {HEAVY:g} times
     their mean absolute deviation, which normal ones seldom reach (Geary 1935)."""
     r = of.residuals
@@ -60,9 +60,9 @@ def heavy_tails(s: Subject, of: Numbers) -> Iterator[Claim]:
     yield Claim(p if 1 / share >= HEAVY else 1.0, partial(_heavy_tails, s, 1 / share))
 
 
-def _heavy_tails(s: Subject, ratio: float) -> Said:
+def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
     read = s.named("MAE", "MedAE")
-    return Said(
+    return FindingDraft(
         f"{s.who} errs little on most rows and very much on a few: the standard deviation of "
         f"its residuals is {ratio:.2f} times their mean absolute deviation ({_NORMAL:.2f} "
         "times if they are normal). These few decide RMSE, MSE and R², and another sample may "
@@ -73,8 +73,8 @@ def _heavy_tails(s: Subject, ratio: float) -> Said:
     )
 
 
-@rule("skewed-residuals", "information", Numbers, cost="sorted rows")
-def skewed(s: Subject, of: Numbers) -> Iterator[Claim]:
+@rule("skewed-residuals", "information", NumericPredictions, cost="sorted rows")
+def skewed(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the interval of the share of residuals below their mean is more than
     {UNEVEN:g} away from a half."""
     r = of.residuals
@@ -94,18 +94,18 @@ def skewed(s: Subject, of: Numbers) -> Iterator[Claim]:
     near = np.exp(-np.square(r.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
     se = r.error(below + r.mean(near) * r.centred)
     limits = intervals.student(share, se, r.size, s.level)
-    made = Valued(share, max(limits.low, 0.0), min(limits.high, 1.0))
+    made = IntervalNumber(share, max(limits.low, 0.0), min(limits.high, 1.0))
     apart = made.low > 0.5 + UNEVEN or made.high < 0.5 - UNEVEN
     p = p_of_mean(beyond, se, r.size - 1) / 2 if apart else 1.0
     yield Claim(p, partial(_skewed, s, made))
 
 
-def _skewed(s: Subject, made: Valued) -> Said:
+def _skewed(s: Subject, made: IntervalNumber) -> FindingDraft:
     share = made.value
     which = "below" if share > 0.5 else "above"
-    part = made if share > 0.5 else Valued(1 - share, 1 - made.high, 1 - made.low)
+    part = made if share > 0.5 else IntervalNumber(1 - share, 1 - made.high, 1 - made.low)
     side = "high" if share > 0.5 else "low"
-    return Said(
+    return FindingDraft(
         f"{s.who}: its residuals are skewed: {part} of them lie {which} their mean, and the "
         f"largest are of predictions that are too {side}. RMSE rewards predictions of the "
         "mean, MAE those of the median, and here the two differ: choose the one that you want. "
@@ -117,8 +117,8 @@ def _skewed(s: Subject, made: Valued) -> Said:
     )
 
 
-@rule("trend-of-residuals", "caution", Numbers, cost="sorted rows")
-def trend(s: Subject, of: Numbers) -> Iterator[Claim]:
+@rule("trend-of-residuals", "caution", NumericPredictions, cost="sorted rows")
+def trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more a line explains at least {NOTABLE:g} of the variance of residuals by
     the rank of the prediction, and the interval of its slope leaves out 0, however residuals
     spread (HC3, of no fewer than {ENOUGH} degrees of freedom, or half as many as rows)."""
@@ -131,7 +131,7 @@ def trend(s: Subject, of: Numbers) -> Iterator[Claim]:
     yield Claim(found.p if notable else 1.0, partial(_trend, s, r, found))
 
 
-def _trend(s: Subject, r: Residuals, found: Line) -> Said:
+def _trend(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
     low, high = r.at_ends(r.values, s.level)
     mse = r.mean(np.square(r.values))
     now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
@@ -140,10 +140,10 @@ def _trend(s: Subject, r: Residuals, found: Line) -> Said:
         if found.slope > 0
         else "stay too near to each other: too high where they are low, too low where they are high"
     )
-    return Said(
+    return FindingDraft(
         f"{s.who}: its predictions {how}. The mean residual is {low:+} in the lowest fifth of "
         f"them and {high:+} in the highest. Corrected by a line on these rows, the RMSE of "
-        f"{number(now)} would be {number(then)}.",
+        f"{format_number(now)} would be {format_number(then)}.",
         {
             "mean residual of the lowest fifth": low,
             "mean residual of the highest fifth": high,
@@ -156,8 +156,8 @@ def _trend(s: Subject, r: Residuals, found: Line) -> Said:
     )
 
 
-@rule("uneven-errors", "caution", Numbers, cost="sorted rows")
-def uneven(s: Subject, of: Numbers) -> Iterator[Claim]:
+@rule("uneven-errors", "caution", NumericPredictions, cost="sorted rows")
+def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the mean size of residuals is {GROWN:g} times as large in one outer
     fifth of the predictions as in the other, and goes with the rank of the prediction beyond chance
     (Glejser's test, corrected for skewed residuals, HC3)."""
@@ -174,16 +174,18 @@ def uneven(s: Subject, of: Numbers) -> Iterator[Claim]:
         return
     # Without its mean a sign would go with an error of the line (Im 2000).
     sign = np.sign(own.rest)
-    found = line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
+    found = fit_line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
     if found is None or math.isnan(found.p):
         return
     agree = (high.value > low.value) == (found.slope > 0)
     yield Claim(found.p if agree else 1.0, partial(_uneven, s, low, high, found))
 
 
-def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
+def _uneven(
+    s: Subject, low: IntervalNumber, high: IntervalNumber, found: LinearTrend
+) -> FindingDraft:
     grow, most = ("grow", "high") if found.slope > 0 else ("shrink", "low")
-    return Said(
+    return FindingDraft(
         f"{s.who}: its errors {grow} with its predictions: on average they are {low} in the "
         f"lowest fifth of the predictions and {high} in the highest. RMSE and MAE speak mostly of "
         f"the {most} ones: look at slices, or at errors in proportion (RMSLE, MAPE). One margin of "
@@ -198,8 +200,8 @@ def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
     )
 
 
-@rule("rows-carry", "caution", Numbers, cost="rows", counts=True)
-def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
+@rule("rows-carry", "caution", NumericPredictions, cost="rows", counts=True)
+def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
     """Of {ENOUGH} rows or more at most {FEW:g} of them, or one alone, make up half of the squared
     error; of many rows in batches {MOST_LARGEST:,} of them at most."""
     r = of.residuals
@@ -217,10 +219,12 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
         unit * math.sqrt(squares / weight) if weight > 0 else math.nan
         for squares, weight in ((found.of_squares, found.of_weight), left)
     )
-    yield Said(
-        f"{s.who}: {k:,} of {count(found.rows, 'rows')} make{'s' if k == 1 else ''} up "
-        f"{percent(round(share, 2))} of its squared error: {the_first(found.names, _NAMED)}. "
-        f"Without {'it' if k == 1 else 'them'} its RMSE of {number(now)} would be {number(then)}. "
+    yield FindingDraft(
+        f"{s.who}: {k:,} of {format_count(found.rows, 'rows')} make{'s' if k == 1 else ''} up "
+        f"{format_percent(round(share, 2))} of its squared error: "
+        f"{the_first(found.names, _NAMED)}. "
+        f"Without {'it' if k == 1 else 'them'} its RMSE of {format_number(now)} would be "
+        f"{format_number(then)}. "
         "Look whether the truth there is right.",
         {
             "rows that carry": k,

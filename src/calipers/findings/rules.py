@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached_property
-from calipers.findings.formatting import Valued, quoted, who
+from calipers.findings.formatting import IntervalNumber, quoted, system_name
 from calipers.inference import intervals
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calipers.results import Estimate
 
 E = TypeVar("E")
-F = TypeVar("F", bound=Callable[..., "Iterator[Said | Claim]"])
+F = TypeVar("F", bound=Callable[..., "Iterator[FindingDraft | Claim]"])
 
 #: The number of a finding that says how sure it is: the p-value of its test, adjusted for all tests
 #: of its rule (Holm) and for the rules that made any (Bonferroni).
@@ -47,7 +47,7 @@ _OF_ROWS = ("O(n)", "O(n log n)")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FindingDraft:
     """What a rule has to say, the numbers it rests on, and the measures it speaks of.
 
     It is of the kind, at the level and on the subject that the rule was asked of, unless others
@@ -57,7 +57,7 @@ class Said:
     """
 
     sentence: str
-    values: Mapping[str, float | Valued]
+    values: Mapping[str, float | IntervalNumber]
     measures: tuple[str, ...] = ()
     level: float | None = None
     kind: str = ""
@@ -76,8 +76,8 @@ class Claim:
     """
 
     p: float
-    says: Callable[[], Said] | None = None
-    otherwise: Callable[[], Said] | None = None
+    says: Callable[[], FindingDraft] | None = None
+    otherwise: Callable[[], FindingDraft] | None = None
 
 
 def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
@@ -95,7 +95,7 @@ def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
     return math.exp(high) / 2
 
 
-def p_of_limits(of: Valued, at: float, level: float) -> float:
+def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
     """The two-sided p-value of a number against the value ``at``, as if its interval were normal on
     that side; 1 where the interval contains it, NaN where there is none."""
     if math.isnan(of.low):
@@ -135,22 +135,22 @@ class Subject:
     inference: bool = True
     output: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
-    at_level: Callable[[str, float], Valued] | None = None
+    at_level: Callable[[str, float], IntervalNumber] | None = None
     looked_at: str = ""
 
     @property
     def who(self) -> str:
         """The system at the start of a sentence."""
-        return who(self.name or "") + (f" on {quoted(self.output)}" if self.output else "")
+        return system_name(self.name or "") + (f" on {quoted(self.output)}" if self.output else "")
 
     def get(self, kind: type[E]) -> E | None:
         """What it has of a type."""
         return next((one for one in self.has if isinstance(one, kind)), None)
 
-    def of(self, measure: str) -> Valued:
+    def of(self, measure: str) -> IntervalNumber:
         """The value of a measure and its interval."""
         assert self.estimate is not None
-        return Valued.of(self.estimate(measure))
+        return IntervalNumber.of(self.estimate(measure))
 
     def p(self, measure: str, at: float) -> float:
         """The two-sided p-value of a measure's value against the value ``at``: by the level at
@@ -181,7 +181,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FindingKind:
     """How grave a kind of finding is, and when it appears."""
 
     severity: str
@@ -194,12 +194,12 @@ class Rule:
     not say; at a ``cost`` of :data:`COSTS`."""
 
     kind: str
-    says: Callable[..., Iterator[Said | Claim]]
+    says: Callable[..., Iterator[FindingDraft | Claim]]
     needs: tuple[type, ...]
     counts: bool
     cost: str
 
-    def asked(self, subject: Subject) -> Iterator[Said | Claim]:
+    def asked(self, subject: Subject) -> Iterator[FindingDraft | Claim]:
         """What it says of a subject, and what it has tested."""
         parts = [subject.get(kind) for kind in self.needs]
         if all(part is not None for part in parts) and (self.counts or subject.inference):
@@ -209,12 +209,12 @@ class Rule:
         """The findings on a subject, were this the only rule and the only subject."""
         yield from _decided([(subject, self)])
 
-    def finding(self, said: Said, subject: Subject, p: float = math.nan) -> Finding:
+    def finding(self, said: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
         """What it says as a result; ``p`` is the adjusted p-value of a claim."""
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = said.kind or self.kind, {**said.values, **adjusted}.items()
         some = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not said.of_all_rows else ""
-        pairs = {n: v for n, v in values if isinstance(v, Valued) and not math.isnan(v.low)}
+        pairs = {n: v for n, v in values if isinstance(v, IntervalNumber) and not math.isnan(v.low)}
         return Finding(
             kind=name,
             sentence=f"{said.sentence} Estimated from {some}." if some else said.sentence,
@@ -222,7 +222,7 @@ class Rule:
             severity=KINDS[name].severity,
             systems=said.systems or (() if subject.name is None else (subject.name,)),
             measures=tuple(subject.called.get(name, name) for name in said.measures),
-            numbers={n: float(v.value if isinstance(v, Valued) else v) for n, v in values},
+            numbers={n: float(v.value if isinstance(v, IntervalNumber) else v) for n, v in values},
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if said.level is None else said.level,
             output=subject.output,
@@ -231,7 +231,7 @@ class Rule:
 
 
 #: Every kind of finding, by its name.
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, FindingKind] = {}
 #: The rules by module and name of their functions, in the order in which they are asked.
 RULES: dict[str, Rule] = {}
 
@@ -257,7 +257,7 @@ def rule(
 
     def register(says: F) -> F:
         text = " ".join((says.__doc__ or "").split())
-        meant = Kind(severity, text.format(**{**says.__globals__, **words}))
+        meant = FindingKind(severity, text.format(**{**says.__globals__, **words}))
         if KINDS.setdefault(kind, meant) != meant:
             raise NameTakenError(
                 f"there are findings of the kind {kind!r} already, by another rule"
@@ -268,7 +268,7 @@ def rule(
     return register
 
 
-def of(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
+def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
     """The findings on all subjects, the gravest first, else subject by subject.
 
     All that is claimed on a page is wrong with the probability 1 − level at most: of R rules that
@@ -295,7 +295,7 @@ def _decided(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
         p = len(tested) * holm(np.array(list(p_values.values())))
         adjusted |= zip(p_values, np.minimum(1.0, p).tolist(), strict=True)
     for index, (subject, rule, one) in enumerate(answers):
-        if isinstance(one, Said):
+        if isinstance(one, FindingDraft):
             yield rule.finding(one, subject)
         elif one.says is not None and adjusted.get(index, 1.0) <= 1 - subject.level:
             yield rule.finding(one.says(), subject, adjusted[index])

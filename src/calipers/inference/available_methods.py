@@ -16,9 +16,9 @@ from calipers.inference.method_limits import (
     ERROR_OF_ONE_ROW,
     FEW_BESIDE_ONE_ROW,
     FEW_FOR_NORMAL,
-    randomisations,
+    n_randomizations,
 )
-from calipers.inference.point_estimate import Limits, Reading, UnitGroups, Units
+from calipers.inference.point_estimate import Limits, PointEstimate, UnitGroups, UnitValues
 from calipers.inference.procedures import (
     Accelerated,
     Bayesian,
@@ -33,11 +33,11 @@ from calipers.inference.procedures import (
     without,
 )
 from calipers.inference.transformations import SCALES
-from calipers.inference.variance_estimators import NAN, Error, Influence
-from calipers.statistics import Histogram, UnitDifferences, kish, kish_of
+from calipers.inference.variance_estimators import NAN, Influence, StandardError
+from calipers.statistics import Histogram, UnitDifferences, effective_size, effective_size_of
 
 if TYPE_CHECKING:
-    from calipers.inference.paired_tests import Test
+    from calipers.inference.paired_tests import TestResult
     from calipers.statistics import FloatArray
 
 #: What differences of units go by, as an interval and as a test.
@@ -47,7 +47,7 @@ METHOD, TEST = "t or Bayesian bootstrap, paired", "paired t or Bayesian bootstra
 BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
 
 
-def offers(reading: Reading) -> dict[str, Limits]:
+def available_intervals(reading: PointEstimate) -> dict[str, Limits]:
     """The intervals that a number can have, by method; one that asks for None does not apply."""
     made: dict[str, Limits] = {}
     if reading.draws and not reading.pivotal:
@@ -64,13 +64,13 @@ def offers(reading: Reading) -> dict[str, Limits]:
     return {**made, **reading.methods}
 
 
-def effective_number(reading: Reading) -> float:
+def effective_number(reading: PointEstimate) -> float:
     """Kish's effective number of rows."""
     own = reading.weight
-    return reading.n if own is None else kish_of(own)
+    return reading.n if own is None else effective_size_of(own)
 
 
-def by_error(reading: Reading, level: float) -> Interval | None:
+def by_error(reading: PointEstimate, level: float) -> Interval | None:
     """From the standard error: normal, on the logit scale where the reading is so there, by
     Student's t where it comes in clusters; None where it is not known."""
     found, value, clusters = reading.found_error, reading.value, reading.clusters
@@ -79,24 +79,24 @@ def by_error(reading: Reading, level: float) -> Interval | None:
     if isinstance(found, Interval):
         return found if reading.reduced else None
     if clusters is not None and clusters.number < 2:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     if reading.transform is not None:
         return _on_scale(reading, found, level)
     if np.isfinite(found.se) and not found.se > 0:
-        return intervals.missing(found.name, "no_spread")
+        return intervals.no_interval(found.name, "no_spread")
     if clusters is not None:
         return clusters.normal(value, found.se, found.degrees, level, found.name)
     return replace(intervals.normal_mean(value, found.se, level), method=found.name)
 
 
-def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
+def _on_scale(reading: PointEstimate, found: StandardError, level: float) -> Interval:
     """On the scale on which the reading is more nearly normal."""
     assert reading.transform is not None
     scale, value, se = SCALES[reading.transform], reading.value, found.se
     name = f"{found.name}, {scale.name}"
     if not (0 < se < np.inf and scale.holds(value)):
         at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
-        return intervals.missing(name, at_end if se >= 0 else "too_few_rows")
+        return intervals.no_interval(name, at_end if se >= 0 else "too_few_rows")
     most = 1.0
     rows = (reading.sizes() or (effective_number(reading),))[0]
     if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
@@ -104,7 +104,7 @@ def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
     if reading.clusters is not None:
         name = reading.clusters.named(name)
     if found.degrees is not None:
-        se = intervals.as_student(se, found.degrees, level)
+        se = intervals.to_student(se, found.degrees, level)
     low = intervals.on_scale(scale, value, most * se, level, name).low
     return replace(intervals.on_scale(scale, value, se, level, name), low=low, se=found.se)
 
@@ -130,16 +130,16 @@ _MEANS = (
 )
 
 
-def by_cluster(reading: Reading, level: float) -> Interval | None:
+def by_cluster(reading: PointEstimate, level: float) -> Interval | None:
     """A number of clustered rows by Student's t of its CR2 error, on the scale that it has: of a
     share, or a mean between two ends, Wilson's interval with the effective number of rows; of an
     area the logit; of a mean that is never negative the logarithm; of an agreement, which is 1 less
     a ratio of two sums, that of this ratio."""
     found, clusters, value = reading.found_error, reading.clusters, reading.value
-    if clusters is None or not isinstance(found, Error):
+    if clusters is None or not isinstance(found, StandardError):
         return found if isinstance(found, Interval) and reading.reduced else None
     if not (found.degrees is not None and found.degrees > 0 and np.isfinite(found.se)):
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     low, high = reading.bounds
     mean = reading.kind in _MEANS
     if np.isfinite(low) and np.isfinite(high):
@@ -151,9 +151,9 @@ def by_cluster(reading: Reading, level: float) -> Interval | None:
             own = None if reading.influence is None else reading.influence()
             name = clusters.named(f"{found.name if own is None else own.name}, logit")
             if not (se > 0 and 0 < share < 1):
-                return intervals.missing(name, "area_at_its_limit")
-            wide = intervals.as_student(se, found.degrees, level)
-            made = intervals.on_logit(share, wide, level, name)
+                return intervals.no_interval(name, "area_at_its_limit")
+            wide = intervals.to_student(se, found.degrees, level)
+            made = intervals.logit_normal(share, wide, level, name)
             return replace(
                 made, low=low + length * made.low, high=low + length * made.high, se=found.se
             )
@@ -169,7 +169,7 @@ def by_cluster(reading: Reading, level: float) -> Interval | None:
     return by_error(reading, level)
 
 
-def _wilson_of_clusters(reading: Reading, found: Error, level: float) -> Interval:
+def _wilson_of_clusters(reading: PointEstimate, found: StandardError, level: float) -> Interval:
     """As a share of the range of values."""
     assert reading.clusters is not None
     (low, high), own = reading.bounds, None if reading.influence is None else reading.influence()
@@ -186,7 +186,7 @@ def _wilson_of_clusters(reading: Reading, found: Error, level: float) -> Interva
     return Interval(*ends, name, se=found.se)
 
 
-def _bootstrap(reading: Reading) -> str:
+def _bootstrap(reading: PointEstimate) -> str:
     """What its bootstrap is called."""
     name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
     name = reading.drawn_as or name
@@ -195,29 +195,29 @@ def _bootstrap(reading: Reading) -> str:
     return f"{'pivotal ' * reading.pivotal}paired {name}"
 
 
-def _percentile(reading: Reading, level: float) -> Interval:
+def _percentile(reading: PointEstimate, level: float) -> Interval:
     if reading.clusters is not None and reading.clusters.number < 2:
-        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+        return intervals.no_interval(_bootstrap(reading), "too_few_clusters")
     return intervals.percentile(reading.drawn, level, _bootstrap(reading))
 
 
-def _accelerated(reading: Reading, level: float) -> Interval | None:
+def _accelerated(reading: PointEstimate, level: float) -> Interval | None:
     moved = _jackknife(reading)
     if moved is None:
         return None
     if reading.clusters is not None and reading.clusters.number < 2:
-        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+        return intervals.no_interval(_bootstrap(reading), "too_few_clusters")
     accelerated = intervals.acceleration(*moved)
     return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap(reading))
 
 
-def _jackknife(reading: Reading) -> tuple[FloatArray, FloatArray | None] | None:
+def _jackknife(reading: PointEstimate) -> tuple[FloatArray, FloatArray | None] | None:
     """How much units move the value, and for how many rows each stands."""
     if reading.jackknife is not None:
         return reading.jackknife()
     if reading.left_out is not None and not reading.pivotal:
         return reading.left_out(), None
-    if isinstance(reading.units, Units):
+    if isinstance(reading.units, UnitValues):
         return reading.units.moved, None
     moved = None if reading.influence is None else reading.influence()
     if moved is None:
@@ -227,13 +227,13 @@ def _jackknife(reading: Reading) -> tuple[FloatArray, FloatArray | None] | None:
     return np.bincount(reading.clusters.code, moved.moved).astype(np.float64), None
 
 
-def _studentised(reading: Reading, level: float) -> Interval | None:
+def _studentised(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.studentised is not None
     found = reading.studentised()
     return None if found is None else intervals.bootstrap_t(reading.value, *found, level)
 
 
-def _stratified(reading: Reading, level: float) -> Interval | None:
+def _stratified(reading: PointEstimate, level: float) -> Interval | None:
     assert reading.stratified is not None
     drawn = reading.stratified()
     return None if drawn is None else intervals.percentile(drawn, level, "stratified bootstrap [B]")
@@ -254,17 +254,17 @@ OF_TESTS: Mapping[str, str] = {
     "mid-p": "mid-p",
 }
 
-Makes = Callable[[Reading], "Procedure | None"]
+Makes = Callable[[PointEstimate], "Procedure | None"]
 
 
-def procedure_by_name(reading: Reading, name: str) -> Procedure | None:
+def procedure_by_name(reading: PointEstimate, name: str) -> Procedure | None:
     """The procedure of a difference by what it goes by; None where it does not apply."""
     if reading.apart is not None:
         return reading.apart(name)
     return _PROCEDURES[name](reading) if name in _PROCEDURES else None
 
 
-def _shared(reading: Reading) -> dict[str, Any]:
+def _shared(reading: PointEstimate) -> dict[str, Any]:
     return {"value": reading.value, "bounds": reading.bounds}
 
 
@@ -303,7 +303,7 @@ class _Differences:
         return replace(self, values=zero)
 
 
-def unit_differences(reading: Reading) -> _Differences | None:
+def unit_differences(reading: PointEstimate) -> _Differences | None:
     """Those of a difference of independent units that are at hand, or whose spread is known."""
     if reading.clusters is not None:
         return None
@@ -311,7 +311,7 @@ def unit_differences(reading: Reading) -> _Differences | None:
         up, down = reading.discordant()
         counts = np.array([up, down, reading.n - up - down])
         return _Differences(np.array([1.0, -1.0, 0.0]), round(up + down), counts=counts)
-    known = reading.units if isinstance(reading.units, Units) else None
+    known = reading.units if isinstance(reading.units, UnitValues) else None
     units = known if reading.of_units else None
     exact = units is not None
     if units is None and reading.linear_units is not None:
@@ -321,7 +321,7 @@ def unit_differences(reading: Reading) -> _Differences | None:
             return None
         values = units.values * reading.scale if exact else units.values
         differing = (
-            bayesian_bootstrap.differing(values) if reading.changed is None else reading.changed()
+            bayesian_bootstrap.n_nonzero(values) if reading.changed is None else reading.changed()
         )
         return _Differences(values, differing, units.weight, exact=exact)
     if reading.unit_groups is not None:
@@ -334,7 +334,7 @@ def unit_differences(reading: Reading) -> _Differences | None:
     return None if influence is None else _of_influence(reading, influence)
 
 
-def _of_influence(reading: Reading, influence: Influence) -> _Differences | None:
+def _of_influence(reading: PointEstimate, influence: Influence) -> _Differences | None:
     """The difference and how much each row moves it, times their number; of rows of weight 0
     nothing."""
     weight, space = reading.weight, influence.space
@@ -351,7 +351,7 @@ def _of_influence(reading: Reading, influence: Influence) -> _Differences | None
     return _of_spread(reading, UnitDifferences.of_rows(values, weight, positive))
 
 
-def _of_spread(reading: Reading, found: UnitDifferences | None) -> _Differences | None:
+def _of_spread(reading: PointEstimate, found: UnitDifferences | None) -> _Differences | None:
     """By how values of units are spread, or how much each row moves the difference: these vary
     about it."""
     if found is None or not found.spread.bounded:
@@ -363,7 +363,7 @@ def _of_spread(reading: Reading, found: UnitDifferences | None) -> _Differences 
     return _Differences(spread, differing, exact=exact)
 
 
-def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
+def _of_groups(reading: PointEstimate, groups: UnitGroups) -> _Differences | None:
     """The same of rows of which many move it alike, by Kish's number of each group."""
     values, weight = groups.values, groups.weight
     if not np.isfinite(values).all():
@@ -376,14 +376,14 @@ def _of_groups(reading: Reading, groups: UnitGroups) -> _Differences | None:
     return _Differences(values, differing, own, number, exact=False)
 
 
-def _of_units(reading: Reading) -> Procedure | None:
+def _of_units(reading: PointEstimate) -> Procedure | None:
     """Student's t or the Bayesian bootstrap about the mean, the wider; of what has no units at
     hand, and of clusters, t alone."""
     found = t_error(reading)
     units = unit_differences(reading)
     if units is None:
         return _by_t(reading)
-    if not isinstance(found, Error):
+    if not isinstance(found, StandardError):
         found = _error_of_values(units, reading)
     elif units.exact and not isinstance(units.values, Histogram):
         found = replace(found, se=_error_of_values(units, reading).se)
@@ -410,7 +410,9 @@ def _of_units(reading: Reading) -> Procedure | None:
     if reading.unit == "rows" and reason:
         reason = "too_few_rows"
     if n and units.differing == 0 and silent and math.isfinite(most):
-        found = Error(0.0, found.name, 1.0)  # of units that do not differ the bootstrap says all
+        found = StandardError(
+            0.0, found.name, 1.0
+        )  # of units that do not differ the bootstrap says all
     se = found.se
     if bayes is not None and (2 * units.differing < n or not se > 0):
         se = float(np.nanmax([se, bayes.spread]))
@@ -424,56 +426,59 @@ def _of_units(reading: Reading) -> Procedure | None:
     )
 
 
-def _error_of_values(units: _Differences, reading: Reading) -> Error:
+def _error_of_values(units: _Differences, reading: PointEstimate) -> StandardError:
     """The standard error of the mean of differences."""
     of = units.values
     if isinstance(of, Histogram):
-        total, size = float(of.sums.sum()), kish(float(of.sums.sum()), float(of.squares.sum()))
+        total, size = (
+            float(of.sums.sum()),
+            effective_size(float(of.sums.sum()), float(of.squares.sum())),
+        )
         spread = float(of.squares @ np.square(of.mean - reading.value))
         se = math.sqrt(spread * size / (size - 1)) / total if size > 1 else NAN
-        return Error(se, "paired t", round(size) - 1)
+        return StandardError(se, "paired t", round(size) - 1)
     if units.counts is not None:
         n, mean = float(units.counts.sum()), reading.value
         spread = float(units.counts @ np.square(of - mean))
-        return Error(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
-    own = Units(of, units.weight).error
-    return Error(own.se, own.name, own.degrees)
+        return StandardError(math.sqrt(spread / n / (n - 1)) if n > 1 else NAN, "paired t", n - 1)
+    own = UnitValues(of, units.weight).error
+    return StandardError(own.se, own.name, own.degrees)
 
 
-def t_error(reading: Reading) -> Error | Interval | None:
+def t_error(reading: PointEstimate) -> StandardError | Interval | None:
     """The standard error with the degrees of freedom of its t: those that it has, else one less
     than the rows, or than those of the smaller class where these are few."""
     found = reading.found_error
-    if not isinstance(found, Error) or found.degrees is not None:
+    if not isinstance(found, StandardError) or found.degrees is not None:
         return found
     sizes = reading.sizes() or (effective_number(reading),)
     rows = min(sizes) if min(sizes) < FEW_FOR_NORMAL else sum(sizes)
     return replace(found, degrees=max(rows - 1, 1.0) if rows > 1 else 0.0)
 
 
-def _by_t(reading: Reading) -> Procedure | None:
+def _by_t(reading: PointEstimate) -> Procedure | None:
     """By the standard error and Student's t; where nothing differs in any of independent units, or
     clusters, the Bayesian bootstrap of as many."""
     return _by_found(reading, t_error(reading))
 
 
-def _delta(reading: Reading) -> Procedure | None:
+def _delta(reading: PointEstimate) -> Procedure | None:
     """By the standard error: normal, or t of clusters and of the jackknife."""
     found = reading.found_error
-    return _by_found(reading, found) if isinstance(found, Error) else None
+    return _by_found(reading, found) if isinstance(found, StandardError) else None
 
 
-def _delong(reading: Reading) -> Procedure | None:
+def _delong(reading: PointEstimate) -> Procedure | None:
     """Of two AUCs."""
     found = reading.found_error
-    named = isinstance(found, Error) and found.name.startswith(("DeLong", "Obuchowski"))
+    named = isinstance(found, StandardError) and found.name.startswith(("DeLong", "Obuchowski"))
     return _by_found(reading, found) if named else None
 
 
-def _by_found(reading: Reading, found: Error | Interval | None) -> Procedure | None:
+def _by_found(reading: PointEstimate, found: StandardError | Interval | None) -> Procedure | None:
     if isinstance(found, Interval) and found.reason:
         return without(found.reason, reading.value, found.method)
-    if not isinstance(found, Error):
+    if not isinstance(found, StandardError):
         return None
     name, method, clusters = found.name, found.name, reading.clusters
     if found.degrees is not None:
@@ -504,16 +509,16 @@ def _by_found(reading: Reading, found: Error | Interval | None) -> Procedure | N
     return Wald(**shared, bayes=bayes, differing=0)
 
 
-def _student(reading: Reading) -> Procedure | None:
+def _student(reading: PointEstimate) -> Procedure | None:
     """Student's t of the differences of units, or of how much rows move the difference."""
     if reading.of_units and reading.units is not None:
         own = reading.units.error
-        found: Error | Interval | None = replace(own, se=own.se * reading.scale)
+        found: StandardError | Interval | None = replace(own, se=own.se * reading.scale)
     elif reading.units is None and reading.linear_units is None:
         return None
     else:
         found = t_error(reading)
-    if not isinstance(found, Error):
+    if not isinstance(found, StandardError):
         return None
     found = replace(found, se=0.0 if found.se <= reading.hair else found.se)
     name = "paired t" if reading.clusters is None else "paired t, clustered"
@@ -526,12 +531,12 @@ def _student(reading: Reading) -> Procedure | None:
     return Wald(**shared, reason=None if found.se > 0 else "no_spread")
 
 
-def _bayesian(reading: Reading) -> Procedure | None:
+def _bayesian(reading: PointEstimate) -> Procedure | None:
     """The Bayesian bootstrap about the mean."""
     made = _of_units(reading)
     if not isinstance(made, Wald) or made.bayes is None:
         return None
-    error = Error(made.bayes.spread, bayesian_bootstrap.METHOD)
+    error = StandardError(made.bayes.spread, bayesian_bootstrap.METHOD)
     return Bayesian(
         **_shared(reading),
         method=f"{bayesian_bootstrap.METHOD}, paired",
@@ -544,7 +549,7 @@ def _bayesian(reading: Reading) -> Procedure | None:
 
 
 def _of_replicates(
-    reading: Reading, drawn: FloatArray, method: str, name: str, **parts: Any
+    reading: PointEstimate, drawn: FloatArray, method: str, name: str, **parts: Any
 ) -> Procedure:
     """By replicates, where enough of them have a value and they vary."""
     shared = {**_shared(reading), "method": method, "name": name}
@@ -555,12 +560,12 @@ def _of_replicates(
         own = reading.units.error
         error = replace(own, se=own.se * reading.scale)
     else:
-        error = Error(intervals.spread(usable), name, _freedom(reading))
+        error = StandardError(intervals.spread(usable), name, _freedom(reading))
     made = Accelerated if parts else Replicates
     return made(**shared, drawn=np.sort(usable), error=error, **parts)
 
 
-def _freedom(reading: Reading) -> float | None:
+def _freedom(reading: PointEstimate) -> float | None:
     """The degrees of freedom of replicates beside those of other differences."""
     if reading.clusters is not None:
         return max(reading.clusters.degrees, 1.0)
@@ -568,18 +573,18 @@ def _freedom(reading: Reading) -> float | None:
     return max(min(sizes) - 1.0, 1.0)
 
 
-def _replicated(reading: Reading) -> Procedure | None:
+def _replicated(reading: PointEstimate) -> Procedure | None:
     if not reading.draws:
         return _studentised_difference(reading)
     return _of_replicates(reading, reading.drawn, _bootstrap(reading), _unmarked(reading))
 
 
-def _unmarked(reading: Reading) -> str:
+def _unmarked(reading: PointEstimate) -> str:
     """What its bootstrap is called as a test."""
     return BY_REPLICATES[reading.clusters is not None]
 
 
-def _stratified_difference(reading: Reading) -> Procedure | None:
+def _stratified_difference(reading: PointEstimate) -> Procedure | None:
     drawn = None if reading.stratified is None else reading.stratified()
     if drawn is None:
         return None
@@ -587,7 +592,7 @@ def _stratified_difference(reading: Reading) -> Procedure | None:
     return _of_replicates(reading, drawn, f"{name} [B]", name)
 
 
-def _accelerated_difference(reading: Reading) -> Procedure | None:
+def _accelerated_difference(reading: PointEstimate) -> Procedure | None:
     moved = _jackknife(reading) if reading.draws else None
     if moved is None:
         return None
@@ -611,7 +616,7 @@ def _accelerated_difference(reading: Reading) -> Procedure | None:
     return None if beyond else made
 
 
-def _studentised_difference(reading: Reading) -> Procedure | None:
+def _studentised_difference(reading: PointEstimate) -> Procedure | None:
     """The quantiles of t in replicates take the place of Student's: the limits are those of
     value − t·se."""
     found = None if reading.studentised is None else reading.studentised()
@@ -629,10 +634,10 @@ def _studentised_difference(reading: Reading) -> Procedure | None:
         return Replicates(**shared, drawn=np.zeros(0), reason=reason)
     se *= reading.scale
     drawn = np.sort(reading.value - t * se)
-    return Replicates(**shared, drawn=drawn, error=Error(se, name, _freedom(reading)))
+    return Replicates(**shared, drawn=drawn, error=StandardError(se, name, _freedom(reading)))
 
 
-def _likely(reading: Reading) -> Procedure | None:
+def _likely(reading: PointEstimate) -> Procedure | None:
     """By tables of cells as likely as the rows make them."""
     if reading.likely is None or "Jeffreys of the cells" not in reading.methods:
         return None
@@ -646,23 +651,23 @@ def _likely(reading: Reading) -> Procedure | None:
     return _of_replicates(reading, likely, method, method)
 
 
-def nothing_differs(reading: Reading) -> bool:
+def nothing_differs(reading: PointEstimate) -> bool:
     """Whether no row moves one of two numbers by more than the other."""
     found = reading.found_error
-    if isinstance(found, Error) and np.isfinite(found.se):
+    if isinstance(found, StandardError) and np.isfinite(found.se):
         return abs(reading.value) <= reading.hair and found.se == 0
     return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
 
 
-def _of_unit_values(reading: Reading) -> FloatArray | None:
+def _of_unit_values(reading: PointEstimate) -> FloatArray | None:
     """The differences of independent units that count alike."""
     units = reading.units
-    if not isinstance(units, Units) or not units.plain or not np.isfinite(units.values).all():
+    if not isinstance(units, UnitValues) or not units.plain or not np.isfinite(units.values).all():
         return None
     return units.values * reading.scale
 
 
-def _of_ranks(reading: Reading) -> Procedure | None:
+def _of_ranks(reading: PointEstimate) -> Procedure | None:
     values = _of_unit_values(reading)
     if values is None:
         return None
@@ -679,7 +684,7 @@ def _of_ranks(reading: Reading) -> Procedure | None:
     )
 
 
-def _of_signs(reading: Reading) -> Procedure | None:
+def _of_signs(reading: PointEstimate) -> Procedure | None:
     values = _of_unit_values(reading)
     if values is None:
         return None
@@ -690,12 +695,12 @@ def _of_signs(reading: Reading) -> Procedure | None:
 
 
 def _of_location(
-    reading: Reading,
+    reading: PointEstimate,
     kind: type[SignedRanks | Signs],
     values: FloatArray,
     name: str,
     of: str,
-    test: Callable[[str], Test],
+    test: Callable[[str], TestResult],
 ) -> Procedure:
     """A test of where the differences of units lie, which need not be where their mean does. Of
     units whose mean is another number than the value, as squares are, it knows no difference but
@@ -710,9 +715,9 @@ def _of_location(
     return kind(**shared, units=values)
 
 
-def _randomized(reading: Reading) -> Procedure | None:
+def _randomized(reading: PointEstimate) -> Procedure | None:
     units, settings = reading.units, reading.settings
-    gone = not isinstance(units, Units) or units.clusters is not None
+    gone = not isinstance(units, UnitValues) or units.clusters is not None
     if gone or not reading.of_units:
         made = _swapped(reading)
         if made is None:
@@ -720,19 +725,19 @@ def _randomized(reading: Reading) -> Procedure | None:
         name = made("two-sided").name
         reason = "no_interval_of_test"
         return OfNoDifference(**_shared(reading), method=name, name=name, made=made, reason=reason)
-    assert isinstance(units, Units)
+    assert isinstance(units, UnitValues)
     if not np.isfinite(units.values).all():
         return None
-    values, tries = units.values * reading.scale, randomisations(settings)
+    values, tries = units.values * reading.scale, n_randomizations(settings)
     weight = units.weight
     own = values if weight is None else values * weight
     [test] = paired_tests.randomisation(own[:, None], tries, settings.seed)
-    number = bayesian_bootstrap.differing(values)
+    number = bayesian_bootstrap.n_nonzero(values)
     return Randomization(
         **_shared(reading),
         method=f"{test.name}, means of subsets",
         name=test.name,
-        error=Error(units.error.se * reading.scale, test.name, units.error.degrees),
+        error=StandardError(units.error.se * reading.scale, test.name, units.error.degrees),
         units=values,
         weight=weight,
         resamples=tries,
@@ -741,19 +746,19 @@ def _randomized(reading: Reading) -> Procedure | None:
     )
 
 
-def _swapped(reading: Reading) -> Callable[[str], Test] | None:
+def _swapped(reading: PointEstimate) -> Callable[[str], TestResult] | None:
     """The randomization of what is no mean of units: of ratios of sums, or of units whose means are
     equal where the values are, as squares."""
     values, settings = _of_unit_values(reading), reading.settings
     if reading.swapped is not None or values is None:
         return reading.swapped
-    tries = randomisations(settings)
+    tries = n_randomizations(settings)
     return lambda towards: paired_tests.randomisation(
         values[:, None], tries, settings.seed, towards
     )[0]
 
 
-def _mcnemar(reading: Reading, *, mid: bool = False) -> Procedure | None:
+def _mcnemar(reading: PointEstimate, *, mid: bool = False) -> Procedure | None:
     if reading.discordant is None:
         return None
     first, second = (round(of) for of in reading.discordant())
@@ -771,7 +776,7 @@ def _mcnemar(reading: Reading, *, mid: bool = False) -> Procedure | None:
     )
 
 
-def _of_paired_shares(reading: Reading) -> Procedure | None:
+def _of_paired_shares(reading: PointEstimate) -> Procedure | None:
     """Of rows that are right or wrong, of which counts say all."""
     return None if reading.discordant is None else _of_units(reading)
 

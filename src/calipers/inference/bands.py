@@ -21,7 +21,7 @@ Limits = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class ThresholdReplicates:
     """Bootstrap replicates of the counts of a few thresholds.
 
     ``places`` are the thresholds, ascending, each by the number of distinct scores at or above it;
@@ -34,7 +34,9 @@ class Counted:
     negative: FloatArray
 
     @classmethod
-    def drawn(cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings) -> Counted:
+    def drawn(
+        cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings
+    ) -> ThresholdReplicates:
         """The replicates, from the same draws as all others of the same seed."""
         from calipers import _core
 
@@ -53,7 +55,7 @@ class Counted:
     @classmethod
     def drawn_by_block(
         cls, table: ScoreTable, places: npt.NDArray[np.intp], settings: Settings
-    ) -> Counted:
+    ) -> ThresholdReplicates:
         """The replicates of independent rows, drawn block by block between the places.
 
         How often the rows of a block are drawn in all has Poisson's distribution too, so that many

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.inference.intervals import Interval, missing
+from calipers.inference.intervals import Interval, no_interval
 from calipers.statistics import FloatArray, Histogram
 
 METHOD = "Bayesian bootstrap"
@@ -40,7 +40,7 @@ def bayesian(
     of = added.mean(ends)
     if of is None:
         rows = values.rows if isinstance(values, Histogram) else len(values)
-        return missing(METHOD, "no_spread" if rows > 1 else "too_few_units")
+        return no_interval(METHOD, "no_spread" if rows > 1 else "too_few_units")
     if isinstance(values, Histogram):
         mean = float(np.average(values.mean, weights=values.sums))
     else:
@@ -58,7 +58,7 @@ def upper(
 ) -> float:
     """The upper of the equal tails of the mean of ``values`` and half a unit at one ``end``; NaN
     where all of them are one number, or the end is not known."""
-    of = _Mean.of(values, (end,), weight)
+    of = _DirichletMean.of(values, (end,), weight)
     return math.nan if of is None else float(of.quantiles(np.array([(1 + level) / 2]))[0])
 
 
@@ -66,11 +66,11 @@ def spread(
     values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
 ) -> float:
     """The standard deviation of that mean, which is above 0 wherever the ends are apart."""
-    of = _Mean.of(values, ends, weight)
+    of = _DirichletMean.of(values, ends, weight)
     return 0.0 if of is None else of.spread
 
 
-def differing(apart: FloatArray) -> int:
+def n_nonzero(apart: FloatArray) -> int:
     """How many are not 0, but for rounding."""
     sizes = np.abs(apart)
     return int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
@@ -84,13 +84,13 @@ def reach(apart: FloatArray, most: float = math.inf) -> float:
     >>> reach(np.array([0.0, 0.5, 0.0, -0.25]))
     1.0
     """
-    different = differing(apart)
+    different = n_nonzero(apart)
     if len(apart) < 2 or not different:
         return most
     return min(most, float(np.abs(apart).max()) * (1 + 2 / different))
 
 
-class _Mean:
+class _DirichletMean:
     """Σgwx/Σgw of numbers x with weights w, where the g are independent Gamma of these shapes.
     Within, x goes from 0 to 1."""
 
@@ -110,7 +110,7 @@ class _Mean:
         values: FloatArray | Histogram,
         ends: tuple[float, ...],
         weight: FloatArray | None = None,
-    ) -> _Mean | None:
+    ) -> _DirichletMean | None:
         """Of values and half a unit at each of the ends; None where all of them are one number, or
         an end is not known."""
         return _Added.of(values, weight).mean(ends)
@@ -146,14 +146,14 @@ class _Added:
         own = of.squares / of.sums
         return cls(of.mean, own / end, of.sums / own, of.least, of.most)
 
-    def mean(self, ends: tuple[float, ...]) -> _Mean | None:
+    def mean(self, ends: tuple[float, ...]) -> _DirichletMean | None:
         """With half a unit at each of the ends; None where all of them are one number, or an end is
         not known."""
         most, least = max(self.most, *ends), min(self.least, *ends)
         if not 0 < most - least < math.inf:
             return None
         added = np.ones(len(ends))
-        return _Mean(
+        return _DirichletMean(
             np.append(self.x, ends),
             np.append(self.weight, added),
             np.append(self.mass, added / 2),
@@ -181,7 +181,7 @@ class AboutMean:
     0.05
     """
 
-    def __init__(self, of: _Mean) -> None:
+    def __init__(self, of: _DirichletMean) -> None:
         self._of = of
         # Either side of a test asks for the same tails, and tables for the same limits once more.
         self._quantiles: dict[bytes, FloatArray] = {}
@@ -198,7 +198,7 @@ class AboutMean:
     ) -> AboutMean | None:
         """None where there is no length, or an end is not known."""
         if counts is None or isinstance(values, Histogram):
-            made = _Mean.of(values, ends, weight)
+            made = _DirichletMean.of(values, ends, weight)
             return None if made is None else cls(made)
         if not 0 < max(*values, *ends) - min(*values, *ends) < math.inf:
             return None
@@ -208,7 +208,7 @@ class AboutMean:
         if weight is not None:  # an end weighs what a unit does of as many as there are by Kish
             total = counts * weight
             own[:-2] = weight[there] * total.sum() / (total @ weight)
-        return cls(_Mean(x, own, mass))
+        return cls(_DirichletMean(x, own, mass))
 
     @property
     def spread(self) -> float:

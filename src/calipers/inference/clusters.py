@@ -19,7 +19,7 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
-from calipers.statistics import kish_of
+from calipers.statistics import effective_size_of
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def two_parts_error(
     return cr2(np.vstack([f, -g]), np.vstack([of_first, of_second]))
 
 
-class Draws(Protocol):
+class ClusterBootstrap(Protocol):
     """What the bootstrap has to know."""
 
     @property
@@ -112,7 +112,7 @@ class Draws(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class ClusterIndex:
     """The cluster of each row, and the row's weight.
 
     ``code`` holds a number from 0 to ``size`` − 1, by the order of the clusters' names; it is what
@@ -125,7 +125,7 @@ class Clusters:
     weight: FloatArray | None = None
 
     @classmethod
-    def from_names(cls, names: npt.NDArray[Any], weight: FloatArray | None = None) -> Clusters:
+    def from_names(cls, names: npt.NDArray[Any], weight: FloatArray | None = None) -> ClusterIndex:
         """The clusters of rows that name theirs."""
         if names.dtype.kind in "iu" and len(names):
             low, high = int(names.min()), int(names.max())
@@ -140,7 +140,7 @@ class Clusters:
         found, code = np.unique(names, return_inverse=True)
         return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Clusters:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClusterIndex:
         """Of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, code=self.code[rows], weight=weight)
@@ -222,7 +222,7 @@ class Clusters:
             return name
         return f"{name}, as many as {self.worth:.{0 if self.worth >= 10 else 1}f}"
 
-    def redrawn(self, sums: FloatArray, draws: Draws) -> FloatArray:
+    def redrawn(self, sums: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
         comes Poisson(1) times, by a number that depends on the seed, the replicate and it alone."""
         from calipers import _core
@@ -236,7 +236,7 @@ class Clusters:
             out[:, j] = np.asarray(drawn)[:, 0]
         return out.reshape(draws.resamples, *sums.shape[1:])
 
-    def means(self, values: FloatArray, draws: Draws) -> FloatArray:
+    def means(self, values: FloatArray, draws: ClusterBootstrap) -> FloatArray:
         """Bootstrap replicates (B, k) of the weighted means of values (n, k)."""
         with_size = np.column_stack([values, np.ones(len(values))])
         drawn = self.redrawn(self.sums(with_size), draws)
@@ -317,8 +317,8 @@ class Clusters:
     ) -> Interval:
         """Student's interval of an estimate with this standard error."""
         if degrees is None or not degrees > 0:
-            return intervals.missing("none", "too_few_clusters")
-        wide = intervals.as_student(se, degrees, level)
+            return intervals.no_interval("none", "too_few_clusters")
+        wide = intervals.to_student(se, degrees, level)
         made = intervals.normal_mean(value, wide, level)
         return replace(made, method=self.named(method), se=se)
 
@@ -346,8 +346,8 @@ class Clusters:
             beside = 1.0 if math.isinf(rows) else rows / (rows - 1)
             size = min(rows, value * (1 - value) / se**2 * beside)
         else:
-            size = kish_of(held)
-        return float(size / intervals.as_student(1.0, degrees, level) ** 2)
+            size = effective_size_of(held)
+        return float(size / intervals.to_student(1.0, degrees, level) ** 2)
 
     def trials(
         self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
@@ -363,7 +363,7 @@ class Clusters:
         """Of an AUC of 0 or 1 the exact bound of separation, in which pairs of different clusters
         are what is independent."""
         if self.number < 2:
-            return intervals.missing("none", "too_few_clusters")
+            return intervals.no_interval("none", "too_few_clusters")
         of_class = self.numbers_by_class(positive)
         made = intervals.separated(area, min(*of_class, self.number // 2), level)
         return replace(made, method=self.named(made.method))

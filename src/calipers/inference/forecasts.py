@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.point_estimate import Reading, Units
-from calipers.inference.variance_estimators import NAN, Error
+from calipers.inference.point_estimate import PointEstimate, UnitValues
+from calipers.inference.variance_estimators import NAN, StandardError
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DIEBOLD_MARIANO = "diebold-mariano"
 
 
-def diebold_mariano(differences: FloatArray, horizon: int = 1) -> Error:
+def diebold_mariano(differences: FloatArray, horizon: int = 1) -> StandardError:
     """The standard error of a mean difference of losses of forecasts ``horizon`` steps ahead, given
     in the order of time, and the n − 1 degrees of freedom of its t.
 
@@ -39,7 +39,7 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> Error:
     n, name = len(differences), f"Diebold-Mariano, HLN, h = {horizon}"
     factor = (n + 1 - 2 * horizon + horizon * (horizon - 1) / n) / n if n else 0.0
     if n < 2 or horizon >= n or not factor > 0:
-        return Error(NAN, name, max(n - 1, 1))
+        return StandardError(NAN, name, max(n - 1, 1))
     apart = differences - differences.mean()
     own = float(apart @ apart)
     lagged = [float(apart[k:] @ apart[:-k]) for k in range(1, horizon)]
@@ -48,23 +48,23 @@ def diebold_mariano(differences: FloatArray, horizon: int = 1) -> Error:
         weights = (1 - k / horizon for k in range(1, horizon))
         total = own + 2 * sum(w * of for w, of in zip(weights, lagged, strict=True))
         name += ", Bartlett"
-    return Error(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
+    return StandardError(math.sqrt(max(total, 0.0) / factor) / n, name, n - 1)
 
 
-def applies(reading: Reading, horizon: int) -> bool:
+def applies(reading: PointEstimate, horizon: int) -> bool:
     """Whether the test applies: to a mean of one loss a row, of rows that count alike; of more than
     one step only where rows have an order, and one row a time."""
     units, order = reading.units, reading.order
-    if not isinstance(units, Units) or not (reading.of_units and units.plain):
+    if not isinstance(units, UnitValues) or not (reading.of_units and units.plain):
         return False
     if order is None:
         return horizon == 1
     return len(units.values) == len(order.code) == len(np.unique(order.code))
 
 
-def error(reading: Reading, horizon: int) -> Error:
+def error(reading: PointEstimate, horizon: int) -> StandardError:
     """The standard error of a difference to which the test applies."""
-    assert isinstance(reading.units, Units)
+    assert isinstance(reading.units, UnitValues)
     values = reading.units.values
     if reading.order is not None:
         values = values[np.argsort(reading.order.code)]

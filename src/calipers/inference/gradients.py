@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.influence import STEP, derivatives
-from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+from calipers.inference.influence import STEP, numerical_derivatives
+from calipers.statistics import ConfusionMatrix, FloatArray, SparseConfusionMatrix
 
 #: So many numbers are moved at a time.
 _AT_ONCE = 1_000_000
@@ -43,17 +43,17 @@ def cell_gradient(
     positive of j, and a true negative of all others.
     """
     if not measure.viewed:
-        if isinstance(matrix, OccupiedMatrix):
+        if isinstance(matrix, SparseConfusionMatrix):
             try:
                 return margin_gradient(measure, matrix, truth, predicted)
-            except _ReadsCellsError:
+            except _NotMarginalError:
                 place = truth.astype(np.int64) * matrix.classes + predicted
                 return _by_cell(measure, matrix)[np.searchsorted(matrix.place, place)]
         return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
-    return by_cell(class_gradient(measure, matrix), truth, predicted)
+    return cell_influence(class_gradient(measure, matrix), truth, predicted)
 
 
-def by_cell(
+def cell_influence(
     by_count: FloatArray,
     truth: npt.NDArray[np.integer[Any]],
     predicted: npt.NDArray[np.integer[Any]],
@@ -98,7 +98,7 @@ def _partial(
         moved = moved.reshape(len(moved), *counts.shape)
         return apply(replace(matrix, counts=moved, squares=moved))
 
-    return derivatives(of, counts.ravel(), _AT_ONCE).reshape(counts.shape)
+    return numerical_derivatives(of, counts.ravel(), _AT_ONCE).reshape(counts.shape)
 
 
 def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
@@ -117,11 +117,11 @@ def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) 
     return out
 
 
-class _ReadsCellsError(Exception):
+class _NotMarginalError(Exception):
     """Margins are not all that a measure reads."""
 
 
-class _Margins(ConfusionMatrix):
+class _FreeMargins(ConfusionMatrix):
     """Margins that need not be those of one matrix, for derivatives by each of them."""
 
     def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
@@ -129,7 +129,7 @@ class _Margins(ConfusionMatrix):
         self.__dict__.update({name: getattr(matrix, name) for name in names}, **margins)
 
     def __getattr__(self, name: str) -> Any:
-        raise _ReadsCellsError(name)
+        raise _NotMarginalError(name)
 
     @property
     def classes(self) -> int:
@@ -151,16 +151,18 @@ def margin_gradient(
     return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
 
 
-def _by_cell(measure: Any, matrix: OccupiedMatrix) -> FloatArray:
+def _by_cell(measure: Any, matrix: SparseConfusionMatrix) -> FloatArray:
     """Central differences by each of the cells that hold rows."""
     at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
-    return derivatives(lambda held: measure.apply(matrix.holding(held)), matrix.held, at_once)
+    return numerical_derivatives(
+        lambda held: measure.apply(matrix.holding(held)), matrix.held, at_once
+    )
 
 
 def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
     """Central differences by the entries of a margin that hold rows."""
-    return derivatives(
-        lambda moved: measure.apply(_Margins(matrix, **{name: moved})),
+    return numerical_derivatives(
+        lambda moved: measure.apply(_FreeMargins(matrix, **{name: moved})),
         getattr(matrix, name),
         _AT_ONCE,
     )
@@ -171,7 +173,7 @@ def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
     value = getattr(matrix, name)
     if not value > 0:
         return 0.0
-    ends = [measure.apply(_Margins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)]
+    ends = [measure.apply(_FreeMargins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)]
     return float(ends[0] - ends[1]) / (2 * float(value) * STEP)
 
 

@@ -12,17 +12,19 @@ import numpy as np
 from calipers.inference import available_methods, forecasts, policy
 from calipers.inference.intervals import Interval
 from calipers.inference.method_limits import POWER
-from calipers.inference.paired_tests import Test
-from calipers.inference.point_estimate import Reading, Units
+from calipers.inference.paired_tests import TestResult
+from calipers.inference.point_estimate import PointEstimate, UnitValues
 from calipers.inference.procedures import Procedure, Wald, without
-from calipers.inference.variance_estimators import NAN, Error
+from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray, signs
 
 #: The test of a difference against a value, for an alternative.
-Tests = Callable[[float, str], Test]
+Tests = Callable[[float, str], TestResult]
 
 
-def non_inferiority_test(test: Tests, margin: float, *, higher_is_better: bool = True) -> Test:
+def non_inferiority_test(
+    test: Tests, margin: float, *, higher_is_better: bool = True
+) -> TestResult:
     """Test that the first system is not worse than the second by ``margin`` or more.
 
     Where higher is better H₀ is difference ≤ −margin, against ``greater``; where lower is better
@@ -30,8 +32,9 @@ def non_inferiority_test(test: Tests, margin: float, *, higher_is_better: bool =
     margin is not above 0.
 
     >>> from calipers.inference.procedures import Wald
-    >>> from calipers.inference.variance_estimators import Error
-    >>> made = Wald(value=-0.01, t=Error(0.02, "delta"), method="delta", name="delta, paired")
+    >>> from calipers.inference.variance_estimators import StandardError
+    >>> error = StandardError(0.02, "delta")
+    >>> made = Wald(value=-0.01, t=error, method="delta", name="delta, paired")
     >>> print(non_inferiority_test(made.test, 0.05))  # z = 2
     delta, paired, one-sided (greater): p = 0.02275
     """
@@ -39,14 +42,14 @@ def non_inferiority_test(test: Tests, margin: float, *, higher_is_better: bool =
     return test(-margin, "greater") if higher_is_better else test(margin, "less")
 
 
-def equivalence_test(test: Tests, margin: float) -> Test:
+def equivalence_test(test: Tests, margin: float) -> TestResult:
     """Two one-sided tests that the systems differ by less than ``margin`` either way: the less
     convincing of those against difference ≤ −margin and difference ≥ margin, and the undefined one
     if either is (Schuirmann 1987). Raises ValueError where the margin is not above 0.
 
     >>> from calipers.inference.procedures import Wald
-    >>> from calipers.inference.variance_estimators import Error
-    >>> t = Error(0.02, "paired t", 24)
+    >>> from calipers.inference.variance_estimators import StandardError
+    >>> t = StandardError(0.02, "paired t", 24)
     >>> made = Wald(value=-0.01, t=t, method="Student t", name="paired t")
     >>> print(equivalence_test(made.test, 0.05))  # t = 2 and -3
     paired t, one-sided (greater): p = 0.02847
@@ -63,7 +66,7 @@ def _check(margin: float) -> None:
 
 
 @dataclass(frozen=True)
-class Question:
+class Hypothesis:
     """What is asked of a difference.
 
     ``alternative`` is about the difference (``greater``, ``less``) or, by the measure's own
@@ -85,7 +88,7 @@ class Question:
         return "greater" if better == (higher_is_better is not False) else "less"
 
 
-USUAL = Question()
+USUAL = Hypothesis()
 
 #: The tests that can be asked for; each is used where it applies.
 TESTS: Mapping[str, str] = {
@@ -106,7 +109,9 @@ TESTS: Mapping[str, str] = {
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
-def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> FloatArray:
+def minimum_detectable(
+    errors: Sequence[StandardError], level: float | Sequence[float]
+) -> FloatArray:
     """Of each difference with such a standard error the smallest true one that a two-sided test
     would have found with probability :data:`POWER`, were the spread what it is here."""
     if not any(error.se > 0 for error in errors):
@@ -119,7 +124,7 @@ def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> Float
 # --- Tests ----------------------------------------------------------------------------------------
 
 
-def procedure(reading: Reading, question: Question = USUAL) -> Procedure:
+def procedure(reading: PointEstimate, question: Hypothesis = USUAL) -> Procedure:
     """What answers a question: the interval and the tests of a difference in one."""
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.procedure(reading, question.test)
@@ -137,7 +142,7 @@ def procedure(reading: Reading, question: Question = USUAL) -> Procedure:
     )
 
 
-def interval(reading: Reading, question: Question = USUAL) -> Interval:
+def interval(reading: PointEstimate, question: Hypothesis = USUAL) -> Interval:
     """The interval of a difference: that which a test asked for by name has, or the usual one."""
     if question.test != forecasts.DIEBOLD_MARIANO:
         return policy.interval(reading, test=question.test)
@@ -146,12 +151,12 @@ def interval(reading: Reading, question: Question = USUAL) -> Interval:
     return procedure(reading, question).interval(reading.settings.level)
 
 
-def test(reading: Reading, question: Question = USUAL) -> Test:  # noqa: PT028
+def test(reading: PointEstimate, question: Hypothesis = USUAL) -> TestResult:  # noqa: PT028
     """The test asked for of no difference, or the usual one; undefined where it does not apply."""
     return procedure(reading, question).test(0.0, question.towards(reading.higher_is_better))
 
 
-def applies(reading: Reading, test: str, horizon: int = 1) -> bool:
+def applies(reading: PointEstimate, test: str, horizon: int = 1) -> bool:
     """Whether the test applies to this difference."""
     if test == "auto":
         return True
@@ -164,7 +169,7 @@ def applies(reading: Reading, test: str, horizon: int = 1) -> bool:
 
 def non_inferiority(
     made: Procedure, margin: float | None, *, higher_is_better: bool | None
-) -> Test | None:
+) -> TestResult | None:
     """Whether the first system is worse by less than the margin, if one is stated."""
     if margin is None or not np.isfinite(made.value):
         return None
@@ -172,7 +177,7 @@ def non_inferiority(
     return non_inferiority_test(made.test, margin, higher_is_better=better)
 
 
-def equivalence(made: Procedure, margin: float | None) -> Test | None:
+def equivalence(made: Procedure, margin: float | None) -> TestResult | None:
     """Whether the systems differ by less than the margin, if one is stated."""
     if margin is None or not np.isfinite(made.value):
         return None
@@ -182,13 +187,13 @@ def equivalence(made: Procedure, margin: float | None) -> Test | None:
 # --- What else there is to say of a difference ----------------------------------------------------
 
 
-def effect(reading: Reading) -> float:
+def effect(reading: PointEstimate) -> float:
     """Hedges' g for paired data; NaN where there are no units."""
     known = reading.units is not None and np.isfinite(reading.value)
     return reading.units.effect if known else NAN  # type: ignore[union-attr]
 
 
-def outcomes(reading: Reading) -> dict[str, Any]:
+def outcomes(reading: PointEstimate) -> dict[str, Any]:
     """On how many units the first system is better, equal and worse; nothing where no unit has a
     value of its own, or neither of two values is better."""
     if reading.higher_is_better is None or not np.isfinite(reading.value):
@@ -200,7 +205,7 @@ def outcomes(reading: Reading) -> dict[str, Any]:
     known = None
     if reading.signs is not None:
         known = reading.signs()
-    elif isinstance(reading.units, Units):
+    elif isinstance(reading.units, UnitValues):
         known = signs(reading.units.values)
     elif reading.unit_spread is not None:
         spread = reading.unit_spread()

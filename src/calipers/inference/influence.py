@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.intervals import left_out
+from calipers.inference.intervals import bootstrap_bias_correction
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ STEP = 1e-5
 _AT_ONCE = 4_000_000
 
 
-class ByScore(NamedTuple):
+class ScoreInfluence(NamedTuple):
     """Of each positive and of each negative row, by score; shapes as in the table."""
 
     positive: FloatArray
@@ -82,7 +82,7 @@ class ByScore(NamedTuple):
         return np.asarray(np.sqrt(total))
 
 
-def influence(measure: MeasureLike, table: ScoreTable) -> ByScore | None:
+def influence(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence | None:
     """The influence of rows on a measure of scores; None where it is not known.
 
     It is known of measures made of an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct scores
@@ -99,15 +99,15 @@ def influence(measure: MeasureLike, table: ScoreTable) -> ByScore | None:
     area, single = measure.definition.area, table.positive.ndim == 1
     if area is not None:
         found = _of_auc(table) if area.name == "AUC" else _of_blocks(table, area.name)
-        return ByScore(area.scale * found.positive, area.scale * found.negative)
+        return ScoreInfluence(area.scale * found.positive, area.scale * found.negative)
     if measure.definition.smooth and single and len(table.scores) <= MOST_BLOCKS:
         return numerical(measure, table)
     return None
 
 
 def error(measure: MeasureLike, table: ScoreTable) -> float | None:
-    """The standard error of a measure of a single table, as :meth:`ByScore.error` has it; None
-    where the influence of rows is not known."""
+    """The standard error of a measure of a single table, as :meth:`ScoreInfluence.error` has it;
+    None where the influence of rows is not known."""
     area = measure.definition.area
     if area is not None:
         return float(area.scale * table.area(area.name)[1])
@@ -158,7 +158,7 @@ def jackknife(measure: MeasureLike, table: ScoreTable, ranked: Any) -> FloatArra
         # Of weights, rounding may leave a hair where no row is left.
         rest = np.where(out >= whole * (1 - 1e-12), 0.0, whole - out)
         values.append(measure.apply(_with(table, rest[:, :d], rest[:, d:])))
-    return left_out(np.concatenate(values))
+    return bootstrap_bias_correction(np.concatenate(values))
 
 
 def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
@@ -171,17 +171,17 @@ def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> Scor
     )
 
 
-def numerical(measure: MeasureLike, table: ScoreTable) -> ByScore:
+def numerical(measure: MeasureLike, table: ScoreTable) -> ScoreInfluence:
     """The derivative of any measure of a table by the weight at each score, by central differences;
     0 where there is none."""
     d, both = len(table.scores), np.concatenate([table.positive, table.negative])
-    out = derivatives(
+    out = numerical_derivatives(
         lambda moved: measure.apply(_with(table, moved[:, :d], moved[:, d:])), both, _AT_ONCE
     )
-    return ByScore(out[:d], out[d:])
+    return ScoreInfluence(out[:d], out[d:])
 
 
-def derivatives(
+def numerical_derivatives(
     of: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
 ) -> FloatArray:
     """The derivative of a function of a stack of rows (m, n) by each of n values, by central
@@ -203,19 +203,19 @@ def derivatives(
     return out
 
 
-def _of_auc(table: ScoreTable) -> ByScore:
+def _of_auc(table: ScoreTable) -> ScoreInfluence:
     """(Placement − AUC) over the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):  # of one class there is no area
         area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
-        return ByScore((of_positive - area) / positives, (of_negative - area) / negatives)
+        return ScoreInfluence((of_positive - area) / positives, (of_negative - area) / negatives)
 
 
-def _of_blocks(table: ScoreTable, name: str) -> ByScore:
+def _of_blocks(table: ScoreTable, name: str) -> ScoreInfluence:
     from calipers import _core
 
     shape = table.positive.shape
     columns = table.positive.ravel(), table.negative.ravel()
     positive, negative = _core.area_influence(name, *columns, scores=shape[-1])
-    return ByScore(positive.reshape(shape), negative.reshape(shape))
+    return ScoreInfluence(positive.reshape(shape), negative.reshape(shape))

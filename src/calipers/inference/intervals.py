@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.transformations import SCALES, Scale, expit
-from calipers.statistics import kish
+from calipers.inference.transformations import SCALES, Transformation, expit
+from calipers.statistics import effective_size
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -61,7 +61,7 @@ class Interval:
         return replace(self, low=min(self.low, value), high=max(self.high, value))
 
 
-def missing(method: str, reason: str) -> Interval:
+def no_interval(method: str, reason: str) -> Interval:
     """No interval, and why."""
     return Interval(NAN, NAN, method, reason)
 
@@ -111,12 +111,12 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     )
 
 
-def on_scale(scale: Scale, value: float, se: float, level: float, method: str) -> Interval:
+def on_scale(scale: Transformation, value: float, se: float, level: float, method: str) -> Interval:
     """Normal on a scale, with the standard error of the value itself."""
     return Interval(*scale.around(value, z_of(level) * se), method, se=se)
 
 
-def on_logit(value: float, se: float, level: float, method: str) -> Interval:
+def logit_normal(value: float, se: float, level: float, method: str) -> Interval:
     """Normal on the logit scale."""
     return on_scale(SCALES["logit"], value, se, level, method)
 
@@ -127,8 +127,8 @@ def precision_recall_logit(area: float, positives: float, level: float) -> Inter
     The standard error on the logit scale is 1/√(n·a·(1 − a)) with n positives.
     """
     if not 0 < area < 1:
-        return missing("logit [L]", "area_at_its_limit")
-    return on_logit(area, math.sqrt(area * (1 - area) / positives), level, "logit [L]")
+        return no_interval("logit [L]", "area_at_its_limit")
+    return logit_normal(area, math.sqrt(area * (1 - area) / positives), level, "logit [L]")
 
 
 def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
@@ -165,7 +165,7 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
     se = delong(table)
     if not se > 0:
         return hanley_interval(area, table, level)
-    made = on_logit(area, se, level, "DeLong, logit")
+    made = logit_normal(area, se, level, "DeLong, logit")
     if smaller * min(area, 1 - area) >= 2:
         return made
     hanley = hanley_interval(area, table, level)
@@ -176,8 +176,8 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
     """Kish's effective number of positives and of negatives, 0 where there are none."""
     return (
-        kish(table.total_positive, table.positive_squares.sum()),
-        kish(table.total_negative, table.negative_squares.sum()),
+        effective_size(table.total_positive, table.positive_squares.sum()),
+        effective_size(table.total_negative, table.negative_squares.sum()),
     )
 
 
@@ -209,9 +209,9 @@ def separated(area: float, smaller: float, level: float) -> Interval:
 def normal_mean(mean: float, se: float, level: float) -> Interval:
     """Normal interval of a mean from its standard error."""
     if not math.isfinite(se):
-        return missing("normal", "too_few_rows")
+        return no_interval("normal", "too_few_rows")
     if se <= ROUNDING * abs(mean):
-        return missing("normal", "no_spread")
+        return no_interval("normal", "no_spread")
     half = z_of(level) * se
     return Interval(mean - half, mean + half, "normal", se=se)
 
@@ -223,7 +223,7 @@ def root_mean(mean: float, se: float, level: float) -> Interval:
     residuals as the χ² interval does.
     """
     if not math.isfinite(se) or mean <= 0:
-        return missing("log-delta", "too_few_rows" if mean > 0 else "no_spread")
+        return no_interval("log-delta", "too_few_rows" if mean > 0 else "no_spread")
     root, factor = math.sqrt(mean), math.exp(z_of(level) * se / (2 * mean))
     return Interval(root / factor, root * factor, "log-delta", se=se / (2 * root))
 
@@ -248,9 +248,9 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
 
     method = "chi-square [X2]"
     if not n >= 1:
-        return missing(method, "too_few_rows")
+        return no_interval(method, "too_few_rows")
     if not root > 0:
-        return missing(method, "no_spread")
+        return no_interval(method, "no_spread")
     if abs(kurtosis - 3) > max(FAR_FROM_NORMAL, 3 * math.sqrt(24 / n)):
         method += f", but kurtosis {kurtosis:.1f}, not 3"
     # chdtri inverts the upper tail.
@@ -262,9 +262,9 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
 def student(mean: float, se: float, n: float, level: float) -> Interval:
     """Student's t interval of a mean of ``n`` independent (effective) units."""
     if n < 2:
-        return missing("Student t", "too_few_units")
+        return no_interval("Student t", "too_few_units")
     if not se > ROUNDING * abs(mean):
-        return missing("Student t", "no_spread")
+        return no_interval("Student t", "no_spread")
     half = t_of(level, n - 1) * se
     return Interval(mean - half, mean + half, "Student t", se=se)
 
@@ -321,14 +321,14 @@ def usable_of(replicates: FloatArray, method: str) -> FloatArray | Interval:
     """The replicates that have a value, or the absent interval where they are too few."""
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
-        return missing(method, "degenerate_replicates")
+        return no_interval(method, "degenerate_replicates")
     if np.ptp(defined) <= ROUNDING * np.abs(defined).max():
         # Resampling a perfect answer gives perfect answers; that is no certainty.
-        return missing(method, "no_spread")
+        return no_interval(method, "no_spread")
     return defined
 
 
-def left_out(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
+def bootstrap_bias_correction(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
     """The influence of units from the values without each of them: their mean minus the value.
     ``times`` is for how many units each of them stands."""
     count = np.ones(len(values)) if times is None else times
@@ -387,7 +387,7 @@ def bca(
     apart[np.abs(apart) <= ROUNDING * max(1.0, abs(value))] = 0.0
     below = (np.mean(apart < 0) + np.mean(apart <= 0)) / 2
     if not 0 < below < 1:
-        return missing(method, "replicates_on_one_side")
+        return no_interval(method, "replicates_on_one_side")
     from statistics import NormalDist
 
     normal = NormalDist()
@@ -395,7 +395,7 @@ def bca(
     shares = []
     for end in (bias - z, bias + z):
         if 1 - accelerated * end <= 0:
-            return missing(method, "replicates_on_one_side")
+            return no_interval(method, "replicates_on_one_side")
         shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
     low, high = np.quantile(usable, shares)
     return Interval(float(low), float(high), method, se=spread(usable))
@@ -409,10 +409,10 @@ def bootstrap_t(
     which is next to nothing where it lacks the one outlier: beyond ±8 none counts for more."""
     method = "bootstrap-t"
     if not se > 0:
-        return missing(method, "no_spread")
+        return no_interval(method, "no_spread")
     t = studentised(value, replicates, errors)
     if t is None:
-        return missing(method, "degenerate_replicates")
+        return no_interval(method, "degenerate_replicates")
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value - high * se), float(value - low * se), method, se=se)
 
@@ -426,7 +426,7 @@ def studentised(value: float, replicates: FloatArray, errors: FloatArray) -> Flo
     return np.clip((replicates[usable] - value) / errors[usable], -MOST_T, MOST_T)
 
 
-def as_student(se: float, degrees: float, level: float) -> float:
+def to_student(se: float, degrees: float, level: float) -> float:
     """A standard error times t/z, t being Student's quantile with these degrees of freedom, so that
     normal limits become his."""
     return se * t_of(level, degrees) / z_of(level)

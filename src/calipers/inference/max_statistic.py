@@ -52,7 +52,7 @@ _NUMBERS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Maxima:
+class MaxStatistic:
     """How large the largest statistic of a family of tests is by chance: replicates of the largest
     |t|, t and −t, shape (3, B); ``exact`` if they are all there are. Where statistics are
     ``normal``, those of Student's t are taken to the normal of the same tail first, and
@@ -119,7 +119,7 @@ class Together(Procedure):
     """
 
     own: Procedure
-    maxima: Maxima
+    maxima: MaxStatistic
     sign: int = 1
     se: float = math.nan
 
@@ -181,7 +181,7 @@ def dealt(
     replicates: int,
     seed: int,
     weight: FloatArray | None = None,
-) -> Maxima:
+) -> MaxStatistic:
     """Of values of units, shape (units, systems, measures): were the systems the same, their values
     on a unit could be dealt out to them in any way, all measures together. Each difference is
     studentised, with a share :data:`FLOOR` of the mean variance of its measure added to its own,
@@ -217,7 +217,7 @@ def dealt(
     )
     pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
     drawn = np.nan_to_num(found.reshape(number, measures, 3)).max(axis=1)
-    return Maxima(drawn.T, pairs * measures, exact)
+    return MaxStatistic(drawn.T, pairs * measures, exact)
 
 
 def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
@@ -267,7 +267,7 @@ def by_influence(
     seed: int,
     parts: Sequence[Hashable] = (),
     signs: Sequence[float] = (),
-) -> Maxima:
+) -> MaxStatistic:
     """Of tests whose vectors are those of :func:`moved`, times their ``signs``: normal statistics
     that vary together as these do. A test without a vector is taken to be independent of the
     others: the largest is then no smaller than it is (Šidák 1967). So are those of different
@@ -288,7 +288,7 @@ def by_influence(
         towards = np.array([signs[place] for place in own] if len(signs) else np.ones(len(own)))
         some = _drawn([vectors[place] for place in own], towards, begin)
         np.maximum(drawn, some, out=drawn)
-    return Maxima(drawn, len(vectors), normal=True)
+    return MaxStatistic(drawn, len(vectors), normal=True)
 
 
 def _drawn(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from calipers.inference.point_estimate import Reading
+from calipers.inference.point_estimate import PointEstimate
 from calipers.inference.settings import Settings
 
 #: With fewer ratings beside those of the commonest category, no interval of agreement is sure.
@@ -162,19 +162,19 @@ MOST_POINTS, SAMPLED_POINTS = 100_000, 5_000
 POWER = 0.8
 
 
-def randomisations(settings: Settings) -> int:
+def n_randomizations(settings: Settings) -> int:
     """How many randomisations are tried."""
     return max(settings.resamples, LEAST_RANDOMISATIONS)
 
 
-def most_dealt(first: Reading, second: Reading) -> int:
+def max_permuted(first: PointEstimate, second: PointEstimate) -> int:
     """How many units a part may have at most that is compared with others dealt anew."""
     if first.kind == "measure of counts" and first.likely is not None:
         return FEW_DEALT_OF_CELLS
     return FEW_DEALT_OF_LABEL if first.few() or second.few() else FEW_DEALT
 
 
-def enough_for(tests: int, settings: Settings) -> int:
+def n_for_adjusted_p(tests: int, settings: Settings) -> int:
     """So many replicates that the smallest p-value can decide after it was multiplied by the number
     of tests."""
     return max(settings.resamples, math.ceil(4 * tests / (1 - settings.level)))

@@ -15,13 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference import intervals
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import ClusterIndex
 from calipers.inference.influence import grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.resampling import times
-from calipers.inference.variance_estimators import Error
-from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix, kish, kish_of
-from calipers.statistics.sparse_confusion import MOST_DENSE, RedrawnMatrix
+from calipers.inference.resampling import replicate_weights
+from calipers.inference.variance_estimators import StandardError
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    IntArray,
+    SparseConfusionMatrix,
+    effective_size,
+    effective_size_of,
+)
+from calipers.statistics.sparse_confusion import MOST_DENSE, ConfusionReplicates
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -56,7 +63,7 @@ DRAWN_BY_SUMS = "Poisson bootstrap [B]"
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class MultinomialCells:
     """The cells that hold rows: ``place`` are their positions in an array of this ``shape``,
     ascending; ``counts`` and ``squares`` the sums of weights and of squared weights."""
 
@@ -66,7 +73,7 @@ class Cells:
     squares: FloatArray
     flat: npt.NDArray[np.int64]
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     #: Whether rows weigh differently that are gone, with their weights.
     uneven: bool = False
     #: How many rows are in each cell, of rows that are gone.
@@ -78,8 +85,8 @@ class Cells:
         codes: Sequence[npt.NDArray[np.integer[Any] | np.bool_]],
         shape: tuple[int, ...],
         weight: FloatArray | None = None,
-        clusters: Clusters | None = None,
-    ) -> Cells:
+        clusters: ClusterIndex | None = None,
+    ) -> MultinomialCells:
         """The cells of rows that give a position along each axis of ``shape``."""
         flat = np.asarray(codes[0], np.int64)
         for code, size in zip(codes[1:], shape[1:], strict=True):
@@ -92,8 +99,8 @@ class Cells:
         flat: npt.NDArray[np.int64],
         shape: tuple[int, ...],
         weight: FloatArray | None = None,
-        clusters: Clusters | None = None,
-    ) -> Cells:
+        clusters: ClusterIndex | None = None,
+    ) -> MultinomialCells:
         """The same of rows that give their position in an array of this shape."""
         if (size := math.prod(shape)) <= 4 * len(flat) + 10_000:
             rows = np.bincount(flat, minlength=size)
@@ -141,9 +148,9 @@ class Cells:
             whole = self.onto(axes, counts)
             return ConfusionMatrix(whole, whole, labels)
         if len(self.shape) == len(axes):
-            return OccupiedMatrix(counts, counts, self.place, labels)
+            return SparseConfusionMatrix(counts, counts, self.place, labels)
         place, held = self._projected(axes, counts)
-        return OccupiedMatrix(held, held, place, labels)
+        return SparseConfusionMatrix(held, held, place, labels)
 
     def redrawn(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
@@ -169,10 +176,10 @@ class Cells:
 
     def _by_margins(
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int]
-    ) -> RedrawnMatrix:
+    ) -> ConfusionReplicates:
         where = np.unravel_index(self.place, self.shape)
         truth, predicted = (where[axis] for axis in axes)
-        return RedrawnMatrix(
+        return ConfusionReplicates(
             margins(drawn, truth, predicted, len(labels)),
             labels,
             lambda: self.matrix(drawn, labels, axes),
@@ -284,9 +291,9 @@ class Cells:
 
     def times(self, settings: Settings, replicate: int) -> FloatArray:
         """What each row weighs in a replicate of the Poisson bootstrap of rows or clusters."""
-        return times(len(self.flat), self.weight, settings, replicate, self.clusters)
+        return replicate_weights(len(self.flat), self.weight, settings, replicate, self.clusters)
 
-    def as_likely(self, settings: Settings) -> Iterator[tuple[Cells, FloatArray]]:
+    def as_likely(self, settings: Settings) -> Iterator[tuple[MultinomialCells, FloatArray]]:
         """Contents of the cells as likely as the rows make them, some (b, C) at a time, and the
         cells that they are of: Dirichlet(counts + a prior), times the number of rows.
 
@@ -316,8 +323,8 @@ class Cells:
     def _effective(self) -> float:
         """For how many independent rows these stand at least."""
         if self.clusters is not None:
-            return kish_of(np.bincount(self.clusters.code, self.weight))
-        return kish(self.counts.sum(), self.squares.sum())
+            return effective_size_of(np.bincount(self.clusters.code, self.weight))
+        return effective_size(self.counts.sum(), self.squares.sum())
 
     @property
     def _all_beside(self) -> bool:
@@ -410,7 +417,7 @@ class Cells:
         return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
 
 
-def exact(error: Error, size: float) -> Error:
+def exact(error: StandardError, size: float) -> StandardError:
     """The error, 0 where it is no more than rounding leaves of numbers of this size."""
     return replace(error, se=0.0) if error.se <= ROUNDING * abs(size) else error
 
@@ -437,10 +444,12 @@ def margins(
     return of_truth, of_prediction, hits
 
 
-def likely_interval(drawn: FloatArray, measure: Any, cells: Cells, level: float) -> Interval:
+def posterior_interval(
+    drawn: FloatArray, measure: Any, cells: MultinomialCells, level: float
+) -> Interval:
     """The interval of what is as likely as the rows make it."""
     if cells.clusters is not None and cells.clusters.number < 2:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.no_interval("none", "too_few_clusters")
     two = cells.shape[0] == 2 or measure.label is not None
     name = f"{'Jeffreys' if two else 'Dirichlet'}, of the cells"
     return intervals.percentile(drawn, level, name if cells.alike else f"{name}, effective rows")

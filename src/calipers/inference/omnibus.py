@@ -20,7 +20,7 @@ NAN = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
-class Pairwise:
+class PairwiseTests:
     """Every pair of k systems tested: ``p`` has shape (k, k) and holds for all pairs together; its
     diagonal is 1. Differences above ``critical`` are told apart at the level."""
 
@@ -30,7 +30,7 @@ class Pairwise:
 
 
 @dataclass(frozen=True, eq=False)
-class Friedman:
+class FriedmanTest:
     """Friedman's test: ``chi_square`` on k − 1 degrees of freedom with its ``p``, and Iman and
     Davenport's ``f`` on (k − 1, (k − 1)(n − 1)) with its ``p_f``, the better of the two.
 
@@ -45,7 +45,7 @@ class Friedman:
 
 
 @dataclass(frozen=True, eq=False)
-class Anova:
+class AnovaTable:
     """Analysis of variance of values by unit and system, without interaction.
 
     ``f`` and ``p`` are those of the systems. ω² = (SS − df·MS_residual)/(SS_total + MS_residual) is
@@ -94,7 +94,7 @@ def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
     return out
 
 
-def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
+def friedman(values: FloatArray, *, higher_is_better: bool = True) -> FriedmanTest:
     """Friedman's test that k systems rank alike on n units, with ties.
 
     The spread of the mean ranks R̄ⱼ against that of all ranks, which takes ties in: χ² = n²(k − 1)
@@ -113,12 +113,12 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
     table = _complete(values)
     n, k = table.shape
     if n == 0:
-        return Friedman(np.full(k, NAN), NAN, NAN, NAN, NAN)
+        return FriedmanTest(np.full(k, NAN), NAN, NAN, NAN, NAN)
     ranked = ranks(table, higher_is_better=higher_is_better)
     means, middle = ranked.mean(axis=0), (k + 1) / 2
     spread = float(np.square(ranked - middle).sum())
     if spread == 0:
-        return Friedman(means, NAN, NAN, NAN, NAN)
+        return FriedmanTest(means, NAN, NAN, NAN, NAN)
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
     # Rounding alone must not leave a hair of what units disagree about.
     rest = n * (k - 1) - chi_square
@@ -128,7 +128,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
         f = p_f = NAN
     else:
         p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if rest > 0 else 0.0
-    return Friedman(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
+    return FriedmanTest(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
 
 
 def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
@@ -166,7 +166,7 @@ def groups(positions: Sequence[float] | FloatArray, critical: float) -> list[tup
 # ------------------------------------------------------------------------------------------- means
 
 
-def anova(values: FloatArray) -> Anova:
+def anova(values: FloatArray) -> AnovaTable:
     """Two-way analysis of variance, units × systems, one value each: F = MS_systems/MS_residual on
     (k − 1, (n − 1)(k − 1)) degrees of freedom.
 
@@ -184,7 +184,7 @@ def anova(values: FloatArray) -> Anova:
     table = _complete(values)
     n, k = table.shape
     if n < 2 or np.isinf(table).any():
-        return Anova(NAN, NAN, NAN)
+        return AnovaTable(NAN, NAN, NAN)
     means, centre = table.mean(axis=0), table.mean()
     # What rounding leaves of effects that are none is nothing.
     hair = ROUNDING * float(np.abs(table).max())
@@ -204,12 +204,12 @@ def anova(values: FloatArray) -> Anova:
     between, within = k - 1, (n - 1) * (k - 1)
     residual, total = sums[2] / within, sum(sums)
     if total == 0:
-        return Anova(NAN, NAN, NAN)
+        return AnovaTable(NAN, NAN, NAN)
     omega_squared = (sums[0] - between * residual) / (total + residual)
     if not residual > 0:
-        return Anova(math.inf, 0.0, omega_squared)
+        return AnovaTable(math.inf, 0.0, omega_squared)
     f = sums[0] / between / residual
-    return Anova(f, float(fdtrc(between, within, f)), omega_squared)
+    return AnovaTable(f, float(fdtrc(between, within, f)), omega_squared)
 
 
 def _range_quantile(level: float, k: int) -> float:
@@ -236,7 +236,7 @@ def _range_quantile(level: float, k: int) -> float:
 
 def randomised_tukey(
     values: FloatArray, resamples: int = 10_000, seed: int = 0, level: float = 0.95
-) -> list[Pairwise]:
+) -> list[PairwiseTests]:
     """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
     (n, k); one result a measure.
 
@@ -279,12 +279,12 @@ def randomised_tukey(
         sums = centred[:, :, measure].sum(axis=0)
         slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
         if n == 0 or infinite[measure]:
-            out.append(Pairwise(name, np.full((k, k), NAN)))
+            out.append(PairwiseTests(name, np.full((k, k), NAN)))
             continue
         extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
         p = max_statistic.permutation_p_values(extreme, tried, exact=exact)
         np.fill_diagonal(p, 1.0)
         rank = max_statistic.permutation_rank(1 - level, tried, exact=exact)
         critical = (float(ranges[tried - rank - 1]) + slack) / n if rank >= 0 else math.inf
-        out.append(Pairwise(name, p, critical))
+        out.append(PairwiseTests(name, p, critical))
     return out

@@ -30,11 +30,11 @@ EXACT_RANKS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class TestResult:
     """A p-value of no difference, the test that made it, the alternative it speaks for, and the
     statistic where the test has one that is usually given.
 
-    >>> str(Test(0.04, "sign test, exact", "greater"))
+    >>> str(TestResult(0.04, "sign test, exact", "greater"))
     'sign test, exact, one-sided (greater): p = 0.04'
     """
 
@@ -68,7 +68,7 @@ def randomisation(
     resamples: int,
     seed: int,
     alternative: str = "two-sided",
-) -> list[Test]:
+) -> list[TestResult]:
     """Fisher's paired randomisation test of each column of per-unit differences, shape (n, m).
 
     Under no difference the sign of each unit's difference is arbitrary. All 2ⁿ patterns are tried
@@ -104,7 +104,7 @@ def randomisation(
             p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
         else:
             p = (int(counted[column]) + 1) / (resamples + 1)
-        out.append(Test(p, name, alternative))
+        out.append(TestResult(p, name, alternative))
     return out
 
 
@@ -115,7 +115,7 @@ def swapped_ratios(
     seed: int,
     alternative: str = "two-sided",
     formula: Callable[[FloatArray], FloatArray] | None = None,
-) -> Test:
+) -> TestResult:
     """Paired randomisation test that two ratios of sums are equal, or the same ``formula`` of both.
 
     ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
@@ -133,7 +133,7 @@ def swapped_ratios(
     of = formula or _ratio
     observed = float(_difference(of, total, half.sum(axis=0)))
     if n == 0 or not np.isfinite(observed):
-        return Test(NAN, name, alternative)
+        return TestResult(NAN, name, alternative)
 
     def towards(difference: FloatArray) -> FloatArray:
         return np.asarray(difference * side if side else np.abs(difference))
@@ -152,8 +152,8 @@ def swapped_ratios(
         drawn = towards(_difference(of, total, (1 - 2 * swaps) @ half))
         extreme += int(np.count_nonzero(~(drawn < bound)))
     if exact:
-        return Test(extreme / tried, f"{name}, exact", alternative)
-    return Test((extreme + 1) / (tried + 1), name, alternative)
+        return TestResult(extreme / tried, f"{name}, exact", alternative)
+    return TestResult((extreme + 1) / (tried + 1), name, alternative)
 
 
 def _ratio(sums: FloatArray) -> FloatArray:
@@ -173,7 +173,7 @@ def _difference(
 
 def mcnemar(
     first_only: float, second_only: float, alternative: str = "two-sided", *, mid_p: bool = False
-) -> Test:
+) -> TestResult:
     """McNemar's exact test: of the rows that only one system gets right, each is as likely to be
     the first's as the second's.
 
@@ -192,7 +192,7 @@ def mcnemar(
     return _fair_coin(round(first_only), round(second_only), name, alternative, mid_p=mid_p)
 
 
-def sign(differences: FloatArray, alternative: str = "two-sided") -> Test:
+def sign(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """The sign test: as many differences are above 0 as below.
 
     Exact binomial, P(X ≥ number above 0) with X ~ Binomial(n, ½), over the n differences that are
@@ -203,26 +203,28 @@ def sign(differences: FloatArray, alternative: str = "two-sided") -> Test:
     """
     signs = np.sign(settled(differences))
     if len(signs) == 0:
-        return Test(NAN, "sign test, exact", alternative)
+        return TestResult(NAN, "sign test, exact", alternative)
     above, below = (int(np.count_nonzero(signs == side)) for side in (1, -1))
     return _fair_coin(above, below, "sign test, exact", alternative)
 
 
-def _fair_coin(heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False) -> Test:
+def _fair_coin(
+    heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False
+) -> TestResult:
     """The exact binomial test that a coin is fair."""
     from scipy.special import bdtrc
 
     side, n = _side(alternative), heads + tails
     if n == 0:
-        return Test(1.0, name, alternative, 0.0)
+        return TestResult(1.0, name, alternative, 0.0)
     seen = {0: max(heads, tails), 1: heads, -1: tails}[side]
     # bdtrc(k, n, ½) is P(X > k).
     beyond, least = float(bdtrc(seen, n, 0.5)), float(bdtrc(seen - 1, n, 0.5) if seen else 1.0)
     if side == 0 and heads == tails:
         # Both tails begin at the middle, which is in them once.
-        return Test(1 - (least - beyond) / 2 if mid_p else 1.0, name, alternative, heads)
+        return TestResult(1 - (least - beyond) / 2 if mid_p else 1.0, name, alternative, heads)
     p = ((beyond + least) / 2 if mid_p else least) * (1 if side else 2)
-    return Test(min(1.0, p), name, alternative, heads)
+    return TestResult(min(1.0, p), name, alternative, heads)
 
 
 # ------------------------------------------------------------------------------------------- ranks
@@ -256,7 +258,7 @@ def signed_ranks(differences: FloatArray) -> FloatArray:
     return np.asarray(ranks * np.sign(values))
 
 
-def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
+def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """Wilcoxon's signed-rank test that differences are spread evenly about 0.
 
     The statistic is W⁺, the sum of the (mean) ranks of the sizes of positive differences. Zeros
@@ -279,10 +281,10 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
     exact = len(ranks) <= EXACT_RANKS
     name = "Wilcoxon signed rank, exact" if exact else "Wilcoxon signed rank, normal"
     if np.isnan(differences).all():
-        return Test(NAN, name, alternative)
+        return TestResult(NAN, name, alternative)
     positive, total = float(ranks[ranks > 0].sum()), float(np.abs(ranks).sum())
     if len(ranks) == 0:
-        return Test(1.0, name, alternative, 0.0)
+        return TestResult(1.0, name, alternative, 0.0)
     # The distribution is symmetric: the lower tail of W⁺ is the upper tail of W⁻.
     upper = {0: max(positive, total - positive), 1: positive, -1: total - positive}[side]
     if exact:
@@ -291,7 +293,7 @@ def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
         apart = upper - total / 2 - 0.5
         z = (max(apart, 0.0) if side == 0 else apart) / math.sqrt(float(ranks @ ranks) / 4)
         tail = math.erfc(z / math.sqrt(2)) / 2
-    return Test(min(1.0, tail * (1 if side else 2)), name, alternative, positive)
+    return TestResult(min(1.0, tail * (1 if side else 2)), name, alternative, positive)
 
 
 def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
@@ -319,20 +321,20 @@ def signed_rank_tails(ranks: FloatArray) -> FloatArray:
 
 def _by_error(
     value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
-) -> Test:
+) -> TestResult:
     """The test of value/se by a symmetric distribution; none where a difference seems to have no
     error, as two AUCs do when one system separates the classes and the other ties them all."""
     side = _side(alternative)
     if not math.isfinite(se):
-        return Test(NAN, name, alternative)
+        return TestResult(NAN, name, alternative)
     if se <= ROUNDING * abs(value):
-        return Test(1.0 if value == 0 else NAN, name, alternative)
+        return TestResult(1.0 if value == 0 else NAN, name, alternative)
     ratio = value / se
     p = upper(ratio * side) if side else 2 * upper(abs(ratio))
-    return Test(p, name, alternative, ratio)
+    return TestResult(p, name, alternative, ratio)
 
 
-def normal(value: float, se: float, name: str, alternative: str = "two-sided") -> Test:
+def normal(value: float, se: float, name: str, alternative: str = "two-sided") -> TestResult:
     """Test that a normal estimate is 0, by z = value/se; the statistic is z.
 
     Undefined where the standard error is, or is 0 beside a value that is not.
@@ -346,7 +348,7 @@ def normal(value: float, se: float, name: str, alternative: str = "two-sided") -
 
 def student(
     value: float, se: float, n: float, name: str = "paired t", alternative: str = "two-sided"
-) -> Test:
+) -> TestResult:
     """Paired t test from the mean difference and its standard error over ``n`` (effective) units;
     the statistic is t = value/se, on n − 1 degrees of freedom.
 
@@ -358,11 +360,11 @@ def student(
     from scipy.special import stdtr
 
     if n < 2:
-        return Test(NAN, name, alternative)
+        return TestResult(NAN, name, alternative)
     return _by_error(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
 
 
-def paired_t(differences: FloatArray, alternative: str = "two-sided") -> Test:
+def paired_t(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """Student's paired t test of per-unit differences; NaN do not count.
 
     >>> print(paired_t(np.array([1.0, 2.0, 3.0])))  # t = 2√3 on 2 degrees of freedom
@@ -372,7 +374,7 @@ def paired_t(differences: FloatArray, alternative: str = "two-sided") -> Test:
     return student(moments.mean, moments.standard_error, moments.rows, alternative=alternative)
 
 
-def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
+def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> TestResult:
     """Test from bootstrap replicates of a difference: the share on the far side of 0, or on 0,
     (b + 1)/(B + 1); two-sided twice the smaller, at most 1. Replicates without a value are left
     out. Where these are too many, or all that is left has one value, replicates have no interval
@@ -384,14 +386,14 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
     name, side = "paired bootstrap", _side(alternative)
     defined = differences[np.isfinite(differences)]
     if len(defined) == 0:
-        return Test(NAN, name, alternative)
+        return TestResult(NAN, name, alternative)
     if isinstance(intervals.usable_of(differences, name), Interval):
-        return Test(NAN if defined.any() else 1.0, name, alternative)
+        return TestResult(NAN if defined.any() else 1.0, name, alternative)
     hair = ROUNDING * np.abs(defined).max()  # what only rounding holds apart from 0 is on it
     below = (np.count_nonzero(defined <= hair) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= -hair) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
-    return Test(float(p), name, alternative)
+    return TestResult(float(p), name, alternative)
 
 
 # ------------------------------------------------------------------------------------ effect sizes

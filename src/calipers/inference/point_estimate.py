@@ -8,9 +8,9 @@ A reading says what it knows of how its value varies, each part only if there is
     law          what is known exactly: a share of trials, cells of a table, topics that are shared
     methods      intervals that its law offers, by the names that the policy knows them by
 
-Readings of the same units subtract (``a - b``), add up (:func:`weighted`) and pass through
-functions (:func:`function`), and how they vary follows. What a reading's interval and test are is
-said in :mod:`calipers.inference.policy`.
+Readings of the same units subtract (``a - b``), add up (:func:`weighted_sum`) and pass through
+functions (:func:`apply_function`), and how they vary follows. What a reading's interval and test
+are is said in :mod:`calipers.inference.policy`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import numpy as np
 from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.variance_estimators import NAN, Error, Influence
+from calipers.inference.variance_estimators import NAN, Influence, StandardError
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.paired_tests import Test
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.paired_tests import TestResult
     from calipers.inference.procedures import Procedure
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
@@ -44,14 +44,14 @@ Limits = Callable[[float], "Interval | None"]
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class UnitValues:
     """A value for each unit, first minus second of a difference; all units have one."""
 
     values: FloatArray
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
 
-    def __sub__(self, other: Units) -> Units:
+    def __sub__(self, other: UnitValues) -> UnitValues:
         with np.errstate(invalid="ignore"):  # two infinite losses have no difference
             return replace(self, values=self.values - other.values)
 
@@ -66,13 +66,13 @@ class Units:
         return float(self.moments.mean)
 
     @cached_property
-    def error(self) -> Error:
+    def error(self) -> StandardError:
         """The standard error of the mean, and the t test that it makes."""
         if self.clusters is not None:
             se, degrees = self.clusters.mean_error(self.values)
-            return Error(se, "paired t, clustered", degrees)
+            return StandardError(se, "paired t, clustered", degrees)
         moments = self.moments
-        return Error(moments.standard_error, "paired t", round(moments.effective_size) - 1)
+        return StandardError(moments.standard_error, "paired t", round(moments.effective_size) - 1)
 
     @property
     def plain(self) -> bool:
@@ -108,19 +108,19 @@ class SummedUnits:
     plain: ClassVar[bool] = False
 
     def __sub__(self, other: SummedUnits) -> SummedUnits:
-        apart = difference_of(self.influence, other.influence)
+        apart = lazy_difference(self.influence, other.influence)
         assert apart is not None
         return replace(self, mean=self.mean - other.mean, influence=apart)
 
     @cached_property
-    def error(self) -> Error:
+    def error(self) -> StandardError:
         """The standard error of the mean, and the t test that it makes."""
         found = self.influence()
         if found is None:
-            return Error(NAN, "paired t", 0.0)
+            return StandardError(NAN, "paired t", 0.0)
         if found.space.clusters is not None:
             return replace(found.error, name="paired t, clustered")
-        return Error(found.error.se, "paired t", round(self.size) - 1)
+        return StandardError(found.error.se, "paired t", round(self.size) - 1)
 
     @property
     def effect(self) -> float:
@@ -154,15 +154,15 @@ class UnitGroups:
 # --- Readings -------------------------------------------------------------------------------------
 
 
-class Law(Protocol):
+class JointDistribution(Protocol):
     """What is known exactly of how readings vary together."""
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """First minus second, of the same units."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reading:
+class PointEstimate:
     """One number and how it varies.
 
     ``kind`` is the row of the policy that it is looked up in. The value is ``scale`` times the mean
@@ -182,7 +182,7 @@ class Reading:
     undefined: Mapping[str, int] = field(default_factory=dict)
     of: int | None = None
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     #: The order of its rows in time, where that is known.
     order: TimeOrder | None = None
     #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
@@ -208,15 +208,15 @@ class Reading:
     #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
     transform: str | None = None
     methods: Mapping[str, Limits] = field(default_factory=dict)
-    law: Law | None = None
+    law: JointDistribution | None = None
     influence: Callable[[], Influence | None] | None = None
     #: Where there is no influence, or it is that of more units than have an order, values of those
     #: that have one, whose norm is about the standard error: serial dependence is looked for in
     #: them.
     linear: Callable[[], FloatArray | None] | None = None
     #: The standard error, where it is known without the influence of every row.
-    error: Callable[[], Error | Interval | None] | None = None
-    units: Units | SummedUnits | None = None
+    error: Callable[[], StandardError | Interval | None] | None = None
+    units: UnitValues | SummedUnits | None = None
     units_make_value: bool = True
     scale: float = 1.0
     signs: Callable[[], Signs | None] | None = None
@@ -243,53 +243,53 @@ class Reading:
     #: Of a difference of units that are gone: how they are spread.
     unit_spread: Callable[[], UnitDifferences | None] | None = None
     #: Of a difference that is no mean of values of units: values whose mean it is to first order.
-    linear_units: Callable[[], Units] | None = None
+    linear_units: Callable[[], UnitValues] | None = None
     #: Of a difference: on how many units the outputs of the two systems differ, where that is not
     #: seen by how much the units differ.
     changed: Callable[[], int] | None = None
-    swapped: Callable[[str], Test] | None = None
+    swapped: Callable[[str], TestResult] | None = None
     #: Whether every unit counts 0 or 1.
     shares: bool = False
     #: Of a difference: first and second.
-    operands: tuple[Reading, Reading] | None = None
+    operands: tuple[PointEstimate, PointEstimate] | None = None
     #: Of a difference of independent samples: what a method makes of it, None where that does not
     #: apply.
     apart: Callable[[str], Procedure | None] | None = None
 
-    def __sub__(self, other: Reading) -> Reading:
+    def __sub__(self, other: PointEstimate) -> PointEstimate:
         """The difference on the same units."""
         if self.law is not None:
             return self.law.minus(self, other)
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=difference_of(self.influence, other.influence),
+            influence=lazy_difference(self.influence, other.influence),
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
-            linear=difference_of(self.linear, other.linear),
-            replicates=difference_of(self.replicates, other.replicates),
-            left_out=difference_of(self.left_out, other.left_out),
+            linear=lazy_difference(self.linear, other.linear),
+            replicates=lazy_difference(self.replicates, other.replicates),
+            left_out=lazy_difference(self.left_out, other.left_out),
             few=lambda: self.few() or other.few(),
             pivotal=self.pivotal,
         )
 
-    def difference(self, other: Reading, **parts: Any) -> Reading:
+    def difference(self, other: PointEstimate, **parts: Any) -> PointEstimate:
         """First minus second, of which these parts are known."""
         shared = {name: getattr(self, name) for name in _SHARED}
         (low, high), (least, most) = self.bounds, other.bounds
         bounds = (low - most, high - least)
         made = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
-        return Reading(**made, operands=(self, other))
+        return PointEstimate(**made, operands=(self, other))
 
     # --- What it offers --------------------------------------------------------------------------
 
     @cached_property
-    def found_error(self) -> Error | Interval | None:
+    def found_error(self) -> StandardError | Interval | None:
         """The standard error, or the absent interval that says why there is none. That of a
         difference is called as that of its operands is, and paired."""
         found = self._by_influence if self.error is None else self.error()
-        if isinstance(found, Error) and self.operands is not None and self.apart is None:
+        if isinstance(found, StandardError) and self.operands is not None and self.apart is None:
             se = 0.0 if found.se <= self.hair else found.se
             return replace(found, se=se, name=f"{found.name}, paired")
         return found
@@ -303,11 +303,13 @@ class Reading:
         return ROUNDING * size
 
     @property
-    def _by_influence(self) -> Error | Interval | None:
+    def _by_influence(self) -> StandardError | Interval | None:
         if self.influence is None:
             return None
         moved = self.influence()
-        return intervals.missing("none", "no_analytic_interval") if moved is None else moved.error
+        return (
+            intervals.no_interval("none", "no_analytic_interval") if moved is None else moved.error
+        )
 
     @cached_property
     def skewness(self) -> float:
@@ -356,7 +358,7 @@ _SHARED = (
 )
 
 
-def difference_of(
+def lazy_difference(
     first: Callable[[], Any] | None, second: Callable[[], Any] | None
 ) -> Callable[[], Any] | None:
     """What the first thunk gives less what the second does; None where one is, or gives, None."""
@@ -371,18 +373,19 @@ def difference_of(
     return made
 
 
-def function(
-    f: Callable[..., Any], readings: Sequence[Reading], slopes: Sequence[float], **parts: Any
-) -> Reading:
+def apply_function(
+    f: Callable[..., Any], readings: Sequence[PointEstimate], slopes: Sequence[float], **parts: Any
+) -> PointEstimate:
     """A function of readings of the same units, with its derivative by each. Influence follows by
     the derivatives, replicates by the function; what one reading lacks, the function lacks. All
     else is lost unless given anew, as a law or a scale is not that of a function.
 
-    >>> from calipers.estimation.losses import of_losses
+    >>> from calipers.estimation.losses import estimate_mean_loss
     >>> from calipers import measure
     >>> from calipers.inference.settings import Settings
-    >>> squares = of_losses(measure("MSE"), np.array([1.0, 4.0, 9.0, 2.0]), None, None, Settings())
-    >>> root = function(np.sqrt, [squares], [0.5 / np.sqrt(squares.value)])
+    >>> losses = np.array([1.0, 4.0, 9.0, 2.0])
+    >>> squares = estimate_mean_loss(measure("MSE"), losses, None, None, Settings())
+    >>> root = apply_function(np.sqrt, [squares], [0.5 / np.sqrt(squares.value)])
     >>> root.value
     2.0
     """
@@ -408,14 +411,14 @@ def function(
         "influence": influence,
         "replicates": replicates if drawn else None,
     }
-    return Reading(**{**made, **parts})
+    return PointEstimate(**{**made, **parts})
 
 
-def weighted(terms: Sequence[tuple[float, Reading]], **parts: Any) -> Reading:
+def weighted_sum(terms: Sequence[tuple[float, PointEstimate]], **parts: Any) -> PointEstimate:
     """Σ w·a over readings of the same units, with fixed weights."""
     weights = [w for w, _ in terms]
 
     def total(*values: Any) -> Any:
         return sum(w * value for w, value in zip(weights, values, strict=True))
 
-    return function(total, [reading for _, reading in terms], weights, **parts)
+    return apply_function(total, [reading for _, reading in terms], weights, **parts)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from calipers import plugins
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.inference import intervals
 from calipers.inference.available_methods import (
     OF_TESTS,
+    available_intervals,
     nothing_differs,
-    offers,
     procedure_by_name,
 )
 from calipers.inference.intervals import ROUNDING, Interval
@@ -37,9 +37,9 @@ from calipers.inference.method_limits import (
     HEAVY_KURTOSIS,
     HEAVY_TAIL,
 )
-from calipers.inference.point_estimate import Reading, SummedUnits
+from calipers.inference.point_estimate import PointEstimate, SummedUnits
 from calipers.inference.procedures import ByLimits, Procedure, without
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 from calipers.plugins import NameTakenError
 
 #: The methods that draw rows or clusters anew.
@@ -49,12 +49,12 @@ DRAWN = ("percentile", "turned", "turned on logits", "bca", "stratified", "stude
 # --- Intervals of numbers -----------------------------------------------------------------------
 
 
-def _no_caution(reading: Reading, made: Interval) -> Interval:
+def _no_caution(reading: PointEstimate, made: Interval) -> Interval:
     return made
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRule:
     """A method, when it is the one, and what speaks against what it makes. One that does not apply
     leaves it to the next, as one that ``tries`` does where it finds none that has a length.
 
@@ -64,71 +64,71 @@ class Row:
     """
 
     method: str
-    when: Callable[[Reading], bool] = lambda reading: True
-    caution: Callable[[Reading, Interval], Interval] = _no_caution
+    when: Callable[[PointEstimate], bool] = lambda reading: True
+    caution: Callable[[PointEstimate, Interval], Interval] = _no_caution
     tries: bool = False
     make: Callable[..., Any] | None = None
 
 
-def _weighs(reading: Reading) -> bool:
+def _weighs(reading: PointEstimate) -> bool:
     """Whether rows weigh differently; where all weigh alike, that is no weight."""
     weight = reading.weight
     return reading.uneven or (weight is not None and bool(np.ptp(weight) > 0))
 
 
-def _plain(reading: Reading) -> bool:
+def _plain(reading: PointEstimate) -> bool:
     return not _weighs(reading) and reading.clusters is None
 
 
-def _several_clusters(reading: Reading) -> bool:
+def _several_clusters(reading: PointEstimate) -> bool:
     return reading.clusters is None or reading.clusters.number > 1
 
 
-def _few_rows(reading: Reading) -> bool:
+def _few_rows(reading: PointEstimate) -> bool:
     return reading.sizes()[0] < FEW_ROWS
 
 
-def _enough_positives(reading: Reading) -> bool:
+def _enough_positives(reading: PointEstimate) -> bool:
     return not _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
-def _without_ends(reading: Reading) -> bool:
+def _without_ends(reading: PointEstimate) -> bool:
     """Whether values may be of any size."""
     return not np.isfinite(reading.bounds).all()
 
 
-def _weighted_positives(reading: Reading) -> bool:
+def _weighted_positives(reading: PointEstimate) -> bool:
     return _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
-def _few_decide(reading: Reading) -> bool:
+def _few_decide(reading: PointEstimate) -> bool:
     """Whether few rows hold most of what is known of an area."""
     return reading.skewness > FEW_DECIDE
 
 
-def _few_or_none_decide(reading: Reading) -> bool:
+def _few_or_none_decide(reading: PointEstimate) -> bool:
     at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.hair
     return at_end or _few_decide(reading)
 
 
-def _heavy(reading: Reading, made: Interval) -> Interval:
+def _heavy(reading: PointEstimate, made: Interval) -> Interval:
     if reading.kurtosis is not None:
         return made.but("a heavy tail") if reading.kurtosis() > HEAVY_KURTOSIS else made
     return made.but("a heavy tail") if reading.skewness > HEAVY_TAIL else made
 
 
-def _flattered(reading: Reading, made: Interval) -> Interval:
+def _flattered(reading: PointEstimate, made: Interval) -> Interval:
     few = min(reading.sizes()) < FEW_OF_MAXIMUM
     return made.but("a maximum of few rows") if few else made
 
 
-def _biased(reading: Reading, made: Interval) -> Interval:
+def _biased(reading: PointEstimate, made: Interval) -> Interval:
     """Of an ECE they held the truth 88 to 92 times of 100 where a test finds miscalibration, and no
     more often where it is too mild to be found."""
     return made.but("a biased measure") if reading.pivotal else made
 
 
-def _at_its_end(reading: Reading, made: Interval) -> Interval:
+def _at_its_end(reading: PointEstimate, made: Interval) -> Interval:
     """Errors that the data do not have, no replicate has: such intervals held the truth 66 to 94
     times of 100, the others 95 to 98 times."""
     for end in reading.bounds:
@@ -137,7 +137,7 @@ def _at_its_end(reading: Reading, made: Interval) -> Interval:
     return made
 
 
-def _at_a_threshold(reading: Reading) -> bool:
+def _at_a_threshold(reading: PointEstimate) -> bool:
     """Whether it is not a maximum, whose threshold the influence of rows takes as given."""
     return reading.kind != "maximum over thresholds"
 
@@ -153,43 +153,49 @@ def _at_a_threshold(reading: Reading) -> bool:
 #: 5 queries each or lognormal numbers of them (intracluster correlation 0.4), were held 92 to 97
 #: times of 100 (±1), those of independent topics 66 to 96, and differences 94 to 97.
 CLUSTERED = (
-    (Row("effective rows", tries=True), Row("by cluster", _at_a_threshold, tries=True)),
-    (Row("by error", _at_a_threshold, tries=True),),
+    (
+        MethodRule("effective rows", tries=True),
+        MethodRule("by cluster", _at_a_threshold, tries=True),
+    ),
+    (MethodRule("by error", _at_a_threshold, tries=True),),
 )
 
 # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
 # influence did 93 to 97 times (with weights, 88 times).
 _OF_PRECISION = (
-    Row("delta", _enough_positives, tries=True),
-    Row("area", _weighted_positives, tries=True),
-    Row("of positives"),
+    MethodRule("delta", _enough_positives, tries=True),
+    MethodRule("area", _weighted_positives, tries=True),
+    MethodRule("of positives"),
 )
 # Where scores separate the classes, or nearly so, every replicate has one value, or has none.
-_OF_SCORES = (Row("percentile", caution=_at_its_end, tries=True), Row("of the smaller class"))
+_OF_SCORES = (
+    MethodRule("percentile", caution=_at_its_end, tries=True),
+    MethodRule("of the smaller class"),
+)
 # Of 60 to 300 rows, half of either class, 1 or 2% of which pass for the other one, effective rows
 # held the truth 95 to 96 times of 100 (±0.4; the logit 80 to 94 times); where 2 or 5% of the 20 to
 # 100 positives of 200 to 1,000 rows do, 96 times (72 to 83). Of normal scores of AUC 0.7 to 0.95
 # both are as long, and hold it 94 to 98 times; of 0.99 with 75 or 100 rows of either class
 # effective rows are 1.2 to 1.4 times as long, with 20 positives 2.4 times, and hold it 98 to 99
 # times: of what 20 positives do not show, they tell no more.
-_OF_PAIRS = (Row("effective rows", _few_decide), Row("area"), *_OF_SCORES)
+_OF_PAIRS = (MethodRule("effective rows", _few_decide), MethodRule("area"), *_OF_SCORES)
 
 # The Bayesian bootstrap whose limits count half a topic at their own end each (of 20 to 100 topics,
 # ±0.5) held the truth 98 to 99 times of 100 where values lie close to one end, about .01 or .99
 # (with both half topics at both limits 85 to 93, bootstrap-t 94 to 95), RR near-perfect 98 to 99
 # (bootstrap-t 44 to 91), nDCG 97 to 99 and 1.06 to 1.12 times as long as bootstrap-t. Of few topics
 # about .01 it is long upward: a topic could be 1.
-_OF_TOPICS = (Row("studentised", _without_ends, tries=True), Row("bayesian"))
+_OF_TOPICS = (MethodRule("studentised", _without_ends, tries=True), MethodRule("bayesian"))
 
 _OF_RANKS = (
-    Row("delta", caution=_heavy, tries=True),
-    Row("percentile", tries=True),
-    Row("of rows"),
+    MethodRule("delta", caution=_heavy, tries=True),
+    MethodRule("percentile", tries=True),
+    MethodRule("of rows"),
 )
 
 #: The methods of each kind of reading, the first that applies.
-INTERVALS: Mapping[str, tuple[Row, ...]] = {
-    "share of rows": (Row("wilson"),),
+INTERVALS: Mapping[str, tuple[MethodRule, ...]] = {
+    "share of rows": (MethodRule("wilson"),),
     # Where a cell holds few rows the bootstrap draws too few others, and of a perfect table nothing
     # but perfect ones. (Of rows that weigh differently or come in clusters it is what is left.)
     # Averages over three classes and more go by effective rows: macro-F1 of 3 to 50 classes, 10 to
@@ -200,10 +206,10 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # 20 or more, and the delta method 89 to 94 times of few clusters. (Of MCC and kappa of 30
     # classes with 8 rows each likely cells and the bootstrap did 93 to 96 times, ±2.)
     "measure of counts": (
-        Row("effective rows", tries=True),
-        Row("Jeffreys of the cells", _plain),
-        Row("percentile", tries=True),
-        Row("Jeffreys of the cells"),
+        MethodRule("effective rows", tries=True),
+        MethodRule("Jeffreys of the cells", _plain),
+        MethodRule("percentile", tries=True),
+        MethodRule("Jeffreys of the cells"),
     ),
     "AUC": _OF_PAIRS,
     "Gini": _OF_PAIRS,
@@ -212,22 +218,22 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # The best of all thresholds flatters, and its replicates do once more: percentiles held the
     # truth 75 to 90 times of 100.
     "maximum over thresholds": (
-        Row("turned on logits", _several_clusters, _flattered, tries=True),
+        MethodRule("turned on logits", _several_clusters, _flattered, tries=True),
         *_OF_SCORES,
     ),
     "interpolated precision": (
-        Row("percentile", caution=_at_its_end, tries=True),
-        Row("of positives"),
+        MethodRule("percentile", caution=_at_its_end, tries=True),
+        MethodRule("of positives"),
     ),
     "measure of scores": _OF_SCORES,
-    "recalibration": (Row("delta"),),
+    "recalibration": (MethodRule("delta"),),
     # Of bins of equal mass or width, 100 to 1,000 rows, probabilities right, too extreme or timid,
     # sharp or rare, ECE and RMSCE held the truth 95 to 100 times of 100 (±1.2), MCE 96 to 100, but
     # 85 where the worst bin is mostly empty; with exponential weights, and in clusters of 20 rows
     # (ICC 0.3), 95 to 100, and 93 there (±1.8). Before, turned replicates: 87 to 93, 50 to 80 and
     # 13 to 85 times; up to 46 of 100 intervals of RMSCE were [0, 0].
-    "calibration": (Row("of bins"), Row("turned", caution=_biased)),
-    "threshold": (Row("percentile"),),
+    "calibration": (MethodRule("of bins"), MethodRule("turned", caution=_biased)),
+    "threshold": (MethodRule("percentile"),),
     # With half a row at its own end for each limit, Brier of which 0.5% of the rows are badly wrong
     # held the truth 99 times of 100 (20 to 100 rows; Hall's t 24 to 77), means of values about .01
     # 98 times (half rows at both ends 85 to 91; ±0.5). Of sMAPE, whose end of 2 hardly a row comes
@@ -239,64 +245,64 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # 20 and 50 clusters 92 (86, 88 and 91). One outlier makes it no longer than some 8 standard
     # errors.
     "mean of a value per row": (
-        Row("wilson"),
-        Row("bayesian", lambda reading: not reading.far_end),
-        Row("hall", caution=_heavy),
-        Row("delta", caution=_heavy),
+        MethodRule("wilson"),
+        MethodRule("bayesian", lambda reading: not reading.far_end),
+        MethodRule("hall", caution=_heavy),
+        MethodRule("delta", caution=_heavy),
     ),
     # Where all is explained, or leaving out one row leaves nothing to explain, there is no error.
     "share of variance": (
-        Row("delta", caution=_heavy, tries=True),
-        Row("percentile", tries=True),
-        Row("delta"),
+        MethodRule("delta", caution=_heavy, tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("delta"),
     ),
     "correlation": _OF_RANKS,
     # Harrell's C of .58 with 20 rows, two fifths of them censored, was held 96 times of 100 (±1).
     "share of pairs": _OF_RANKS,
-    "median": (Row("woodruff"),),
+    "median": (MethodRule("woodruff"),),
     # Of lognormal costs (σ ½ and 1; 20, 100 and 500 rows) order statistics held the median 95 to 97
     # times of 100, p95 96 to 98 (100 and 500 rows; ±1), the paired bootstrap their differences 96
     # to 99 and 96 to 98 (±1.5).
-    "quantile": (Row("order statistics"), Row("woodruff")),
+    "quantile": (MethodRule("order statistics"), MethodRule("woodruff")),
     # Of three outputs whose residuals go together or not macro-Spearman held the truth 93 times of
     # 100 with 20 rows, 94 and 95 with 100 and 500 (±0.6). Averages of the other kinds are those of
     # one output: macro-R2 94, 95 and 95 times, by variance likewise, macro-MAE 94 to 96, macro-RMSE
     # 93, 95 and 95; of residuals t with 5 degrees of freedom macro-R2 94 times, macro-RMSE 90 to
     # 92, as RMSE of one output alone.
     "average over outputs": (
-        Row("delta", caution=_heavy, tries=True),
-        Row("percentile", tries=True),
-        Row("delta"),
+        MethodRule("delta", caution=_heavy, tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("delta"),
     ),
     # Of 60, 150 and 500 rows of three classes and 300 of ten, 2% of which pass for another class,
     # effective rows held averages of AUCs 95 to 98 times of 100 (±0.9; the delta method alone 70 to
     # 76, 89, 94 and 90), of normal scores (AUC 0.8 to 0.99) 94 to 98 (92 to 96).
     "average of scores": (
-        Row("effective rows", _few_or_none_decide),
-        Row("delta", tries=True),
-        Row("percentile", tries=True),
-        Row("of terms"),
+        MethodRule("effective rows", _few_or_none_decide),
+        MethodRule("delta", tries=True),
+        MethodRule("percentile", tries=True),
+        MethodRule("of terms"),
     ),
-    "skill": (Row("percentile", _few_rows), Row("delta")),
-    "share by rank": (Row("wilson"), Row("percentile")),
+    "skill": (MethodRule("percentile", _few_rows), MethodRule("delta")),
+    "share by rank": (MethodRule("wilson"), MethodRule("percentile")),
     # With 300 rows of 20 or 50 labels, 6 to 15 rows each, the bootstrap with added rows held the
     # truth of macro-F1 82 to 98 times of 100 (±2.7), as what is added to all labels moves their
     # average; by effective rows it was 94 to 99 times (±1.2), and of macro-recall, weighted F1, and
     # one or five labels likewise; of 15, 40 and 100 clusters 92 to 99 times. Where the average is
     # all but that of one label of six rows, of which half are right, it was 91 times, and where a
     # few rows are wrong in most labels at once 87 times.
-    "average over labels": (Row("effective rows"), Row("percentile")),
+    "average over labels": (MethodRule("effective rows"), MethodRule("percentile")),
     # Percentiles of points drawn anew, which are together with themselves, miss: of clusters by
     # chance ARI −0.006 had −0.004 to 0.010. These draws held the truth of ARI, Rand and the other
     # measures of pairs 93 to 97 times of 100 where clusters are noisy (100 and 400 points, 3 to 10
     # classes; ±1.2) and 99 to 100 where they are by chance or perfect; of NMI, AMI, homogeneity and
     # completeness 94 to 97 (of 10 by 10 cells with 100 points 90 to 98), of purity 93 to 99.
-    "measure of partitions": (Row("Dirichlet, of the cells"),),
+    "measure of partitions": (MethodRule("Dirichlet, of the cells"),),
     # Held what data sets of as many points have in the mean (100 and 400 points in 2 or 3 clusters,
     # by a rule that is given; ±1): silhouettes 92 to 98 times of 100, where errors of values of
     # points that had nothing to do with each other held it 70 to 80 times; Calinski-Harabasz 94 to
     # 97, Davies-Bouldin 91 to 97, WCSS 93 to 95, of points with heavy tails 88 to 93.
-    "measure of distances": (Row("Student t", caution=_heavy),),
+    "measure of distances": (MethodRule("Student t", caution=_heavy),),
     # Half an item at both ends of the range (with one at its own end each limit is no shorter)
     # held alpha 93 to 98 times of 100 (±1.1; nominal and ordinal, 50 and 100 items, two to five
     # raters, a tenth of the ratings missing; by chance, fair, good and near-perfect), of 20 items
@@ -310,39 +316,39 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # raters, Student's t of the CR2 error for the logarithm of 1 − value held alpha, the share that
     # agrees and AC1 94 to 96 times of 100 (±1.4), intervals of independent items 70 to 85 times.
     # The bootstrap of documents is for those that do not differ at all.
-    "agreement of raters": (Row("bayesian"),),
-    "share of topics": (Row("wilson"),),
+    "agreement of raters": (MethodRule("bayesian"),),
+    "share of topics": (MethodRule("wilson"),),
     "mean over topics": _OF_TOPICS,
     "topics pooled": _OF_TOPICS,
 }
 
 
-def _enough_for_pairs(reading: Reading) -> bool:
+def _enough_for_pairs(reading: PointEstimate) -> bool:
     few = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
     return reading.clusters is not None or reading.sizes()[1] >= few
 
 
-def _has_error(reading: Reading) -> bool:
-    return isinstance(reading.found_error, Error)
+def _has_error(reading: PointEstimate) -> bool:
+    return isinstance(reading.found_error, StandardError)
 
 
-def _has_spread(reading: Reading) -> bool:
+def _has_spread(reading: PointEstimate) -> bool:
     found = reading.found_error
-    return isinstance(found, Error) and found.se > 0
+    return isinstance(found, StandardError) and found.se > 0
 
 
-def _of_all_rows(reading: Reading) -> bool:
+def _of_all_rows(reading: PointEstimate) -> bool:
     """Whether every row is right or wrong, so that differences of rows are known."""
     return reading.discordant is not None or (
         reading.kind == "share of rows" and (_weighs(reading) or reading.clusters is not None)
     )
 
 
-def _of_summed_units(reading: Reading) -> bool:
+def _of_summed_units(reading: PointEstimate) -> bool:
     return isinstance(reading.units, SummedUnits)
 
 
-def _clusters_with_error(reading: Reading) -> bool:
+def _clusters_with_error(reading: PointEstimate) -> bool:
     return reading.clusters is not None and _has_error(reading)
 
 
@@ -350,18 +356,24 @@ def _clusters_with_error(reading: Reading) -> bool:
 # influence of rows did; where it draws too few others than are there, tables as likely as the rows
 # make them take its place.
 _PAIRED_COUNTS = (
-    Row("units", _of_all_rows, tries=True),
-    Row("by error", _clusters_with_error, tries=True),
-    Row("percentile", tries=True),
-    Row("Jeffreys of the cells"),
+    MethodRule("units", _of_all_rows, tries=True),
+    MethodRule("by error", _clusters_with_error, tries=True),
+    MethodRule("percentile", tries=True),
+    MethodRule("Jeffreys of the cells"),
 )
 # Where nothing varies, as where two systems separate the classes.
-_PAIRED_SCORES = (Row("percentile", tries=True), Row("of both"))
-_BY_UNITS = (Row("units", _has_error, tries=True), Row("percentile", tries=True), Row("units"))
+_PAIRED_SCORES = (MethodRule("percentile", tries=True), MethodRule("of both"))
+_BY_UNITS = (
+    MethodRule("units", _has_error, tries=True),
+    MethodRule("percentile", tries=True),
+    MethodRule("units"),
+)
 # (Where no row moves one of two areas more than the other, rows of the smaller class say how far
 # apart they may be.)
 _PAIRED_AREAS = (
-    Row("units", lambda reading: _enough_for_pairs(reading) and _has_spread(reading), tries=True),
+    MethodRule(
+        "units", lambda reading: _enough_for_pairs(reading) and _has_spread(reading), tries=True
+    ),
     *_PAIRED_SCORES,
 )
 
@@ -386,7 +398,7 @@ _PAIRED_AREAS = (
 #: turned as their estimates are, for most of what flatters two systems cancels: with 100 and 400
 #: rows of each class percentiles held the truth 94 to 99 times of 100 (±1), turned about the
 #: difference 90 to 96 times.
-DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
+DIFFERENCES: Mapping[str, tuple[MethodRule, ...]] = {
     "share of rows": _PAIRED_COUNTS,
     "measure of counts": _PAIRED_COUNTS,
     "AUC": _PAIRED_AREAS,
@@ -397,24 +409,24 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "recalibration": _PAIRED_AREAS,
     "maximum over thresholds": _PAIRED_SCORES,
     "measure of scores": _PAIRED_SCORES,
-    "calibration": (Row("percentile", caution=_biased),),
-    "average of scores": (Row("units", _has_spread, tries=True), *_PAIRED_SCORES),
-    "median": (Row("percentile"),),
-    "quantile": (Row("percentile"),),
-    "independent samples": (Row("two samples"),),
+    "calibration": (MethodRule("percentile", caution=_biased),),
+    "average of scores": (MethodRule("units", _has_spread, tries=True), *_PAIRED_SCORES),
+    "median": (MethodRule("percentile"),),
+    "quantile": (MethodRule("percentile"),),
+    "independent samples": (MethodRule("two samples"),),
     "average over labels": (
-        Row("units", lambda reading: reading.few(), tries=True),
-        Row("by error", _clusters_with_error, tries=True),
-        Row("percentile"),
+        MethodRule("units", lambda reading: reading.few(), tries=True),
+        MethodRule("by error", _clusters_with_error, tries=True),
+        MethodRule("percentile"),
     ),
 }
 OF_UNITS = _BY_UNITS
 
 #: What is tried of each kind of reading: of numbers, and of differences.
-TABLES: tuple[dict[str, tuple[Row, ...]], dict[str, tuple[Row, ...]]] = ({}, {})
+TABLES: tuple[dict[str, tuple[MethodRule, ...]], dict[str, tuple[MethodRule, ...]]] = ({}, {})
 
 
-def register_policy(kind: str, *rows: Row, differences: bool = False) -> None:
+def register_policy(kind: str, *rows: MethodRule, differences: bool = False) -> None:
     """Enter methods for a kind of reading, which are tried in this order, before those that are
     there, where no method is asked for by name and ``interval`` is ``"auto"``.
 
@@ -434,8 +446,8 @@ def register_policy(kind: str, *rows: Row, differences: bool = False) -> None:
 
     Examples
     --------
-    >>> from calipers.inference.policy import Row, register_policy
-    >>> register_policy("AUC", Row("area", make=lambda reading, level: None))
+    >>> from calipers.inference.policy import MethodRule, register_policy
+    >>> register_policy("AUC", MethodRule("area", make=lambda reading, level: None))
     Traceback (most recent call last):
         ...
     calipers.plugins.NameTakenError: readings of the kind 'AUC' have a method 'area' already
@@ -443,7 +455,7 @@ def register_policy(kind: str, *rows: Row, differences: bool = False) -> None:
     table = TABLES[differences]
     known = table.get(kind, OF_UNITS if differences else ())
     for row in rows:
-        if not isinstance(row, Row):
+        if not isinstance(row, MethodRule):
             raise TypeError(f"{kind}: {row!r} is no row of the policy; expected a Row")
         if row.make is not None and row.method in {other.method for other in known}:
             raise NameTakenError(
@@ -485,15 +497,15 @@ _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
 #: What has no interval: a count of the data themselves, a p-value, and what single rows decide.
 WITHOUT = {
-    "count": intervals.missing("count", "exact_count"),
-    "p-value": intervals.missing("none", "p_value"),
-    "extremes of distances": intervals.missing("none", "two_pairs"),
-    "largest": intervals.missing("none", "largest_of_rows"),
-    "number of a system": intervals.missing("none", "of_system"),
+    "count": intervals.no_interval("count", "exact_count"),
+    "p-value": intervals.no_interval("none", "p_value"),
+    "extremes of distances": intervals.no_interval("none", "two_pairs"),
+    "largest": intervals.no_interval("none", "largest_of_rows"),
+    "number of a system": intervals.no_interval("none", "of_system"),
 }
 
 
-def interval(reading: Reading, level: float | None = None, *, test: str = "auto") -> Interval:
+def interval(reading: PointEstimate, level: float | None = None, *, test: str = "auto") -> Interval:
     """The interval of a reading: by the first method asked for by name that applies to it, else by
     the tables; cut off at what the measure can reach. That of a difference is its procedure's, or
     that of a ``test`` asked for by name.
@@ -516,32 +528,32 @@ def interval(reading: Reading, level: float | None = None, *, test: str = "auto"
     )
 
 
-def _by_name(reading: Reading, level: float) -> Interval | None:
+def _by_name(reading: PointEstimate, level: float) -> Interval | None:
     """By the first method asked for by name that applies; None where none does."""
     if reading.kind == "count" or reading.agreed or not np.isfinite(reading.value):
         return None
-    offered = offers(reading) if reading.settings.methods else {}
+    offered = available_intervals(reading) if reading.settings.methods else {}
     for name in reading.settings.methods:
         made = offered[name](level) if name in offered else None
         if made is not None:
-            row = Row(name, caution=_caution_of(_known(reading), name))
+            row = MethodRule(name, caution=_caution_of(_known(reading), name))
             return _cautioned(reading, row, made.within(*reading.bounds))
     return None
 
 
-def _by_tables(reading: Reading, level: float) -> Interval:
+def _by_tables(reading: PointEstimate, level: float) -> Interval:
     """By the tables, or the reason why there is no interval."""
     settings = reading.settings
     if reading.kind == "count":
         return WITHOUT["count"]
     if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
-        return intervals.missing("none", "not_asked")
+        return intervals.no_interval("none", "not_asked")
     if not np.isfinite(reading.value):
-        return intervals.missing("none", "undefined_value")
+        return intervals.no_interval("none", "undefined_value")
     if reading.agreed:
-        return intervals.missing("none", "agreed_value")
+        return intervals.no_interval("none", "agreed_value")
     if settings.interval == "none":
-        return intervals.missing("none", "not_asked")
+        return intervals.no_interval("none", "not_asked")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
     row, made = _found(reading, level)
@@ -549,14 +561,16 @@ def _by_tables(reading: Reading, level: float) -> Interval:
     return made.around(reading.value)
 
 
-def _cautioned(reading: Reading, row: Row, made: Interval) -> Interval:
+def _cautioned(reading: PointEstimate, row: MethodRule, made: Interval) -> Interval:
     """The interval with what speaks against it, however its method was chosen."""
     made = row.caution(reading, made)
     made = _of_few_clusters(reading, row.method, made)
     return made.but(reading.caution) if reading.caution else made
 
 
-def _caution_of(known: Sequence[Row], method: str) -> Callable[[Reading, Interval], Interval]:
+def _caution_of(
+    known: Sequence[MethodRule], method: str
+) -> Callable[[PointEstimate, Interval], Interval]:
     """What the table of a kind says of a method; where that is not in it, all that the table says,
     of methods that draw anew what it says of such."""
     own = [row.caution for row in known if row.method == method]
@@ -566,7 +580,7 @@ def _caution_of(known: Sequence[Row], method: str) -> Callable[[Reading, Interva
         row.caution for row in known if method in DRAWN or row.method not in DRAWN
     )
 
-    def caution(reading: Reading, made: Interval) -> Interval:
+    def caution(reading: PointEstimate, made: Interval) -> Interval:
         for other in others:
             made = other(reading, made)
         return made
@@ -574,7 +588,7 @@ def _caution_of(known: Sequence[Row], method: str) -> Callable[[Reading, Interva
     return caution
 
 
-def _of_few_clusters(reading: Reading, method: str, made: Interval) -> Interval:
+def _of_few_clusters(reading: PointEstimate, method: str, made: Interval) -> Interval:
     """What speaks against an interval from clusters of which few count."""
     if reading.clusters is None:
         return made
@@ -582,23 +596,23 @@ def _of_few_clusters(reading: Reading, method: str, made: Interval) -> Interval:
         few = reading.clusters.worth < FEW_CLUSTERS
     else:
         found = reading.found_error
-        known = found.degrees if isinstance(found, Error) else None
+        known = found.degrees if isinstance(found, StandardError) else None
         few = not (reading.clusters.degrees if known is None else known) >= FEW_DEGREES
     return made.but("few clusters") if few else made
 
 
 #: Where nothing applies.
-_NOTHING = Row(""), intervals.missing("none", "no_analytic_interval")
+_NOTHING = MethodRule(""), intervals.no_interval("none", "no_analytic_interval")
 
 
-def _found(reading: Reading, level: float) -> tuple[Row, Interval]:
+def _found(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """The method that applies, and what it makes; a test asks for it again."""
-    return kept(reading, ("found", level), lambda: _first(reading, level))
+    return cached(reading, ("found", level), lambda: _first(reading, level))
 
 
-def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
+def _first(reading: PointEstimate, level: float) -> tuple[MethodRule, Interval]:
     """The first row of its table that applies."""
-    offered = offers(reading)
+    offered = available_intervals(reading)
     for row in rows(reading):
         made = None
         if row.make is not None:
@@ -614,7 +628,7 @@ def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
 # --- Differences ----------------------------------------------------------------------------------
 
 
-def procedure(reading: Reading, test: str = "auto") -> Procedure:
+def procedure(reading: PointEstimate, test: str = "auto") -> Procedure:
     """The one procedure that a difference has its interval, its test and its tests of margins from:
     that of the test asked for by name, else of the interval asked for by name, where it applies;
     else the first of its table that does."""
@@ -628,10 +642,10 @@ def procedure(reading: Reading, test: str = "auto") -> Procedure:
 
         return serial.allowed_for(reading, made)
 
-    return kept(reading, ("procedure", test, reading.settings), chosen)
+    return cached(reading, ("procedure", test, reading.settings), chosen)
 
 
-def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
+def _chosen(reading: PointEstimate, test: str) -> tuple[MethodRule, Procedure]:
     if not np.isfinite(reading.value):
         return _NOTHING[0], without("undefined_value")
     if test != "auto":
@@ -639,7 +653,7 @@ def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
         return _NOTHING[0], made or without("no_interval_of_test", reading.value)
     for name in reading.settings.methods:
         if (made := procedure_by_name(reading, name)) is not None:
-            return Row(name), made
+            return MethodRule(name), made
     last = None
     for row in rows(reading):
         # Replicates of what differs nowhere differ nowhere.
@@ -654,7 +668,7 @@ def _chosen(reading: Reading, test: str) -> tuple[Row, Procedure]:
     return _NOTHING[0], last or without("no_analytic_interval", reading.value)
 
 
-def _made(reading: Reading, row: Row) -> Procedure | None:
+def _made(reading: PointEstimate, row: MethodRule) -> Procedure | None:
     if not row.when(reading):
         return None
     if row.make is not None:
@@ -665,7 +679,7 @@ def _made(reading: Reading, row: Row) -> Procedure | None:
     return procedure_by_name(reading, row.method)
 
 
-def _says_nothing(reading: Reading, made: Procedure) -> bool:
+def _says_nothing(reading: PointEstimate, made: Procedure) -> bool:
     """Whether it has no interval, or one without a length."""
     if made.reason is not None:
         return True
@@ -673,13 +687,13 @@ def _says_nothing(reading: Reading, made: Procedure) -> bool:
     return found.reason is not None or _flat(reading, found)
 
 
-def _of_difference(reading: Reading, level: float, test: str) -> Interval:
+def _of_difference(reading: PointEstimate, level: float, test: str) -> Interval:
     """That of its procedure, with what speaks against it; where the test does not apply, the usual
     one's."""
     if reading.settings.interval == "none" and not reading.settings.methods:
-        return intervals.missing("none", "not_asked")
+        return intervals.no_interval("none", "not_asked")
     named = test != "auto" and procedure_by_name(reading, OF_TESTS[test]) is not None
-    row = Row(OF_TESTS[test]) if named else _chosen_row(reading)[0]
+    row = MethodRule(OF_TESTS[test]) if named else _chosen_row(reading)[0]
     made = procedure(reading, test if named else "auto").interval(level)
     row = replace(row, caution=_caution_of(_known(reading), row.method))
     made = _cautioned(reading, row, made)
@@ -692,11 +706,11 @@ def _of_difference(reading: Reading, level: float, test: str) -> Interval:
     return serial.cautioned(reading, made)
 
 
-def _chosen_row(reading: Reading) -> tuple[Row, Procedure]:
-    return kept(reading, ("row", reading.settings), lambda: _chosen(reading, "auto"))
+def _chosen_row(reading: PointEstimate) -> tuple[MethodRule, Procedure]:
+    return cached(reading, ("row", reading.settings), lambda: _chosen(reading, "auto"))
 
 
-def _by_limits_of_both(reading: Reading) -> Procedure | None:
+def _by_limits_of_both(reading: PointEstimate) -> Procedure | None:
     """By the limits of both."""
     known = of_both(reading, reading.settings.level)
     if known.reason:
@@ -711,7 +725,7 @@ def _by_limits_of_both(reading: Reading) -> Procedure | None:
     )
 
 
-def of_both(reading: Reading, level: float) -> Interval:
+def of_both(reading: PointEstimate, level: float) -> Interval:
     """The difference of scores where nothing varies: the limits of one less those of the other, as
     if both were wrong in opposite directions at once.
 
@@ -732,18 +746,18 @@ def of_both(reading: Reading, level: float) -> Interval:
     return Interval(low, high, method)
 
 
-def _pairs(reading: Reading) -> float:
+def _pairs(reading: PointEstimate) -> float:
     """How many independent pairs of rows there are, one of either class."""
     pairs = max(1.0, min(reading.sizes()))
     return pairs if reading.clusters is None else min(pairs, reading.clusters.number)
 
 
-def _flat(reading: Reading, made: Interval) -> bool:
+def _flat(reading: PointEstimate, made: Interval) -> bool:
     """Whether an interval has no length but what rounding leaves."""
     return made.high - made.low <= max(reading.hair, ROUNDING * max(abs(made.low), abs(made.high)))
 
 
-def rows(reading: Reading) -> Sequence[Row]:
+def rows(reading: PointEstimate) -> Sequence[MethodRule]:
     """What is tried for its interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
     known = _known(reading)
@@ -761,17 +775,20 @@ def rows(reading: Reading) -> Sequence[Row]:
         first, tried = (), BOOTSTRAP[paired or reading.kind in _MEANS_OF_UNITS]
     else:
         return [*first, *known]
-    return [*first, *(Row(method, caution=_caution_of(known, method)) for method in tried)]
+    return [*first, *(MethodRule(method, caution=_caution_of(known, method)) for method in tried)]
 
 
-def _of_sums(known: Sequence[Row], interval: str) -> Sequence[Row]:
+def _of_sums(known: Sequence[MethodRule], interval: str) -> Sequence[MethodRule]:
     """What is tried first of a difference of rows that are gone: what the table of its kind says of
     what is known of them."""
     own = [row for row in known if row.method != "of both"]
-    return (*(() if interval == "analytic" else own), Row("student", _of_summed_units, tries=True))
+    return (
+        *(() if interval == "analytic" else own),
+        MethodRule("student", _of_summed_units, tries=True),
+    )
 
 
-def _known(reading: Reading) -> Sequence[Row]:
+def _known(reading: PointEstimate) -> Sequence[MethodRule]:
     """The table of its kind."""
     plugins.load("calipers.policies")
     if reading.operands is not None:

@@ -23,8 +23,8 @@ from calipers.caching import cached_property
 from calipers.inference import intervals, paired_tests
 from calipers.inference.bayesian_bootstrap import AboutMean
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.paired_tests import Test
-from calipers.inference.variance_estimators import NAN, Error
+from calipers.inference.paired_tests import TestResult
+from calipers.inference.variance_estimators import NAN, StandardError
 from calipers.statistics import FloatArray
 
 #: The largest tail that limits are asked for.
@@ -53,7 +53,7 @@ class Procedure:
     method: str
     name: str
     bounds: tuple[float, float] = (-math.inf, math.inf)
-    error: Error = field(default_factory=lambda: Error(NAN, "none"))
+    error: StandardError = field(default_factory=lambda: StandardError(NAN, "none"))
     reason: str | None = None
     differing: int | None = None
 
@@ -96,23 +96,23 @@ class Procedure:
         p = self._beyond(at, side)
         return max(p, 0.5) if (at - self._centre) * side >= 0 else p
 
-    def test(self, at: float = 0.0, alternative: str = "two-sided") -> Test:
+    def test(self, at: float = 0.0, alternative: str = "two-sided") -> TestResult:
         """The same with the name of the test."""
         p = self.p(at, alternative)
-        return Test(p, "none" if math.isnan(p) else self.name, alternative)
+        return TestResult(p, "none" if math.isnan(p) else self.name, alternative)
 
     def interval(self, level: float) -> Interval:
         """The values that a two-sided test at 1 − ``level`` does not reject."""
         if self.reason is not None:
-            return intervals.missing(self.method, self.reason)
+            return intervals.no_interval(self.method, self.reason)
         if not math.isfinite(self.value):
-            return intervals.missing("none", "undefined_value")
+            return intervals.no_interval("none", "undefined_value")
         tail = tail_level(level)
         centre = self._centre
         low = max(np.fmin(self.limit(tail, 1), centre), self.bounds[0])
         high = min(np.fmax(self.limit(tail, -1), centre), self.bounds[1])
         if not (math.isfinite(low) and math.isfinite(high)):
-            return intervals.missing(self.method, "too_few_replicates")
+            return intervals.no_interval(self.method, "too_few_replicates")
         return Interval(float(low), float(high), self.method, se=self.error.se)
 
     def half_width(self, tail: float) -> float:
@@ -147,7 +147,7 @@ class Wald(Procedure):
     of their signs allows, 2^(1 − differing); where that decides, the interval reaches 0.
     """
 
-    t: Error
+    t: StandardError
     bayes: AboutMean | None = None
 
     @property
@@ -374,7 +374,7 @@ class Randomization(Procedure):
     resamples: int = 10_000
     seed: int = 0
 
-    def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[Test]:
+    def _tests(self, at: FloatArray, alternative: str = "two-sided") -> list[TestResult]:
         """The same signs serve for all values, so that p-values rise up to the estimate."""
         apart = self.units[:, None] - at
         size = np.maximum(np.abs(self.units).max(), np.abs(at))
@@ -532,7 +532,7 @@ class SignedRanks(Procedure):
 class OfNoDifference(Procedure):
     """A test of no difference that knows no other value, and so has no interval."""
 
-    made: Callable[[str], Test]
+    made: Callable[[str], TestResult]
 
     def p(self, at: float = 0.0, alternative: str = "two-sided") -> float:
         """Against 0 alone."""

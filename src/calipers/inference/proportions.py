@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.intervals import NAN, Interval, missing, z_of
+from calipers.inference.intervals import NAN, Interval, no_interval, z_of
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -75,7 +75,7 @@ def _beta_limits(
     from scipy.special import betaincinv
 
     if not n > 0:
-        return missing(method, "too_few_rows")
+        return no_interval(method, "too_few_rows")
     hits, tail, (own, other) = share * n, (1 - level) / 2, added
     misses = n - hits
     low = 0.0 if share <= 0 else float(betaincinv(hits + own, misses + other, tail))
@@ -93,7 +93,7 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
     """
     method = "Agresti-Coull"
     if not n > 0:
-        return missing(method, "too_few_rows")
+        return no_interval(method, "too_few_rows")
     z = z_of(level)
     trials = n + z**2
     centre = (share * n + z**2 / 2) / trials

@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import ROUNDING, Interval
-from calipers.inference.paired_tests import NAN, Test, student
+from calipers.inference.paired_tests import NAN, TestResult, student
 from calipers.statistics import FloatArray
 
 OVERLAP = "splits share training rows: this test finds differences too often"
@@ -39,7 +39,7 @@ class SplitTest:
 
     value: float
     interval: Interval
-    test: Test
+    test: TestResult
     splits: int
     caution: str | None = None
 
@@ -124,7 +124,7 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     name = "5×2 cv t"
     # Six "units" make five degrees of freedom.
     test = student(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
-    no = intervals.missing(name, "no_interval_of_test")
+    no = intervals.no_interval(name, "no_interval_of_test")
     return SplitTest(float(values.mean()), no, test, 10, f"{FIRST}. It {ERRATIC}")
 
 
@@ -148,10 +148,10 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     name, total = "5×2 cv F", float(np.square(values).sum())
     if variance > 0:
         f = total / (2 * variance)
-        test = Test(float(fdtrc(10, 5, f)), name, statistic=f)
+        test = TestResult(float(fdtrc(10, 5, f)), name, statistic=f)
     else:
-        test = Test(1.0 if total == 0 else NAN, name)
-    no = intervals.missing(name, "no_interval_of_test")
+        test = TestResult(1.0 if total == 0 else NAN, name)
+    no = intervals.no_interval(name, "no_interval_of_test")
     return SplitTest(float(values.mean()), no, test, 10, ERRATIC)
 
 

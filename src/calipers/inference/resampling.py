@@ -10,7 +10,7 @@ import numpy as np
 from calipers.inference.intervals import ROUNDING
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
 
@@ -51,7 +51,7 @@ def row_means(
     values: FloatArray,
     weight: FloatArray | None,
     settings: Settings,
-    clusters: Clusters | None = None,
+    clusters: ClusterIndex | None = None,
 ) -> FloatArray:
     """Bootstrap replicates of the (weighted) mean of each column; what is drawn with replacement
     are rows, or clusters of them."""
@@ -72,23 +72,23 @@ def row_means(
 _AT_ONCE = 4_000_000
 
 
-def row_times(
-    rows: int, weight: FloatArray | None, settings: Settings, clusters: Clusters | None = None
+def poisson_weights(
+    rows: int, weight: FloatArray | None, settings: Settings, clusters: ClusterIndex | None = None
 ) -> Iterator[FloatArray]:
     """What each row weighs in the replicates of the Poisson bootstrap of rows, or of clusters, some
     (b, rows) at a time."""
     step = max(1, _AT_ONCE // max(rows, 1))
     for begin in range(0, settings.resamples, step):
         at = range(begin, min(begin + step, settings.resamples))
-        yield np.stack([times(rows, weight, settings, b, clusters) for b in at])
+        yield np.stack([replicate_weights(rows, weight, settings, b, clusters) for b in at])
 
 
-def times(
+def replicate_weights(
     rows: int,
     weight: FloatArray | None,
     settings: Settings,
     replicate: int,
-    clusters: Clusters | None = None,
+    clusters: ClusterIndex | None = None,
 ) -> FloatArray:
     """What each row weighs in one replicate."""
     from calipers import _core

@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.inference import power as powers
 from calipers.inference import sample_size
-from calipers.inference.intervals import Interval, on_logit, z_of
+from calipers.inference.intervals import Interval, logit_normal, z_of
 from calipers.inference.proportions import paired_shares, wilson
 from calipers.statistics import FloatArray
 from calipers.statistics.base import IntArray
@@ -128,7 +128,7 @@ NAN = float("nan")
 WILCOXON_UNITS = math.pi / 3
 
 
-class Design(ABC):
+class VarianceModel(ABC):
     """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
     difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
 
@@ -170,13 +170,13 @@ class Design(ABC):
         return math.inf
 
 
-def half(made: Interval) -> float:
+def interval_half_width(made: Interval) -> float:
     """Half the length of an interval."""
     return (made.high - made.low) / 2
 
 
 @dataclass(frozen=True)
-class Spread(Design):
+class MeanVarianceModel(VarianceModel):
     """A mean of units whose standard deviation is ``sd`` (of their differences, if of a ``pair``).
 
     ``student``: Student's t with ``arms``·(n − 1) degrees of freedom; else normal, ``sd`` being a
@@ -224,7 +224,7 @@ class Spread(Design):
 
 
 @dataclass(frozen=True)
-class Shares(Design):
+class ProportionVarianceModel(VarianceModel):
     """A share of rows of ``value``; of a ``pair`` of systems, one only is right on a share
     ``discordant`` of the rows, and ``value`` may be NaN where that is known."""
 
@@ -244,9 +244,9 @@ class Shares(Design):
     def half_width(self, n: float, level: float) -> float:
         """Of the difference (where there is little) or of the value."""
         if not self.pair:
-            return half(wilson(self.value, n, level))
+            return interval_half_width(wilson(self.value, n, level))
         if self.paired:
-            return half(paired_shares(*self.split(0.0), n, level))
+            return interval_half_width(paired_shares(*self.split(0.0), n, level))
         return super().half_width(n, level)
 
     def assurance(self, n: float, width: float, level: float) -> float:
@@ -289,7 +289,7 @@ class Shares(Design):
 
 
 @dataclass(frozen=True)
-class Area(Design):
+class AreaVarianceModel(VarianceModel):
     """An area under a curve; ``error_at`` is its standard error by area and n, ``correlation`` that
     of a ``pair`` of areas on the same rows (0: on rows of their own)."""
 
@@ -317,7 +317,7 @@ class Area(Design):
         error = self.error_at(area, n)
         if self.pair:
             return z_of(level) * sample_size.paired_error(error, error, self.correlation)
-        return half(on_logit(area, error, level, "logit"))
+        return interval_half_width(logit_normal(area, error, level, "logit"))
 
     def assurance(self, n: float, width: float, level: float) -> float:
         """By the distribution of the observed area; of two, both are taken to move together."""
@@ -350,7 +350,7 @@ class Area(Design):
 
 
 @dataclass(frozen=True)
-class Several(Design):
+class MultiSystemVarianceModel(VarianceModel):
     """Means of several systems, whose paired differences have standard deviation ``sd``."""
 
     sd: float
@@ -402,11 +402,11 @@ class Several(Design):
 
 
 @dataclass(frozen=True)
-class Known:
+class DesignEffect:
     """A design, and what one unit that the user counts is worth to it."""
 
     measure: str
-    design: Design
+    design: VarianceModel
     unit: str
     share: float = 1.0
     assumed: Mapping[str, float] = field(default_factory=dict)

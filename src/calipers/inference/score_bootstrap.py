@@ -86,7 +86,7 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
     )
 
 
-class Coarse(NamedTuple):
+class CoarseCurves(NamedTuple):
     """Coarse curves of replicates: the scores that end in a run of rows are put together.
 
     ``areas`` are :data:`AREAS`, one row a replicate; ``curve`` the true and the false positives,
@@ -100,7 +100,7 @@ class Coarse(NamedTuple):
     block: npt.NDArray[np.int64]
 
 
-class Opened(NamedTuple):
+class RefinedCurves(NamedTuple):
     """The curves of some replicates where they were taken apart: ``table`` has the replicates as
     its leading axis, and ``place`` says which of all thresholds each of its own is."""
 
@@ -109,7 +109,7 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class ScoreReplicates:
     """Bootstrap replicates of a table of scores.
 
     ``rows`` are those of :func:`ranked_rows`; those of ``measures`` that need tables are computed
@@ -148,7 +148,7 @@ class Drawn:
         return ranked_rows(self.table, self.rows)
 
     @cached_property
-    def coarse(self) -> Coarse:
+    def coarse(self) -> CoarseCurves:
         """The areas and the coarse curves of all replicates."""
         from calipers import _core
 
@@ -158,7 +158,7 @@ class Drawn:
         areas, curve = _core.bootstrap_coarse(*self.ranked, settings.seed, settings.resamples, step)
         ends = self._ends
         block = np.searchsorted(ends, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
-        return Coarse(areas, curve.reshape(settings.resamples, 2, -1), ends[block], block)
+        return CoarseCurves(areas, curve.reshape(settings.resamples, 2, -1), ends[block], block)
 
     @cached_property
     def _ends(self) -> npt.NDArray[np.int64]:
@@ -166,7 +166,7 @@ class Drawn:
         return np.append(0, np.flatnonzero(self.ranked.last) + 1)
 
     def opened(
-        self, opens: Opens, compute: Callable[[Opened], T], *, at_corner: bool = False
+        self, opens: Opens, compute: Callable[[RefinedCurves], T], *, at_corner: bool = False
     ) -> Iterable[T]:
         """What ``compute`` makes of the replicates, a part after the other, taken apart where
         ``opens`` says of their coarse curves; only into corners of the convex hull, if they do."""
@@ -178,7 +178,7 @@ class Drawn:
 
         return _parts(part, range(0, resamples, step))
 
-    def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> Opened:
+    def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> RefinedCurves:
         from calipers import _core
 
         coarse = self.coarse
@@ -205,7 +205,7 @@ class Drawn:
         places = np.full(shape, coarse.block[-1])
         places[:, 0] = 0
         places[of, column] = place + np.repeat(coarse.block[block], points)
-        return Opened(self._along(opened), places)
+        return RefinedCurves(self._along(opened), places)
 
     def _along(self, curve: FloatArray) -> ScoreTable:
         """The table of some points of curves; its scores stand for nothing."""
@@ -354,7 +354,7 @@ def _parts(part: Callable[[int], T], starts: range) -> Iterable[T]:
         return list(pool.map(part, starts))
 
 
-def drawn_by_class(table: ScoreTable, settings: Settings) -> Iterator[ScoreTable]:
+def stratified_replicates(table: ScoreTable, settings: Settings) -> Iterator[ScoreTable]:
     """Bootstrap replicates of an unweighted table in which each class keeps its number of rows,
     some at a time: multinomial draws of the rows of each class."""
     generator = np.random.Generator(np.random.Philox(settings.seed))

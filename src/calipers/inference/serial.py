@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.inference import paired_tests, proportions
 from calipers.inference.intervals import Interval, t_of, z_of
 from calipers.inference.method_limits import FEW_EFFECTIVE, FEW_PERIODS, SERIAL_LAGS
 from calipers.inference.procedures import Procedure, Wald, Wider
 from calipers.inference.time_order import TimeOrder
 from calipers.inference.transformations import SCALES
-from calipers.inference.variance_estimators import Error
+from calipers.inference.variance_estimators import StandardError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calipers.inference.paired_tests import Test
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.paired_tests import TestResult
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.statistics import FloatArray
 
 #: What intervals and tests are called that allow for serial dependence.
@@ -55,7 +55,7 @@ class Dependence:
     #: The autocorrelation of neighbours, and the coefficient ρ that is taken out.
     lag_one: float
     rho: float
-    error: Error
+    error: StandardError
     periods: int
 
     @property
@@ -139,13 +139,13 @@ def dependence(series: FloatArray) -> Dependence:
     # The orthonormal transform has √(2/m)·Σ u_t cos(πj(t − ½)/m) at place j.
     transforms = dct(u, type=2, norm="ortho")[1 : degrees + 1]
     variance = float(transforms @ transforms) / degrees / (1 - rho) ** 2
-    return Dependence(r, rho, Error(math.sqrt(n * variance), NAME, degrees), n)
+    return Dependence(r, rho, StandardError(math.sqrt(n * variance), NAME, degrees), n)
 
 
 # --- Readings -------------------------------------------------------------------------------------
 
 
-def moved_by(reading: Reading) -> FloatArray | None:
+def moved_by(reading: PointEstimate) -> FloatArray | None:
     """How much each row moves a value whose rows have an order; None where that is not known."""
     if reading.order is None:
         return None
@@ -167,7 +167,7 @@ def of_rows(order: TimeOrder, influence: FloatArray) -> Dependence | None:
     return dependence(series)
 
 
-def found(reading: Reading) -> Dependence | None:
+def found(reading: PointEstimate) -> Dependence | None:
     """The serial dependence of a number or difference whose rows have an order, if there is any."""
     order = reading.order
     if order is None:
@@ -177,10 +177,10 @@ def found(reading: Reading) -> Dependence | None:
         moved = moved_by(reading)
         return None if moved is None else of_rows(order, moved)
 
-    return kept(reading, "serial dependence", look)
+    return cached(reading, "serial dependence", look)
 
 
-def widened(reading: Reading, made: Interval, level: float) -> Interval:
+def widened(reading: PointEstimate, made: Interval, level: float) -> Interval:
     """The interval, no narrower at either end than that of the HAC error where serial dependence
     was found."""
     if reading.order is None or made.reason is not None:
@@ -192,7 +192,7 @@ def widened(reading: Reading, made: Interval, level: float) -> Interval:
     return cautioned(reading, _wider(made, limits, serial).within(*reading.bounds))
 
 
-def cautioned(reading: Reading, made: Interval) -> Interval:
+def cautioned(reading: PointEstimate, made: Interval) -> Interval:
     """The interval, whose method says what order in time does to it."""
     if reading.order is None or made.reason is not None:
         return made
@@ -204,7 +204,7 @@ def cautioned(reading: Reading, made: Interval) -> Interval:
     return made.but(f"{reading.unit} count as {serial.effective:.0f}") if few else made
 
 
-def _limits(reading: Reading, serial: Dependence, level: float) -> tuple[float, float]:
+def _limits(reading: PointEstimate, serial: Dependence, level: float) -> tuple[float, float]:
     """Those of the HAC error and Student's t, on the scale that the number has.
 
     With 50, 200 and 365 rows of AR(1) errors, ρ = 0.8, Wilson's with as many effective rows held
@@ -240,12 +240,12 @@ def _wider(made: Interval, limits: tuple[float, float], serial: Dependence) -> I
     return made
 
 
-def independent(reading: Reading, made: Interval) -> Interval:
+def independent(reading: PointEstimate, made: Interval) -> Interval:
     """An interval that was asked for by name, with a caution where rows are serially dependent."""
     return made if found(reading) is None else made.but(f"{reading.unit} are taken as independent")
 
 
-def allowed_for(reading: Reading, own: Procedure) -> Procedure:
+def allowed_for(reading: PointEstimate, own: Procedure) -> Procedure:
     """The procedure of a difference, or the wider of it and that of the HAC error where serial
     dependence was found."""
     serial = found(reading)
@@ -262,7 +262,7 @@ def allowed_for(reading: Reading, own: Procedure) -> Procedure:
     return Wider.of(own, by_error, reading.settings.level)
 
 
-def _larger(own: Test, serial: Dependence, value: float) -> Test:
+def _larger(own: TestResult, serial: Dependence, value: float) -> TestResult:
     error = serial.error
     if math.isnan(own.p) or error.degrees is None:
         return own
@@ -270,7 +270,9 @@ def _larger(own: Test, serial: Dependence, value: float) -> Test:
     return other if other.p > own.p else own
 
 
-def of_parts(first: Reading, second: Reading, made: Interval, own: Test) -> tuple[Interval, Test]:
+def of_parts(
+    first: PointEstimate, second: PointEstimate, made: Interval, own: TestResult
+) -> tuple[Interval, TestResult]:
     """Interval and test of the difference of two parts of the rows, whose neighbours in time may be
     in the other part: the series is what the rows of both move it by."""
     if first.order is None or second.order is None or made.reason is not None:
@@ -302,7 +304,7 @@ class Looked:
     known: bool
 
     @classmethod
-    def at(cls, system: str, measure: str, reading: Reading) -> Looked:
+    def at(cls, system: str, measure: str, reading: PointEstimate) -> Looked:
         """That of a reading."""
         return cls(system, measure, found(reading), moved_by(reading) is not None)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Scale:
+class Transformation:
     """A scale between two ends: how a value gets there, how fast it does so, how it gets back."""
 
     name: str
@@ -41,13 +41,15 @@ def _saved(x: float) -> float:
 
 
 #: By name: of shares, of correlations, of what is positive, and of 1 less a ratio of two sums.
-SCALES: Mapping[str, Scale] = {
-    "logit": Scale(
+SCALES: Mapping[str, Transformation] = {
+    "logit": Transformation(
         "logit", (0, 1), lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), expit
     ),
-    "fisher": Scale("Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh),
-    "log": Scale("log", (0, math.inf), math.log, lambda v: 1 / v, math.exp),
-    "rest": Scale(
+    "fisher": Transformation(
+        "Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh
+    ),
+    "log": Transformation("log", (0, math.inf), math.log, lambda v: 1 / v, math.exp),
+    "rest": Transformation(
         "log of 1 − value", (-math.inf, 1), lambda v: -np.log1p(-v), lambda v: 1 / (1 - v), _saved
     ),
 }

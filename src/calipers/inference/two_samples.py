@@ -17,18 +17,18 @@ from calipers.inference.method_limits import (
     FEW_DEALT,
     FEW_DEGREES,
     FEW_POSITIVES_OF_PARTS,
-    most_dealt,
+    max_permuted,
 )
-from calipers.inference.paired_tests import Test
-from calipers.inference.point_estimate import Reading, difference_of
+from calipers.inference.paired_tests import TestResult
+from calipers.inference.point_estimate import PointEstimate, lazy_difference
 from calipers.inference.procedures import ByLimits, Procedure, Wald
-from calipers.inference.variance_estimators import NAN, Error, Influence, Space
+from calipers.inference.variance_estimators import NAN, Influence, StandardError, VarianceEstimator
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-def shares(first: float, n: float, second: float, m: float) -> Test:
+def shares(first: float, n: float, second: float, m: float) -> TestResult:
     """Score test that two proportions of ``n`` and ``m`` (effective) trials are equal: normal, with
     the variance of the pooled proportion, p(1 − p)(1/n + 1/m).
 
@@ -37,15 +37,15 @@ def shares(first: float, n: float, second: float, m: float) -> Test:
     """
     name = "score, two proportions"
     if not (n > 0 and m > 0):
-        return Test(NAN, name)
+        return TestResult(NAN, name)
     pooled = min(1.0, (first * n + second * m) / (n + m))  # of weights, whose sums are rounded
     se = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     if se == 0:  # both are 0, or both 1
-        return Test(1.0, name)
-    return Test(math.erfc(abs(first - second) / se / math.sqrt(2)), name)
+        return TestResult(1.0, name)
+    return TestResult(math.erfc(abs(first - second) / se / math.sqrt(2)), name)
 
 
-def fisher(first: float, n: float, second: float, m: float) -> Test | None:
+def fisher(first: float, n: float, second: float, m: float) -> TestResult | None:
     """Fisher's exact test that two proportions of ``n`` and ``m`` trials are equal: how probable it
     is, of all that can be where as many succeed together, what is no more probable than what was
     seen. None where trials or successes are no whole numbers, as those of weighted rows are not.
@@ -70,14 +70,16 @@ def fisher(first: float, n: float, second: float, m: float) -> Test | None:
     chance = np.exp(ways - ways.max())
     # Equally probable ones differ by rounding.
     seen = chance[k == own][0] * (1 + 1e-7)
-    return Test(min(1.0, float(chance[chance <= seen].sum() / chance.sum())), name)
+    return TestResult(min(1.0, float(chance[chance <= seen].sum() / chance.sum())), name)
 
 
 def _are_whole(x: FloatArray) -> bool:
     return bool(np.allclose(x, np.rint(x), rtol=1e-9, atol=1e-6))
 
 
-def agreed(made: Interval, test: Test, value: float, level: float) -> tuple[Interval, Test]:
+def agreed(
+    made: Interval, test: TestResult, value: float, level: float
+) -> tuple[Interval, TestResult]:
     """An interval and a two-sided test that say the same of 0: the interval reaches as far as 0
     where the test does not exclude it, and the p-value is that of the interval, as if it were
     normal, where the interval does not. So both err no more often than either."""
@@ -107,15 +109,15 @@ def as_far_as_zero(low: float, high: float, method: str, by: str) -> tuple[float
 
 def welch(
     value: float, errors: tuple[float, float], sizes: tuple[float, float], level: float
-) -> tuple[Interval, Test]:
+) -> tuple[Interval, TestResult]:
     """Interval and test of a difference of two means (Welch 1947): Student's t with
     (s₁² + s₂²)²/(s₁⁴/(n₁ − 1) + s₂⁴/(n₂ − 1)) degrees of freedom, s being the standard errors."""
     a, b = (error**2 for error in errors)
     if not (math.isfinite(a + b) and min(sizes) > 1):
-        return intervals.missing("Welch", "too_few_rows"), Test(NAN, "Welch t")
+        return intervals.no_interval("Welch", "too_few_rows"), TestResult(NAN, "Welch t")
     if a + b == 0:
         p = 1.0 if value == 0 else NAN
-        return intervals.missing("Welch", "no_spread"), Test(p, "Welch t")
+        return intervals.no_interval("Welch", "no_spread"), TestResult(p, "Welch t")
     share = a / (a + b)
     degrees = 1 / (share**2 / (sizes[0] - 1) + (1 - share) ** 2 / (sizes[1] - 1))
     made, test = by_error(value, math.sqrt(a + b), degrees, level, "Welch")
@@ -124,20 +126,22 @@ def welch(
 
 def by_error(
     value: float, se: float, degrees: float, level: float, name: str
-) -> tuple[Interval, Test]:
+) -> tuple[Interval, TestResult]:
     """Student's interval and test of a difference from its standard error."""
     from scipy.special import stdtr, stdtrit
 
     if not math.isfinite(se):
-        return intervals.missing(name, "too_few_clusters"), Test(NAN, name)
+        return intervals.no_interval(name, "too_few_clusters"), TestResult(NAN, name)
     if se == 0:
-        return intervals.missing(name, "no_spread"), Test(1.0 if value == 0 else NAN, name)
+        return intervals.no_interval(name, "no_spread"), TestResult(
+            1.0 if value == 0 else NAN, name
+        )
     half = float(stdtrit(degrees, (1 + level) / 2)) * se
     p = 2 * float(stdtr(degrees, -abs(value) / se))
-    return Interval(value - half, value + half, name, se=se), Test(p, name)
+    return Interval(value - half, value + half, name, se=se), TestResult(p, name)
 
 
-def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) -> Test:
+def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) -> TestResult:
     """The test whose p-value is 1 − level of the interval that just reaches 0, or ``at``;
     ``interval`` makes that of a difference from its level."""
     from scipy.optimize import brentq
@@ -152,31 +156,31 @@ def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) 
     # intervals where halving took fifty.
     least, most = math.log(1e-12), -1e-12
     if distance(least) > 0:
-        return Test(math.exp(least), name)
+        return TestResult(math.exp(least), name)
     if distance(most) <= 0:
-        return Test(1.0, name)
-    return Test(math.exp(brentq(distance, least, most, xtol=1e-13)), name)
+        return TestResult(1.0, name)
+    return TestResult(math.exp(brentq(distance, least, most, xtol=1e-13)), name)
 
 
 #: Of which what chance makes of a small part is all that is asked.
 _MEANS = ("mean of a value per row", "mean over topics", "topics pooled")
 
-_NO_TEST = Test(float("nan"), "none")
+_NO_TEST = TestResult(float("nan"), "none")
 
 
-class Anew(Protocol):
+class PermutedDifference(Protocol):
     """The difference of two parts as it would be, were one of them made up by chance."""
 
-    def compared(self, level: float) -> tuple[Interval, Test]:
+    def compared(self, level: float) -> tuple[Interval, TestResult]:
         """Interval and test from that."""
 
 
 def compared(
-    first: Reading,
-    second: Reading,
-    of_second: Callable[[], Reading],
-    dealt: Callable[[int], Anew | None] = lambda most: None,
-) -> tuple[Interval, Test]:
+    first: PointEstimate,
+    second: PointEstimate,
+    of_second: Callable[[], PointEstimate],
+    dealt: Callable[[int], PermutedDifference | None] = lambda most: None,
+) -> tuple[Interval, TestResult]:
     """Interval and test of first minus second, which say the same of 0: by what their laws know,
     else by the bootstrap of both, else from the intervals of the two; ``of_second`` reads the
     second by itself, for its own.
@@ -195,15 +199,15 @@ def compared(
 
 
 def _of_two(
-    first: Reading,
-    second: Reading,
-    of_second: Callable[[], Reading],
-    dealt: Callable[[int], Anew | None],
-) -> tuple[Interval, Test]:
+    first: PointEstimate,
+    second: PointEstimate,
+    of_second: Callable[[], PointEstimate],
+    dealt: Callable[[int], PermutedDifference | None],
+) -> tuple[Interval, TestResult]:
     exact = _exact_shares(first, second)
     if exact is not None:
         return exact
-    anew = dealt(most_dealt(first, second))
+    anew = dealt(max_permuted(first, second))
     if anew is None:
         return _compared(first, second, of_second)
     made, test = anew.compared(first.settings.level)
@@ -225,7 +229,9 @@ def _of_two(
     return own, test
 
 
-def _exact_shares(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+def _exact_shares(
+    first: PointEstimate, second: PointEstimate
+) -> tuple[Interval, TestResult] | None:
     """Of two shares of counted units, one of few: Newcombe's interval, Fisher's exact test."""
     if first.kind not in ("share of rows", "share of topics") or first.clusters is not None:
         return None
@@ -237,15 +243,15 @@ def _exact_shares(first: Reading, second: Reading) -> tuple[Interval, Test] | No
     return None if found is None or test is None else (found[0], test)
 
 
-def _possible(made: Interval, reading: Reading) -> Interval:
+def _possible(made: Interval, reading: PointEstimate) -> Interval:
     """The part of a difference's interval that the measure can reach."""
     low, high = reading.bounds
     return made.within(low - high, high - low)
 
 
 def _compared(
-    first: Reading, second: Reading, of_second: Callable[[], Reading]
-) -> tuple[Interval, Test]:
+    first: PointEstimate, second: PointEstimate, of_second: Callable[[], PointEstimate]
+) -> tuple[Interval, TestResult]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
     if not settings.prefers_bootstrap:
@@ -269,18 +275,18 @@ def _compared(
     return limits if limits.reason is None or drawn is None else drawn, test
 
 
-def _draws(first: Reading, second: Reading) -> tuple[FloatArray | None, str]:
+def _draws(first: PointEstimate, second: PointEstimate) -> tuple[FloatArray | None, str]:
     """First minus second in draws of either: of what may be behind their counts, which varies where
     the counts do not, else of the bootstrap."""
     name = first.drawn_as or "bootstrap [B]"
     name = name if first.clusters is None else "cluster bootstrap [B]"
-    found = difference_of(lambda: first.own_replicates, lambda: second.own_replicates)
+    found = lazy_difference(lambda: first.own_replicates, lambda: second.own_replicates)
     if first.likely and second.likely and not first.settings.prefers_bootstrap:
-        found, name = difference_of(first.likely, second.likely), "Jeffreys, of the cells"
+        found, name = lazy_difference(first.likely, second.likely), "Jeffreys, of the cells"
     return (None if found is None else found()), name
 
 
-def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+def _analytic(first: PointEstimate, second: PointEstimate) -> tuple[Interval, TestResult] | None:
     """What a kind of reading has that needs no bootstrap."""
     level, value = first.settings.level, first.value - second.value
     match first.kind:
@@ -312,7 +318,9 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     return _areas(first, second, level)
 
 
-def _by_limits(first: Reading, second: Reading, alone: Reading) -> tuple[Interval, Test]:
+def _by_limits(
+    first: PointEstimate, second: PointEstimate, alone: PointEstimate
+) -> tuple[Interval, TestResult]:
     """From the limits of either, and by the level at which they just reach 0; no test where one has
     none. ``alone`` reads the second by itself."""
 
@@ -323,21 +331,21 @@ def _by_limits(first: Reading, second: Reading, alone: Reading) -> tuple[Interva
     return made, _NO_TEST if made.reason else inverted(at, made.method)
 
 
-def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:
+def _errors(first: PointEstimate, second: PointEstimate) -> tuple[float, float] | None:
     found = first.found_error, second.found_error
-    if not all(isinstance(error, Error) for error in found):
+    if not all(isinstance(error, StandardError) for error in found):
         return None
-    a, b = (error.se for error in found if isinstance(error, Error))
+    a, b = (error.se for error in found if isinstance(error, StandardError))
     return None if math.isnan(a + b) else (a, b)
 
 
-def _normal(value: float, se: float, name: str, level: float) -> tuple[Interval, Test]:
+def _normal(value: float, se: float, name: str, level: float) -> tuple[Interval, TestResult]:
     """Of a difference that is normal with this standard error."""
     made = replace(intervals.normal_mean(value, se, level), method=name)
     return made, paired_tests.normal(value, se, name)
 
 
-def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+def _clustered(first: PointEstimate, second: PointEstimate) -> tuple[Interval, TestResult] | None:
     """Of rows in clusters, some of which may be in both parts, by how much each cluster moves the
     two values. None where that is not known, or says nothing because a part does not vary.
 
@@ -360,7 +368,9 @@ def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     return (made.but("few clusters") if degrees < FEW_DEGREES else made), test
 
 
-def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Test] | None:
+def _areas(
+    first: PointEstimate, second: PointEstimate, level: float
+) -> tuple[Interval, TestResult] | None:
     """Two areas of scores: AUCs by the sum of DeLong's two variances; the others, and where one AUC
     is too near 0 or 1 for that, by the limits of the two. None where those need a bootstrap."""
     if "area" not in first.methods or "area" not in second.methods:
@@ -381,14 +391,14 @@ def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Tes
 
 
 @dataclass(frozen=True)
-class _Limits:
+class _AreaLimits:
     """The limits of an area at any level, and its standard error; 0 where they have none."""
 
     at: Callable[[float], Interval]
     se: float = 0.0
 
 
-def _limits(reading: Reading) -> _Limits | None:
+def _limits(reading: PointEstimate) -> _AreaLimits | None:
     """Of an area that needs no bootstrap: from the influence of the rows on the logit scale; where
     there are too few rows for that, by the usual interval of the measure."""
 
@@ -405,25 +415,27 @@ def _limits(reading: Reading) -> _Limits | None:
     else:
         enough = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
     found = reading.found_error if enough else None
-    se = found.se if isinstance(found, Error) else 0.0
+    se = found.se if isinstance(found, StandardError) else 0.0
     if not se > 0:
-        return _Limits(usual)
+        return _AreaLimits(usual)
     if reading.kind == "Gini":
-        return _Limits(usual, se)
+        return _AreaLimits(usual, se)
     value = reading.value
-    return _Limits(lambda level: intervals.on_logit(value, se, level, "logit"), se)
+    return _AreaLimits(lambda level: intervals.logit_normal(value, se, level, "logit"), se)
 
 
-def _from_limits(first: Reading, second: Reading, alone: Reading, level: float) -> Interval:
+def _from_limits(
+    first: PointEstimate, second: PointEstimate, alone: PointEstimate, level: float
+) -> Interval:
     """From the intervals of the two parts, if they are independent."""
     own = policy.interval(first, level)
     if np.isnan(own.low):
-        return intervals.missing("none", own.reason or "no_analytic_interval")
+        return intervals.no_interval("none", own.reason or "no_analytic_interval")
     other = policy.interval(alone, level)
     if np.isnan(other.low):
-        return intervals.missing("none", other.reason or "no_analytic_interval")
+        return intervals.no_interval("none", other.reason or "no_analytic_interval")
     if _share_clusters(first, second):
-        return intervals.missing("none", "no_analytic_interval")
+        return intervals.no_interval("none", "no_analytic_interval")
     return intervals.difference(first.value, own, second.value, other)
 
 
@@ -434,15 +446,18 @@ INDEPENDENT = "independent samples"
 
 
 def independent(
-    first: Reading, second: Reading, sizes: Sequence[int] = (), places: tuple[int, int] = (0, 1)
-) -> Reading:
+    first: PointEstimate,
+    second: PointEstimate,
+    sizes: Sequence[int] = (),
+    places: tuple[int, int] = (0, 1),
+) -> PointEstimate:
     """First minus second of two systems that share no units, such as two confusion matrices. With
     the ``sizes`` of all systems' samples, of which the two are in these ``places``, differences
     know how they vary together."""
 
-    def error() -> Error:
+    def error() -> StandardError:
         found = _errors(first, second)
-        return Error(NAN if found is None else math.hypot(*found), f"delta, {INDEPENDENT}")
+        return StandardError(NAN if found is None else math.hypot(*found), f"delta, {INDEPENDENT}")
 
     return first.difference(
         second,
@@ -458,7 +473,7 @@ def independent(
 
 
 def _side_by_side(
-    first: Reading, second: Reading, sizes: Sequence[int], places: tuple[int, int]
+    first: PointEstimate, second: PointEstimate, sizes: Sequence[int], places: tuple[int, int]
 ) -> Influence | None:
     """The influence of both in a space that has the units of all systems one after the other; None
     where either is not known."""
@@ -472,15 +487,15 @@ def _side_by_side(
         made[place] = sign * found.space.vector(found.column)
     if any(len(own) != size for own, size in zip(made, sizes, strict=True)):
         return None
-    return Influence(np.concatenate(made), Space())
+    return Influence(np.concatenate(made), VarianceEstimator())
 
 
-def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
+def _apart(first: PointEstimate, second: PointEstimate, name: str) -> Procedure | None:
     """What a method makes of it; None where it does not apply."""
     value, (low, high), (least, most) = first.value - second.value, first.bounds, second.bounds
     shared: dict[str, Any] = {"value": value, "bounds": (low - most, high - least)}
     errors = _errors(first, second)
-    error = Error(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
+    error = StandardError(NAN if errors is None else math.hypot(*errors), f"delta, {INDEPENDENT}")
     if name == "delta":
         if errors is None or not error.se > 0:
             return None
@@ -494,7 +509,7 @@ def _apart(first: Reading, second: Reading, name: str) -> Procedure | None:
         return None
 
     @cache
-    def at(level: float) -> tuple[Interval, Test]:
+    def at(level: float) -> tuple[Interval, TestResult]:
         own, other = (
             replace(r, settings=replace(r.settings, level=level)) for r in (first, second)
         )
@@ -552,7 +567,7 @@ class TwoSamples(ByLimits):
         return half if self.value * side > 0 else 1 - half
 
 
-def _share_clusters(first: Reading, second: Reading) -> bool:
+def _share_clusters(first: PointEstimate, second: PointEstimate) -> bool:
     """Whether a cluster has rows in both parts."""
     if first.clusters is None or second.clusters is None:
         return False

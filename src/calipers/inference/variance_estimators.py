@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.statistics import Moments, kish_of
+from calipers.statistics import Moments, effective_size_of
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.statistics import FloatArray
 
 NAN = float("nan")
 
 
 @dataclass(frozen=True)
-class Error:
+class StandardError:
     """A standard error, what made it, and the degrees of freedom of its t; None for the normal."""
 
     se: float
@@ -34,12 +34,12 @@ class Error:
     degrees: float | None = None
 
 
-def _of_clusters(se: float, degrees: float) -> Error:
-    return Error(se, "CR2", degrees)
+def _of_clusters(se: float, degrees: float) -> StandardError:
+    return StandardError(se, "CR2", degrees)
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class VarianceEstimator:
     """What influences of rows live in: its norm makes a standard error of a column (n,) of them.
 
     Here a column is weight times how much each row moves the value, and the norm √ΣI²; of clusters
@@ -49,7 +49,7 @@ class Space:
     """
 
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     held: FloatArray | None = field(kw_only=True, default=None)
 
     def error(self, column: FloatArray) -> float:
@@ -58,7 +58,7 @@ class Space:
             return self.of_clusters(column).se
         return math.sqrt(dot(column, column))
 
-    def of_clusters(self, column: FloatArray) -> Error:
+    def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters, with its degrees of freedom."""
         assert self.clusters is not None
         return _of_clusters(*self.clusters.sum_error(column, self.held))
@@ -89,11 +89,11 @@ class Space:
         assert self.clusters is not None
         return self.clusters.parts(self.moved(column), self.held)
 
-    def like(self, other: Space) -> bool:
+    def like(self, other: VarianceEstimator) -> bool:
         """Whether columns of both can be added up."""
         return type(self) is type(other)
 
-    def with_(self, other: Space) -> Space:
+    def with_(self, other: VarianceEstimator) -> VarianceEstimator:
         """What sums of columns of both live in: what either holds counts alike."""
         if self.clusters is None or (self.held is None and other.held is None):
             return self
@@ -107,7 +107,7 @@ class Space:
 
 
 @dataclass(frozen=True, eq=False)
-class ByClass(Space):
+class TwoClassVariance(VarianceEstimator):
     """Rows of two classes: √Σ n/(n − 1)·ΣI² over the classes, n being the effective number of rows
     of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` what the rows
     of either class move adds up to 0, and clusters are corrected for each class."""
@@ -126,7 +126,7 @@ class ByClass(Space):
             return math.sqrt(total)
         return self.of_clusters(column).se
 
-    def of_clusters(self, column: FloatArray) -> Error:
+    def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
         return _of_clusters(*self.clusters.error_by_class(column, self.positive, pairs=self.pairs))
@@ -138,7 +138,7 @@ class ByClass(Space):
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        return _corrected(kish_of(own))
+        return _corrected(effective_size_of(own))
 
     def corrected(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
@@ -151,15 +151,15 @@ class ByClass(Space):
         factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
-    def like(self, other: Space) -> bool:
+    def like(self, other: VarianceEstimator) -> bool:
         """Whether the classes are the same."""
-        return isinstance(other, ByClass) and (
+        return isinstance(other, TwoClassVariance) and (
             self.positive is other.positive or np.array_equal(self.positive, other.positive)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut(Space):
+class OutOfBagSelection(VarianceEstimator):
     """How much the value changes when a row is left out, of ``size`` (effective) rows: the
     jackknife's √((n − 1)/n·ΣI²), and Student's t. Of rows in clusters, as of influence."""
 
@@ -186,7 +186,7 @@ class LeftOut(Space):
 
 
 @dataclass(frozen=True, eq=False)
-class OfMeans(Space):
+class MeanVariance(VarianceEstimator):
     """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
     mean, with n/(n − 1) for the effective number of rows."""
 
@@ -199,7 +199,7 @@ class OfMeans(Space):
             return self.of_clusters(column).se
         return Moments.from_rows(column, self.weight).standard_error
 
-    def of_clusters(self, column: FloatArray) -> Error:
+    def of_clusters(self, column: FloatArray) -> StandardError:
         """The error of rows in clusters."""
         assert self.clusters is not None
         return _of_clusters(*self.clusters.mean_error(column))
@@ -234,7 +234,7 @@ class Influence:
     """A vector: how much the units move a number. ``name`` is what its error is called."""
 
     column: FloatArray
-    space: Space
+    space: VarianceEstimator
     name: str = "delta"
 
     def __add__(self, other: Influence) -> Influence:
@@ -258,7 +258,7 @@ class Influence:
     def plain(self) -> Influence:
         """The same with its corrections multiplied in, to be added up with any of these rows."""
         s = self.space
-        space = Space(s.weight, s.clusters, held=s.held)
+        space = VarianceEstimator(s.weight, s.clusters, held=s.held)
         return replace(self, column=s.corrected(self.column), space=space)
 
     @property
@@ -270,7 +270,7 @@ class Influence:
         """By how much a unit of weight 1 moves the number, times the ``total`` weight of all, but
         for what is the same for all of them; of units that weigh anything."""
         weight = self.space.weight
-        if isinstance(self.space, OfMeans):  # to the last digit what the values are
+        if isinstance(self.space, MeanVariance):  # to the last digit what the values are
             return self.column if weight is None else self.column[weight > 0]
         if weight is None:
             return np.asarray(self.moved * total)
@@ -278,8 +278,8 @@ class Influence:
         return np.asarray(self.moved[there] / weight[there] * total)
 
     @property
-    def error(self) -> Error:
+    def error(self) -> StandardError:
         """The standard error: normal, or Student's t where the space has degrees of freedom."""
         if self.space.clusters is not None:
             return replace(self.space.of_clusters(self.column), name=self.name)
-        return Error(self.space.error(self.column), self.name, self.space.degrees)
+        return StandardError(self.space.error(self.column), self.name, self.space.degrees)

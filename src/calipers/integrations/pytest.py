@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calipers.evaluate.join_evaluations import beside
-from calipers.evaluate.requirements import BASELINE, Ruling, require
+from calipers.evaluate.join_evaluations import join_evaluations
+from calipers.evaluate.requirements import BASELINE, RequirementResult, require
 from calipers.results import Evaluation
 
 
@@ -52,7 +52,7 @@ def assert_not_worse(
     if isinstance(base, str) and base in new.systems:
         both, name = new, base
     else:
-        both = beside(new, base, on)
+        both = join_evaluations(new, base, on)
         name = both.systems[-1]
     by = "" if margin is None else f" by {margin!r}"
     rulings = require(both, f"{on} not worse than {BASELINE}{by}", baseline=name)
@@ -70,7 +70,7 @@ def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: st
     _assert(require(evaluation, rules, **options))
 
 
-def _assert(rulings: Sequence[Ruling]) -> None:
+def _assert(rulings: Sequence[RequirementResult]) -> None:
     __tracebackhide__ = True
     failed = [f"{ruling.rule}: {ruling.said}" for ruling in rulings if not ruling.met]
     if failed:

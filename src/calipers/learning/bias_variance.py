@@ -11,25 +11,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.class_labels import coded
+from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
+from calipers.evaluation.arguments import validate_arguments
 from calipers.evaluation.options import make_settings
 from calipers.inference import intervals
-from calipers.inference.intervals import ROUNDING, Interval, missing
+from calipers.inference.intervals import ROUNDING, Interval, no_interval
 from calipers.inference.method_limits import FEW_SETS, FEWEST_SETS, HEAVY_TAIL
 from calipers.inference.transformations import SCALES
-from calipers.learning.fitting import Fits, Job, Material, Places, check_there, fit_all
-from calipers.learning.predictions import are_classifiers, named
+from calipers.learning.fitting import (
+    FitJob,
+    FitResults,
+    Places,
+    TrainingData,
+    fit_all,
+    require_sklearn,
+)
+from calipers.learning.predictions import are_classifiers, check_named_estimators
 from calipers.learning.train_test_scores import (
-    begun,
+    base_provenance,
     check_level,
     check_parameter,
     checked_target,
-    labelled,
+    format_values,
 )
-from calipers.results import Decomposition, Estimate
-from calipers.results.learning import BOOTSTRAP, DISJOINT, GENERATED, DecomposedRow
+from calipers.results import BiasVariance, Estimate
+from calipers.results.learning import BOOTSTRAP, DISJOINT, GENERATED, BiasVarianceRow
 from calipers.statistics import FloatArray
 
 ERROR, BIAS, BIAS_AND_NOISE, VARIANCE, NOISE = (
@@ -49,7 +56,7 @@ _AT_A_TIME = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ErrorComponent:
     """One part of the error, and its interval."""
 
     value: float
@@ -64,7 +71,7 @@ def squared(
     exact: bool = False,
     sampled: bool = True,
     level: float = 0.95,
-) -> dict[str, Term]:
+) -> dict[str, ErrorComponent]:
     """The parts of the mean squared error: error = noise + bias² + variance.
 
     Of B training sets, with the mean prediction m of a row: variance = mean Σ(said − m)²/(B − 1),
@@ -113,7 +120,7 @@ def squared(
     error, left_error = diagonal / sets, (diagonal - own) / (sets - 1)
     rows = apart.var(axis=0, ddof=1)
     rows_bias = np.square(apart.mean(axis=0)) - rows / sets
-    made = _Squared(sets, sampled, level)
+    made = _JackknifeMeans(sets, sampled, level)
     known = 0.0 if noise is None else noise
     more, less = (known, 0.0) if exact else (0.0, known)
     found = {
@@ -126,7 +133,7 @@ def squared(
     together = found.pop(BIAS_AND_NOISE)
     parts = {ERROR: found[ERROR], BIAS: together, VARIANCE: found[VARIANCE]}
     if noise is not None:
-        parts[NOISE] = Term(noise, missing("none", "known"))
+        parts[NOISE] = ErrorComponent(noise, no_interval("none", "known"))
     return parts
 
 
@@ -137,39 +144,39 @@ def _sets(said: npt.NDArray[Any]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Squared:
+class _JackknifeMeans:
     """Intervals of means over rows from what leaving out each training set makes of them."""
 
     sets: int
     sampled: bool
     level: float
 
-    def any(self, value: float, left_out: FloatArray, rows: FloatArray) -> Term:
+    def any(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Of what may be of any sign."""
         if self.sets < FEWEST_SETS or np.isnan(left_out).any():
-            return Term(value, missing(_WAY, "too_few_units"))
+            return ErrorComponent(value, no_interval(_WAY, "too_few_units"))
         apart = left_out - left_out.mean()
         of_sets = (self.sets - 1) / self.sets * float(np.square(apart).sum())
         of_rows = float(rows.var(ddof=1)) / len(rows) if self.sampled and len(rows) > 1 else 0.0
         name = _WAY + _ROWS * self.sampled
         se = math.sqrt(of_sets + of_rows)
         if se <= ROUNDING * max(abs(value), 1e-300):
-            return Term(value, missing(name, "no_spread"))
+            return ErrorComponent(value, no_interval(name, "no_spread"))
         # Satterthwaite's degrees of freedom of a sum of two variances.
         degrees = (of_sets + of_rows) ** 2 / (
             of_sets**2 / (self.sets - 1) + of_rows**2 / max(len(rows) - 1, 1)
         )
         made = intervals.student(value, se, degrees + 1, self.level)
-        return Term(value, replace(made, method=name))
+        return ErrorComponent(value, replace(made, method=name))
 
-    def bias(self, value: float, left_out: FloatArray, rows: FloatArray) -> Term:
+    def bias(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Of a squared bias, which is next to 0 as a rule."""
         term = self.any(value, left_out, rows)
         if term.interval.reason or self.sets >= FEW_SETS:
             return term
         return replace(term, interval=term.interval.but("few training sets"))
 
-    def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> Term:
+    def positive(self, value: float, left_out: FloatArray, rows: FloatArray) -> ErrorComponent:
         """Of what is above 0."""
         term = self.any(value, left_out, rows)
         if term.interval.reason or not value > 0:
@@ -178,7 +185,7 @@ class _Squared:
         low, high = SCALES["log"].around(value, half)
         made = replace(term.interval, low=low, high=high, method=f"{term.interval.method}, log")
         heavy = intervals.skewness(left_out.mean() - left_out) > HEAVY_TAIL
-        return Term(value, made.but("a heavy tail") if heavy else made)
+        return ErrorComponent(value, made.but("a heavy tail") if heavy else made)
 
 
 # --- 0–1 loss -------------------------------------------------------------------------------------
@@ -193,7 +200,7 @@ def zero_one(
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
-) -> dict[str, Term]:
+) -> dict[str, ErrorComponent]:
     """Domingos' parts of the error rate: error = bias + unbiased variance − biased variance.
 
     The main prediction of a row is its most frequent one (of equals the smallest class). Bias: the
@@ -233,18 +240,20 @@ def zero_one(
     even = np.full((1, sets), 1 / sets)
     values = {name: float(rows.mean()) for name, rows in _main(even, of_class, truth).items()}
     if sets < FEWEST_SETS:
-        return {n: Term(v, missing(_DRAWN, "too_few_units")) for n, v in values.items()}
+        return {
+            n: ErrorComponent(v, no_interval(_DRAWN, "too_few_units")) for n, v in values.items()
+        }
     replicates = _redrawn(of_class, truth, sampled=sampled, resamples=resamples, seed=seed)
     name = _DRAWN + _ROWS * sampled
     made = {}
     for part, value in values.items():
         # As of a sample: n draws of n spread √((n − 1)/n) as much as it does.
         se = intervals.spread(replicates[part]) * math.sqrt(sets / (sets - 1))
-        interval = missing(name, "no_spread")
+        interval = no_interval(name, "no_spread")
         if se > 0:
             interval = replace(intervals.student(value, se, sets, level), method=name)
             interval = interval.within(-1.0 if part == VARIANCE else 0.0, 1.0)
-        made[part] = Term(value, interval)
+        made[part] = ErrorComponent(value, interval)
     return made
 
 
@@ -300,7 +309,7 @@ USUAL = {GENERATED: 200, DISJOINT: 10, BOOTSTRAP: 200}
 TESTED = 1 / 3
 
 
-@verb
+@validate_arguments
 def bias_variance(
     estimator: Any,
     X: Any = None,
@@ -320,7 +329,7 @@ def bias_variance(
     seed: int = 0,
     n_jobs: int | None = 1,
     inputs: Sequence[Any] = (),
-) -> Decomposition:
+) -> BiasVariance:
     """Where errors come from: noise, bias (what the models of all training sets have wrong alike),
     and variance (what each has wrong by its own training set).
 
@@ -413,10 +422,10 @@ def bias_variance(
     >>> [(name, round(part.value, 4)) for name, part in found.rows_by_value[0].parts.items()]
     [('error', 0.0179), ('bias²', 0.0058), ('variance', 0.0021), ('noise', 0.01)]
     """
-    check_there()
+    require_sklearn()
     check_level(level)
     settings = make_settings("auto", level, resamples, seed)
-    classes = are_classifiers(named(estimator))
+    classes = are_classifiers(check_named_estimators(estimator))
     if classes and (noise is not None or exact):
         raise InputError("noise= and exact= are of squared loss, which a classifier does not have")
     if noise is not None and not 0 <= noise < math.inf:
@@ -424,14 +433,16 @@ def bias_variance(
     names, varied = _varied(estimator, parameter, values)
     drawn = _drawn(X, y, generate, test, bootstrap, training_sets, seed, numbers=not classes)
     jobs = [
-        Job(
+        FitJob(
             estimator, train, (drawn.tested,), (place,), given,
             f"{f'{parameter} {name}, ' * (parameter is not None)}training set {place + 1}",
         )
         for place, train in enumerate(drawn.trained)
         for name, given in zip(names, varied, strict=True)
     ]  # fmt: skip
-    fits: Fits[Any] = fit_all(jobs, drawn.material, seed=seed, n_jobs=n_jobs, what="fitting model")
+    fits: FitResults[Any] = fit_all(
+        jobs, drawn.material, seed=seed, n_jobs=n_jobs, what="fitting model"
+    )
     sets, notes = fits.done // len(names), list(drawn.notes)
     if fits.interrupted:
         if sets < 2:
@@ -445,7 +456,7 @@ def bias_variance(
     rows = []
     for name, table in zip(names, of_value, strict=True):
         if classes:
-            known = coded(np.concatenate([truth, table.ravel()]), "prediction")
+            known = encode_labels(np.concatenate([truth, table.ravel()]), "prediction")
             codes = np.asarray(known.codes, np.intp)
             parts = zero_one(
                 codes[len(truth) :].reshape(table.shape), codes[: len(truth)], len(known.names),
@@ -457,12 +468,12 @@ def bias_variance(
                 sampled=sampled, level=level,
             )  # fmt: skip
         made = {part: _estimate(part, term, name, level, sets) for part, term in parts.items()}
-        rows.append(DecomposedRow(name, made))
-    return Decomposition(
+        rows.append(BiasVarianceRow(name, made))
+    return BiasVariance(
         "0-1" if classes else "squared", parameter or "", tuple(rows), level, drawn.source, sets,
         len(drawn.trained[0]), len(drawn.tested), tuple(notes),
         {
-            **begun(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
+            **base_provenance(estimator, inputs), "seed": seed, "noise": noise, "exact": exact,
             "sampled": sampled, "resamples": resamples,
         },
     )  # fmt: skip
@@ -477,10 +488,10 @@ def _varied(
     if parameter is None or values is None:
         return [""], [{}]
     check_parameter(estimator, parameter)
-    return labelled(values, parameter), [{parameter: value} for value in values]
+    return format_values(values, parameter), [{parameter: value} for value in values]
 
 
-def _estimate(part: str, term: Term, name: str, level: float, sets: int) -> Estimate:
+def _estimate(part: str, term: ErrorComponent, name: str, level: float, sets: int) -> Estimate:
     made = term.interval
     return Estimate(
         part, term.value, made.low, made.high, level, made.method, n=sets, of=sets,
@@ -492,10 +503,10 @@ def _estimate(part: str, term: Term, name: str, level: float, sets: int) -> Esti
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawn:
+class _TrainingSets:
     """All rows, where among them those of each training set stand, and those tested on."""
 
-    material: Material
+    material: TrainingData
     trained: Sequence[Places]
     tested: Places
     source: str
@@ -512,7 +523,7 @@ def _drawn(
     seed: int,
     *,
     numbers: bool,
-) -> _Drawn:
+) -> _TrainingSets:
     """The training sets, wherever they come from."""
     source = GENERATED if generate is not None else BOOTSTRAP if bootstrap else DISJOINT
     number = USUAL[source] if training_sets is None else training_sets
@@ -533,10 +544,10 @@ def _drawn(
                 f"generate() returned training sets of {short[0]} to {short[-1]} rows, expected "
                 "one size"
             )
-        return _Drawn(material, places[:-1], places[-1], source)
+        return _TrainingSets(material, places[:-1], places[-1], source)
     if X is None or y is None:
         raise InputError("give rows (X, y), or generate=, a function that draws training sets")
-    own = Material(X, checked_target(X, y, classes=not numbers))
+    own = TrainingData(X, checked_target(X, y, classes=not numbers))
     pool = random.permutation(len(own.target))
     if test is None:
         cut = max(1, round(TESTED * len(pool)))
@@ -545,14 +556,18 @@ def _drawn(
         material, places = _stacked([(X, y), _pair(test, "test")], numbers=numbers)
         tested = places[1]
     if bootstrap:
-        return _Drawn(material, list(random.choice(pool, (number, len(pool)))), tested, source)
+        return _TrainingSets(
+            material, list(random.choice(pool, (number, len(pool)))), tested, source
+        )
     size = len(pool) // number
     if size < 2:
         raise InputError(
             f"{number} disjoint training sets of {len(pool)} rows have {size} each, expected 2 or "
             "more; take fewer"
         )
-    return _Drawn(material, list(pool[: number * size].reshape(number, size)), tested, source)
+    return _TrainingSets(
+        material, list(pool[: number * size].reshape(number, size)), tested, source
+    )
 
 
 def _pair(given: Any, what: str) -> tuple[Any, Any]:
@@ -564,7 +579,9 @@ def _pair(given: Any, what: str) -> tuple[Any, Any]:
     return features, target
 
 
-def _stacked(pairs: Sequence[tuple[Any, Any]], *, numbers: bool) -> tuple[Material, list[Places]]:
+def _stacked(
+    pairs: Sequence[tuple[Any, Any]], *, numbers: bool
+) -> tuple[TrainingData, list[Places]]:
     """Several pairs one below the other, and where the rows of each stand."""
     targets = [
         checked_target(*pair, "training sets and test: ", classes=not numbers) for pair in pairs
@@ -584,4 +601,4 @@ def _stacked(pairs: Sequence[tuple[Any, Any]], *, numbers: bool) -> tuple[Materi
     target = np.concatenate(targets)
     ends = np.cumsum([len(own) for own in targets])
     places = np.split(np.arange(ends[-1]), ends[:-1])
-    return Material(features, target), places
+    return TrainingData(features, target), places

@@ -16,30 +16,44 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from calipers import findings
-from calipers.curves.lazy_curves import BareCurves, PlannedCurves
-from calipers.data.arrays import as_array, same_length, taken
-from calipers.data.class_labels import coded, name_of
-from calipers.data.columns import gather, with_files
-from calipers.data.errors import InputError, shown
-from calipers.data.external_values import Values
-from calipers.data.frequency_weights import Repeats
+from calipers.curves.lazy_curves import CurvesWithoutBands, LazyCurves
+from calipers.data.arrays import as_array, check_length, take_rows
+from calipers.data.class_labels import encode_labels, label_name
+from calipers.data.columns import collect_columns, with_files
+from calipers.data.errors import InputError, format_value
+from calipers.data.external_values import ExternalValues
+from calipers.data.frequency_weights import RowRepeats
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
-from calipers.evaluate.splits import over_splits
-from calipers.evaluation.arguments import is_verb, verb
+from calipers.evaluate.splits import compare_split_values
+from calipers.evaluation.arguments import is_verb, validate_arguments
 from calipers.evaluation.compare import check_option
-from calipers.evaluation.folds import Folds
-from calipers.evaluation.models import of_positive, rows_of
-from calipers.evaluation.options import MeasureNames, inference_of, make_settings
-from calipers.findings.comparisons import Compared
+from calipers.evaluation.folds import FoldValues
+from calipers.evaluation.models import n_rows, positive_column
+from calipers.evaluation.options import MeasureNames, inference_provenance, make_settings
+from calipers.findings.comparisons import ComparisonResults
 from calipers.inference import intervals, resampled_tests
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
 from calipers.learning import nested_cv, predictions
-from calipers.learning.fitting import Fit, Fits, Job, Material, Places, fit_all, weight_parameter
-from calipers.learning.predictions import Answers, OutOfFold, arranged
+from calipers.learning.fitting import (
+    FitJob,
+    FitResult,
+    FitResults,
+    Places,
+    TrainingData,
+    fit_all,
+    weight_parameter,
+)
+from calipers.learning.predictions import ModelPredictions, OutOfFoldModel, tested_rows
 from calipers.learning.split import Split, parts_of
-from calipers.learning.split_designs import Design, Known, designed, divided_once, of_columns
+from calipers.learning.split_designs import (
+    RowConstraints,
+    SplitDesign,
+    design_from_columns,
+    divided_once,
+    make_design,
+)
 from calipers.learning.train_test_scores import checked_time
 from calipers.learning.tuning import (
     INNER_ALONE,
@@ -53,7 +67,7 @@ from calipers.learning.tuning import (
 from calipers.measures import Measure
 from calipers.results import SEVERITIES, Comparison, Estimate, Evaluation, Finding, PerUnit
 from calipers.statistics import FloatArray
-from calipers.systems.thresholds import Rule
+from calipers.systems.thresholds import ThresholdRule
 
 #: What may be asked for as interval.
 INTERVALS: Mapping[str, str] = {
@@ -67,7 +81,7 @@ TASKS: Mapping[str, Callable[..., Evaluation]] = {
 }
 
 
-@verb
+@validate_arguments
 def cross_validate(
     estimator: Any = None,
     X: Any = None,
@@ -253,9 +267,9 @@ def cross_validate(
     }  # fmt: skip
     if y is not None and truth is not None:
         raise InputError("y= and truth= are the same; give one")
-    rows = gather(columns, data=data)
+    rows = collect_columns(columns, data=data)
     made = dict(rows.columns)
-    asked = _Asked(
+    asked = _Options(
         made, task, interval, settings, baseline, curves, n_jobs,
         {"measures": measures, "inputs": with_files(inputs, data)},
         {"positive": positive, "threshold": threshold, "undefined": undefined},
@@ -295,7 +309,7 @@ class _Once(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Options:
     """What was asked for: columns by name, and options of the evaluation, of classes too."""
 
     columns: Mapping[str, Any]
@@ -326,7 +340,7 @@ class _Asked:
             raise InputError("truth= is missing")
         said = {name: c[name] for name in ("predicted", "score", "probability")}
         classes = self._classes(said)
-        number = rows_of(c["truth"]) or len(as_array(c["truth"], "truth"))
+        number = n_rows(c["truth"]) or len(as_array(c["truth"], "truth"))
         weight, group = self._beside(number)
         design = self._given_design(number, train)
         made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
@@ -357,19 +371,19 @@ class _Asked:
             gains = self._gains(tuning, tuned, words, design, cluster, None)
         return told._together(design, where, first, evaluate, (), gains=gains)
 
-    def _given_design(self, rows: int, train: float | None) -> Design:
+    def _given_design(self, rows: int, train: float | None) -> SplitDesign:
         """How rows with predictions were divided: by a column of folds, or once."""
         fold, repetition = self.columns["fold"], self.columns["repetition"]
         if self.once.part is None:
-            return of_columns(fold, repetition, rows, train)
+            return design_from_columns(fold, repetition, rows, train)
         others = {"fold": fold, "repetition": repetition, "train": train}
-        known = Known(rows, None, classes=False)
+        known = RowConstraints(rows, None, classes=False)
         return divided_once(*self.once.split(rows), known, others)
 
     def _tuning(self, truth: Any, stratify: bool | None, *, classes: bool) -> Tuning | None:
         """What chooses thresholds, where a rule is to."""
         threshold = self.of_classes["threshold"]
-        if not isinstance(threshold, str | Rule):
+        if not isinstance(threshold, str | ThresholdRule):
             if self.inner is not None:
                 raise InputError(INNER_ALONE)
             return None
@@ -385,13 +399,13 @@ class _Asked:
         how: dict[str, Any] = {"stratify": stratify, "seed": self.settings.seed}
         return Tuning.of(threshold, truth, self.of_classes["positive"], self.inner, **how)
 
-    def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Asked:
+    def _about(self, positive: str, thresholds: Mapping[str, float]) -> _Options:
         """The same with thresholds that are known, or else labels that thresholds have made."""
         known = {"positive": positive, "threshold": thresholds or None}
         return replace(self, of_classes={**self.of_classes, **known})
 
     def _gains(
-        self, tuning: Tuning, tuned: Mapping[str, Tuned], chosen_on: str, design: Design,
+        self, tuning: Tuning, tuned: Mapping[str, Tuned], chosen_on: str, design: SplitDesign,
         cluster: Any, time: Any,
     ) -> Gains:  # fmt: skip
         """What tells how much thresholds gain."""
@@ -411,32 +425,36 @@ class _Asked:
         time: Any,
     ) -> Evaluation:
         """From estimators, fitted here."""
-        c, models, seed = self.columns, predictions.named(estimator), self.settings.seed
+        c, models, seed = (
+            self.columns,
+            predictions.check_named_estimators(estimator),
+            self.settings.seed,
+        )
         classes = (
             self.task == "classification" if self.task else predictions.are_classifiers(models)
         )
         several = len(getattr(c["truth"], "shape", ())) == 2
         target = np.asarray(c["truth"]) if several else as_array(c["truth"], "y")
         if classes and not several:
-            coded(target, "y")  # which says what is odd about it
-        number = None if isinstance(X, Mapping) else rows_of(X)
+            encode_labels(target, "y")  # which says what is odd about it
+        number = None if isinstance(X, Mapping) else n_rows(X)
         if number != len(target):
-            has = f"{shown(X)}" if number is None else f"{number:,} rows"
+            has = f"{format_value(X)}" if number is None else f"{number:,} rows"
             raise InputError(
                 f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
             )
         weight, group = self._beside(len(target))
-        material = Material(X, target, weight)
-        known = Known(len(target), target, classes, group, checked_time(time, len(target)))
+        material = TrainingData(X, target, weight)
+        known = RowConstraints(len(target), target, classes, group, checked_time(time, len(target)))
         if self.once.part is None:
-            design = designed(folds, repeats, known, X, stratify=stratify, seed=seed)
+            design = make_design(folds, repeats, known, X, stratify=stratify, seed=seed)
         else:
             others = {"folds": folds, "repeats": repeats, "stratify": stratify}
             design = divided_once(*self.once.split(len(target)), known, others)
         tuning = self._tuning(c["truth"], stratify, classes=classes)
         pairs = nested_cv.pairs_of(design, known, weight) if self.interval == "nested" else ()
         ask = predictions.of_classifier if classes else predictions.of_regressor
-        made = validated(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
+        made = fit_folds(models, material, design, pairs, ask, seed, self.n_jobs, tuning, known)
         times = known.times if design.once else None
         known_thresholds = _only_thresholds(made.design, made.tuned)
         told = self if tuning is None else self._about(tuning.names[1], known_thresholds)
@@ -478,15 +496,15 @@ class _Asked:
 
     def _beside(self, rows: int) -> tuple[Any, Any]:
         """The weight and the group of each row, checked."""
-        weight, group = Repeats(rows).weights(self.columns["weight"]), self.columns["group"]
+        weight, group = RowRepeats(rows).weights(self.columns["weight"]), self.columns["group"]
         if weight is not None and not weight.all():
             raise InputError(
                 f"weight: {int((weight == 0).sum())} rows have weight 0; leave them out, as folds "
                 "are of rows"
             )
         if group is not None:
-            group = coded(group, "group").codes
-            same_length(group, rows, "group")
+            group = encode_labels(group, "group").codes
+            check_length(group, rows, "group")
         return weight, group
 
     def _classes(self, said: Mapping[str, Any]) -> bool:
@@ -516,12 +534,12 @@ class _Asked:
 
     def _together(
         self,
-        design: Design,
+        design: SplitDesign,
         where: Sequence[Places],
         first: Places,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
-        inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.Pair]] | None = None,
+        inner: tuple[Callable[..., Evaluation], Sequence[nested_cv.FoldPair]] | None = None,
         gains: Gains | None = None,
     ) -> Evaluation:
         """The evaluation: averages over folds beside values of all rows, of which ``first`` are
@@ -537,14 +555,14 @@ class _Asked:
             within = inner[0](interval="none", curves=False, **how)
             other = nested_cv.NestedIntervals(pooled, within, design, where, inner[1], s.level)
             notes = [*notes, *other.notes]
-        averages = Averages.of(pooled, design, where)
+        averages = FoldAverages.of(pooled, design, where)
         folds = averages.folds(s)
         comparison: Comparison | None = None
         if len(pooled.systems) > 1 and folds.better and len(where) > 1 and wanted:
             comparison = folds.compared(baseline=self.baseline)
         of_rows = pooled.findings
         if wanted:
-            again = {**how, "level": widened(s.level, design)}
+            again = {**how, "level": widened_level(s.level, design)}
             of_rows = evaluate(first, interval="auto", curves=False, **again).findings
         thresholds = () if gains is None else gains.told(pooled.sources.measures)
         told = dict(pooled.provenance)
@@ -554,22 +572,27 @@ class _Asked:
             level=s.level,
             estimates=tuple(averages.estimates(s.level, other, wanted=wanted)),
             comparison=comparison,
-            curves=BareCurves(pooled.curves) if isinstance(pooled.curves, PlannedCurves) else (),
+            curves=(
+                CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
+            ),
             per_unit=averages.per_fold,
-            findings=found(of_rows, comparison, s.level),
+            findings=fold_findings(of_rows, comparison, s.level),
             notes=(*_read_me(design, len(np.concatenate(where))),
                    *(one.sentence for one in thresholds), *notes, *design.notes,
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
             thresholds=thresholds,
             provenance={
-                **told, **inference_of(s), "interval": self.interval, "conventions": conventions,
+                **told,
+                **inference_provenance(s),
+                "interval": self.interval,
+                "conventions": conventions,
             },
             sources=folds,
         )  # fmt: skip
 
     def _of_rows(
         self,
-        design: Design,
+        design: SplitDesign,
         evaluate: Callable[..., Evaluation],
         notes: Sequence[str],
         gains: Gains | None,
@@ -595,7 +618,7 @@ class _Asked:
         )
 
 
-def _conventions(of: Evaluation, design: Design) -> dict[str, Any]:
+def _conventions(of: Evaluation, design: SplitDesign) -> dict[str, Any]:
     """What the provenance says of how rows were divided."""
     return {
         **of.provenance["conventions"],
@@ -607,11 +630,11 @@ def _conventions(of: Evaluation, design: Design) -> dict[str, Any]:
     }
 
 
-def _validation_rows(design: Design) -> str:
+def _validation_rows(design: SplitDesign) -> str:
     return f"the {sum(map(len, design.spare)):,} validation rows"
 
 
-def _only_thresholds(design: Design, tuned: Mapping[str, Tuned]) -> dict[str, float]:
+def _only_thresholds(design: SplitDesign, tuned: Mapping[str, Tuned]) -> dict[str, float]:
     """The threshold of each system where it has one alone, which pages then show; of several folds
     there are labels. (One that predicts nothing positive is no number that can be given.)"""
     known = {name: own.choices[0].threshold for name, own in tuned.items()} if design.once else {}
@@ -625,12 +648,12 @@ def _columns(said: Said, positive: str) -> dict[str, Any]:
         made["predicted"][name] = one.said.labels
         kind = "score" if one.said.probability is None else "probability"
         table = one.said.scores if one.said.probability is None else one.said.probability
-        classes = [name_of(label) for label in one.said.classes]
-        made[kind][name] = of_positive(table, classes, positive)
+        classes = [label_name(label) for label in one.said.classes]
+        made[kind][name] = positive_column(table, classes, positive)
     return {kind: columns or None for kind, columns in made.items()}
 
 
-def _read_me(design: Design, predictions: int) -> list[str]:
+def _read_me(design: SplitDesign, predictions: int) -> list[str]:
     """What the numbers are."""
     called = f"{design.called[:1].upper()}{design.called[1:]}"
     what = (
@@ -651,12 +674,12 @@ def _taken(values: Any, part: Places, what: str) -> Any:
         return None
     if isinstance(values, Mapping):
         return {name: _taken(column, part, f"{what} {name!r}") for name, column in values.items()}
-    number = rows_of(values)
+    number = n_rows(values)
     if number is None:
-        raise InputError(f"{what}: {shown(values)}, expected a column")
+        raise InputError(f"{what}: {format_value(values)}, expected a column")
     if number <= part.max(initial=-1):
         raise InputError(f"{what}: has {number} rows, expected {part.max() + 1} or more")
-    return taken(values, part)
+    return take_rows(values, part)
 
 
 #: By system and measure.
@@ -668,7 +691,7 @@ Others = Callable[[str, str], Interval]
 CORRECTED = "corrected resampled t"
 
 
-def widened(level: float, design: Design) -> float:
+def widened_level(level: float, design: SplitDesign) -> float:
     """The level at which an interval of the rows of one repetition is as much longer as the
     corrected t is than the plain one over its folds: z grows by √(1 + J · n_test/n_train)."""
     train, test = design.sizes
@@ -677,17 +700,17 @@ def widened(level: float, design: Design) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Averages:
+class FoldAverages:
     """The value of each measure of each system on each fold of a design, read off the evaluation
     ``pooled`` of all rows together; ``where`` are the places there of the rows of each fold."""
 
     pooled: Evaluation
-    design: Design
+    design: SplitDesign
     values: Columns
     reasons: Reasons
 
     @classmethod
-    def of(cls, pooled: Evaluation, design: Design, where: Sequence[Places]) -> Averages:
+    def of(cls, pooled: Evaluation, design: SplitDesign, where: Sequence[Places]) -> FoldAverages:
         """All measures on all folds."""
         source = pooled.sources
         plain = replace(source.settings, interval="none", methods=())
@@ -727,13 +750,13 @@ class Averages:
         # (A mean of the others would leave out the very folds where a model fails.)
         value = float(column.mean())
         if not wanted:
-            made = intervals.missing("none", "not_asked")
+            made = intervals.no_interval("none", "not_asked")
         elif math.isnan(value):
-            made = intervals.missing("none", "undefined_value")
+            made = intervals.no_interval("none", "undefined_value")
         elif other is not None:
             made = other(pooled.system, pooled.measure)
         elif len(column) < 2:
-            made = intervals.missing(CORRECTED, "too_few_folds")
+            made = intervals.no_interval(CORRECTED, "too_few_folds")
         else:
             train, test = self.design.sizes
             made = resampled_tests.corrected_t(column, train, test, level=level).interval
@@ -762,12 +785,12 @@ class Averages:
         """The values of the folds."""
         return PerUnit("folds", self.design.names, self.values, undefined=self.reasons)
 
-    def folds(self, settings: Settings) -> Folds:
+    def folds(self, settings: Settings) -> FoldValues:
         """What comparisons read."""
         directed: Sequence[Measure] = self.pooled.sources.directed
         repetition = tuple(str(part.repetition + 1) for part in self.design.parts)
-        return Folds.of(
-            Values(self.design.names, self.values, repetition=repetition),
+        return FoldValues.of(
+            ExternalValues(self.design.names, self.values, repetition=repetition),
             directed,
             {(e.system, e.measure): e.value for e in self.pooled},
             design=self.design.kind,
@@ -778,32 +801,34 @@ class Averages:
         )
 
 
-def compared(of: Folds, **asked: Any) -> Comparison:
+def compared(of: FoldValues, **asked: Any) -> Comparison:
     """The systems compared over folds."""
-    return over_splits(of.read, of.better, of.pooled, of.notes, of.design, *of.sizes, **asked)
+    return compare_split_values(
+        of.read, of.better, of.pooled, of.notes, of.design, *of.sizes, **asked
+    )
 
 
-def found(
+def fold_findings(
     of_rows: Sequence[Finding], comparison: Comparison | None, level: float
 ) -> tuple[Finding, ...]:
     """The findings of rows; of comparisons those of the comparison over folds in their place."""
-    own = {one.kind for one in findings.RULES.values() if Compared in one.needs}
+    own = {one.kind for one in findings.RULES.values() if ComparisonResults in one.needs}
     made = [finding for finding in of_rows if finding.kind not in own]
     if comparison is not None:
-        made += findings.of([findings.Subject(None, level, (Compared(comparison),))])
+        made += findings.find_all([findings.Subject(None, level, (ComparisonResults(comparison),))])
     return tuple(sorted(made, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 #: Models by name.
-Said: TypeAlias = "Mapping[str, OutOfFold]"
+Said: TypeAlias = "Mapping[str, OutOfFoldModel]"
 
 
 @dataclass(frozen=True, eq=False)
-class Validated:
+class FoldPredictions:
     """What models ``said`` of ``rows``, each of the folds of the ``design`` at its places
     ``where``; ``within`` of the rows of pairs of folds, where nested cross-validation asks."""
 
-    design: Design
+    design: SplitDesign
     rows: Places
     where: list[Places]
     said: Said
@@ -812,23 +837,23 @@ class Validated:
     tuned: Mapping[str, Tuned] = field(default_factory=dict)
 
 
-def validated(
+def fit_folds(
     models: Mapping[str, Any],
-    material: Material,
-    design: Design,
-    pairs: Sequence[nested_cv.Pair],
-    ask: Callable[[Any, Any], Answers],
+    material: TrainingData,
+    design: SplitDesign,
+    pairs: Sequence[nested_cv.FoldPair],
+    ask: Callable[[Any, Any], ModelPredictions],
     seed: int,
     n_jobs: int | None,
     tuning: Tuning | None,
-    known: Known,
-) -> Validated:
+    known: RowConstraints,
+) -> FoldPredictions:
     """Fits every model on every part; of those that were finished where Ctrl-C interrupts. Of a
     split with validation rows beside those that are measured, thresholds are chosen on these."""
     spare = () if tuning is None else design.spare
     where_of = "fold {}" if design.split is None else "the split"
     jobs = [
-        Job(
+        FitJob(
             model, part.train, (part.test, *spare), (part.repetition, part.fold),
             name=f"{name}, {where_of.format(called)}",
         )
@@ -841,7 +866,9 @@ def validated(
     ordered = [one for job, own in zip(jobs, inner, strict=True) for one in (*own, job)]
     every = fit_all([*ordered, *more], material, ask, seed=seed, n_jobs=n_jobs, what="fit")
     ends = np.cumsum([len(own) + 1 for own in inner])
-    fits = Fits((*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted)
+    fits = FitResults(
+        (*(every.all[e - 1] for e in ends), *every.all[len(ordered) :]), every.interrupted
+    )
     tuned: dict[str, Tuned] = {}
     if tuning is not None:
         of_inner = [every.all[e - 1 - len(own) : e - 1] for e, own in zip(ends, inner, strict=True)]
@@ -855,11 +882,11 @@ def validated(
         notes.insert(0, f"Interrupted: these numbers are of {of}, which were finished.")
         warnings.warn(f"interrupted: the numbers are of {of}", stacklevel=2)
         design = replace(design, parts=design.parts[:done])
-    rows, where = arranged([(part.repetition, part.test) for part in design.parts])
+    rows, where = tested_rows([(part.repetition, part.test) for part in design.parts])
     said = {}
     for place, name in enumerate(models):
         own = [fit.said[0] for fit in _of(fits, place, len(models), 0, done * len(models))]
-        said[name] = OutOfFold.of(name, own, where)
+        said[name] = OutOfFoldModel.of(name, own, where)
         if said[name].lacking:
             notes.append(
                 f"{name}: {said[name].lacking} of {done} models were trained on rows of fewer "
@@ -871,22 +898,22 @@ def validated(
             name: _in_turn(name, _of(fits, place, len(models), len(jobs), None))
             for place, name in enumerate(models)
         }
-    return Validated(design, rows, where, said, notes, within, tuned)
+    return FoldPredictions(design, rows, where, said, notes, within, tuned)
 
 
 def _at_thresholds(
     tuning: Tuning,
-    jobs: Sequence[Job],
-    inner: Sequence[Sequence[Job]],
-    of_inner: Sequence[Sequence[Fit[Answers] | None]],
-    fits: Fits[Answers],
-    material: Material,
+    jobs: Sequence[FitJob],
+    inner: Sequence[Sequence[FitJob]],
+    of_inner: Sequence[Sequence[FitResult[ModelPredictions] | None]],
+    fits: FitResults[ModelPredictions],
+    material: TrainingData,
     names: Sequence[str],
     tuned: dict[str, Tuned],
-) -> Fits[Answers]:
+) -> FitResults[ModelPredictions]:
     """The fits with the labels that thresholds make, which are put into ``tuned``."""
 
-    def scored(said: Answers, rows: Places, name: str) -> Scored:
+    def scored(said: ModelPredictions, rows: Places, name: str) -> Scored:
         weight = None if material.weight is None else material.weight[rows]
         return tuning.scored(said, material.target[rows], weight, name)
 
@@ -907,22 +934,22 @@ def _at_thresholds(
         into.tested.append(tested)
         labels = tuning.labels(fit.said[0], tested.score >= choice.threshold)
         made.append(replace(fit, said=(fit.said[0]._replace(labels=labels),)))
-    return Fits((*made, *fits.all[len(made) :]), fits.interrupted)
+    return FitResults((*made, *fits.all[len(made) :]), fits.interrupted)
 
 
 def _of(
-    fits: Fits[Answers], place: int, models: int, begin: int, end: int | None
-) -> list[Fit[Answers]]:
+    fits: FitResults[ModelPredictions], place: int, models: int, begin: int, end: int | None
+) -> list[FitResult[ModelPredictions]]:
     """The fits of one model, of a part of all."""
     return [fit for fit in fits.all[begin:end][place::models] if fit is not None]
 
 
-def _in_turn(name: str, fits: Sequence[Fit[Answers]]) -> OutOfFold:
+def _in_turn(name: str, fits: Sequence[FitResult[ModelPredictions]]) -> OutOfFoldModel:
     """What was said of the parts of all fits, one after the other."""
     said = [part for fit in fits for part in fit.said]
     ends = np.cumsum([0, *(len(part.labels) for part in said)])
     places = [np.arange(a, b) for a, b in pairwise(ends)]
-    return OutOfFold.of(name, said, places)
+    return OutOfFoldModel.of(name, said, places)
 
 
 def _unweighted(models: Mapping[str, Any]) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, column_names, is_frame, missing_rows, taken
+from calipers.data.arrays import as_array, column_names, is_frame, missing_mask, take_rows
 from calipers.data.errors import InputError
 from calipers.learning.fitting import Places
-from calipers.report.numbers import number
+from calipers.report.numbers import format_number
 from calipers.statistics import FloatArray
 
 #: Numbers with more distinct values than this are compared as numbers, not as classes.
@@ -23,7 +23,7 @@ _RARE = 5.0
 _FEW = 20
 
 
-class Compared(NamedTuple):
+class ColumnShift(NamedTuple):
     """How a column of one part compares with that of the other: the p-value, and what differs."""
 
     p: float
@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class FeatureColumns:
     """Columns by name. ``numbers`` (rows, columns) are what they hold, NaN where it is missing, and
     ``codes`` in the place of text; ``codes`` are equal where values are, missing ones too."""
 
@@ -46,7 +46,7 @@ class Columns:
         return len(self.numbers)
 
     @classmethod
-    def of(cls, features: Any) -> Columns:
+    def of(cls, features: Any) -> FeatureColumns:
         """The columns of a table, or of an array of rows and columns."""
         if is_frame(features):
             own = [(str(name), features[name]) for name in column_names(features)]
@@ -86,7 +86,7 @@ class Columns:
             if low == np.floor(low) and (np.sort(values) == low + np.arange(self.rows)).all():
                 yield int(column)
 
-    def compared(self, train: Places, test: Places) -> Iterator[Compared]:
+    def compared(self, train: Places, test: Places) -> Iterator[ColumnShift]:
         """Each column of one part with that of the other: many numbers by Kolmogorov and
         Smirnov's test, others by Pearson's chi-square of their shares."""
         from scipy.stats import ks_2samp
@@ -96,18 +96,19 @@ class Columns:
             if self.numeric[column] and len(np.unique(self.codes[:, column])) > _CLASSES:
                 first, second = first[~np.isnan(first)], second[~np.isnan(second)]
                 if not len(first) or not len(second):
-                    yield Compared(1.0, "all missing")
+                    yield ColumnShift(1.0, "all missing")
                     continue
                 a, b = np.median(first), np.median(second)
                 found = ks_2samp(first, second, method="asymp")
-                yield Compared(
-                    float(found.pvalue), f"median {number(a)} trained, {number(b)} tested"
+                yield ColumnShift(
+                    float(found.pvalue),
+                    f"median {format_number(a)} trained, {format_number(b)} tested",
                 )
             else:
                 yield _shares(self.codes[train, column], self.codes[test, column])
 
 
-def moments(time: Any) -> Places:
+def time_ranks(time: Any) -> Places:
     """The place of each row's time among all times, earliest first."""
     try:
         return np.unique(time, return_inverse=True)[1]
@@ -118,12 +119,12 @@ def moments(time: Any) -> Places:
 def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
     """A column's numbers, its codes, and whether it holds numbers."""
     where = f"X, {name}"
-    there = np.flatnonzero(~missing_rows(values, where))
+    there = np.flatnonzero(~missing_mask(values, where))
     codes = np.full(len(values), -1, np.intp)
     numbers = np.full(len(values), np.nan)
     if not len(there):
         return numbers, codes, True
-    array = as_array(taken(values, there), where)
+    array = as_array(take_rows(values, there), where)
     if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
         array = array.astype(np.float64)
     numeric = array.dtype.kind in "fiub"
@@ -132,7 +133,7 @@ def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
     return numbers, codes, numeric
 
 
-def _shares(first: Places, second: Places) -> Compared:
+def _shares(first: Places, second: Places) -> ColumnShift:
     """Whether the shares of values differ; rare ones stand together."""
     from scipy.stats import chi2_contingency
 
@@ -146,8 +147,10 @@ def _shares(first: Places, second: Places) -> Compared:
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
         counts = counts[:, counts.sum(axis=0) > 0]
     if counts.shape[1] < 2:
-        return Compared(1.0, "one value")
+        return ColumnShift(1.0, "one value")
     p = float(chi2_contingency(counts, correction=False).pvalue)
     shares = counts / counts.sum(axis=1, keepdims=True)
     most = int(np.abs(shares[0] - shares[1]).argmax())
-    return Compared(p, f"one value has {shares[0, most]:.0%} trained, {shares[1, most]:.0%} tested")
+    return ColumnShift(
+        p, f"one value has {shares[0, most]:.0%} trained, {shares[1, most]:.0%} tested"
+    )

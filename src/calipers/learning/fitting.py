@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError
 from calipers.extras import install_command
-from calipers.progress import over
+from calipers.progress import track
 from calipers.statistics import FloatArray
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class TrainingData:
     """The rows: features, target, and what each row weighs when a model is fitted."""
 
     features: Any
@@ -36,7 +36,7 @@ class Material:
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class FitJob:
     """One fit: of a clone of ``estimator`` with ``parameters``, on the rows ``train``; it is then
     asked about each of the parts ``asked``. ``key`` are whole numbers that say which fit it is (its
     repetition and fold, say): jobs of one key have the same random numbers. ``name`` is what
@@ -51,7 +51,7 @@ class Job:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit(Generic[T]):
+class FitResult(Generic[T]):
     """What came of a job: what the model ``said`` of each part asked about, and how long fitting
     and asking took. ``fitted`` is the model, where that was wanted."""
 
@@ -62,11 +62,11 @@ class Fit(Generic[T]):
 
 
 @dataclass(frozen=True, eq=False)
-class Fits(Generic[T]):
+class FitResults(Generic[T]):
     """The fits of jobs in their order; None from the first one on that an interruption left
     undone."""
 
-    all: tuple[Fit[T] | None, ...]
+    all: tuple[FitResult[T] | None, ...]
     interrupted: bool = False
 
     @property
@@ -81,15 +81,15 @@ def predictions(model: Any, features: Any) -> Any:
 
 
 def fit_all(
-    jobs: Sequence[Job],
-    material: Material,
+    jobs: Sequence[FitJob],
+    material: TrainingData,
     ask: Callable[[Any, Any], T] = predictions,
     *,
     seed: int = 0,
     n_jobs: int | None = 1,
     what: str = "fitting",
     keep: bool = False,
-) -> Fits[T]:
+) -> FitResults[T]:
     """Fits all jobs, each of which is asked by ``ask(model, features)``.
 
     Parameters
@@ -125,12 +125,12 @@ def fit_all(
     >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
     >>> x, rows = np.arange(6.0)[:, None], np.arange(6)
-    >>> job = Job(LinearRegression(), train=rows[:4], asked=(rows[4:],))
-    >>> fits = fit_all([job], Material(x, 2 * x[:, 0]))
+    >>> job = FitJob(LinearRegression(), train=rows[:4], asked=(rows[4:],))
+    >>> fits = fit_all([job], TrainingData(x, 2 * x[:, 0]))
     >>> fits.all[0].said[0].round(6).tolist()
     [8.0, 10.0]
     """
-    check_there()
+    require_sklearn()
     if n_jobs == 0:
         raise InputError("n_jobs is 0, expected 1 or more, or -1 for all processors")
     made, interrupted = [], False
@@ -141,13 +141,13 @@ def fit_all(
     with _one_thread():
         results = _results(calls, n_jobs)
         try:
-            for fit in over(results, what, len(jobs)):
+            for fit in track(results, what, len(jobs)):
                 made.append(fit)  # noqa: PERF402 (what is there stays where this is interrupted)
         except KeyboardInterrupt:
             if not made:
                 raise
             interrupted = True
-    return Fits((*made, *[None] * (len(jobs) - len(made))), interrupted)
+    return FitResults((*made, *[None] * (len(jobs) - len(made))), interrupted)
 
 
 def _results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[Any]:
@@ -163,8 +163,13 @@ def _results(calls: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterable[A
 
 
 def _fit(
-    model: Any, job: Job, material: Material, ask: Callable[[Any, Any], T], keep: bool, home: int
-) -> Fit[T]:
+    model: Any,
+    job: FitJob,
+    material: TrainingData,
+    ask: Callable[[Any, Any], T],
+    keep: bool,
+    home: int,
+) -> FitResult[T]:
     """One job, in whatever process."""
     if os.getpid() == home:
         return _fit_here(model, job, material, ask, keep)
@@ -173,8 +178,8 @@ def _fit(
 
 
 def _fit_here(
-    model: Any, job: Job, material: Material, ask: Callable[[Any, Any], T], keep: bool
-) -> Fit[T]:
+    model: Any, job: FitJob, material: TrainingData, ask: Callable[[Any, Any], T], keep: bool
+) -> FitResult[T]:
     from sklearn.utils.metaestimators import _safe_split
 
     features, target = _safe_split(model, material.features, material.target, job.train)
@@ -193,12 +198,13 @@ def _fit_here(
     except Exception as error:  # whatever somebody's estimator raises
         where = f"{job.name}: " if job.name else ""
         raise InputError(
-            f"{where}fitting {type(model).__name__} on {len(job.train)} rows failed: {why(error)}"
+            f"{where}fitting {type(model).__name__} on {len(job.train)} rows failed: "
+            f"{fit_error_message(error)}"
         ) from error
-    return Fit(said, fitted - begun, perf_counter() - fitted, model if keep else None)
+    return FitResult(said, fitted - begun, perf_counter() - fitted, model if keep else None)
 
 
-def why(error: Exception) -> str:
+def fit_error_message(error: Exception) -> str:
     """What an estimator complains of, in a line; other errors are for those who wrote it."""
     text = str(error).strip().partition("\n")[0] if isinstance(error, ValueError) else ""
     if text.startswith("could not convert"):  # which NumPy says of it
@@ -206,7 +212,7 @@ def why(error: Exception) -> str:
     return text[:300] or f"it raised {type(error).__name__}"
 
 
-def _ready(job: Job, seed: int) -> Any:
+def _ready(job: FitJob, seed: int) -> Any:
     """An unfitted clone with the parameters of the job, and a seed for each random state that is
     left open."""
     from sklearn.base import clone
@@ -215,7 +221,9 @@ def _ready(job: Job, seed: int) -> Any:
         model = clone(job.estimator)
         model.set_params(**dict(job.parameters))
     except Exception as error:  # as above
-        raise InputError(f"{job.name or type(job.estimator).__name__}: {why(error)}") from error
+        raise InputError(
+            f"{job.name or type(job.estimator).__name__}: {fit_error_message(error)}"
+        ) from error
     open_states = [
         name
         for name, value in sorted(model.get_params(deep=True).items())
@@ -254,7 +262,7 @@ def _one_thread() -> AbstractContextManager[Any]:
     return made
 
 
-def check_there(what: str = "fitting models") -> None:
+def require_sklearn(what: str = "fitting models") -> None:
     """That scikit-learn can be imported, which ``what`` takes."""
     try:
         import sklearn  # noqa: F401

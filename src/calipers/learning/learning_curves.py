@@ -11,13 +11,20 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
-from calipers.inference.intervals import as_student
-from calipers.learning.fitting import Job, Places
-from calipers.learning.train_test_scores import Task, check_parameter, labelled
+from calipers.evaluation.arguments import validate_arguments
+from calipers.inference.intervals import to_student
+from calipers.learning.fitting import FitJob, Places
+from calipers.learning.train_test_scores import ScoringTask, check_parameter, format_values
 from calipers.measures import Measure
 from calipers.results import Difference, LearningCurve, ValidationCurve
-from calipers.results.learning import OVERFITS, UNDERFITS, WORSE, CapacityRow, MoreData, SizeRow
+from calipers.results.learning import (
+    OVERFITS,
+    UNDERFITS,
+    WORSE,
+    LearningCurveExtrapolation,
+    LearningCurveRow,
+    ValidationCurveRow,
+)
 from calipers.statistics import FloatArray
 
 
@@ -57,7 +64,7 @@ FORMS: Mapping[str, tuple[str, bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedCurves:
     """Curves a + b·decay(size, rate), one an entry; sizes are in units of ``unit``."""
 
     form: str
@@ -72,7 +79,7 @@ class Fitted:
         return np.asarray(self.a + self.b * decay(np.array(size / self.unit), self.rate))
 
 
-def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -> Fitted:
+def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -> FittedCurves:
     """Weighted least squares of one form, a and b ≥ 0, to curves of shape (curves, sizes).
 
     ``"power"``: a + b·n^−c; ``"exponential"``: a + b·e^−cn; ``"power to 0"``: b·n^−c.
@@ -104,7 +111,7 @@ def fit(sizes: FloatArray, errors: FloatArray, weights: FloatArray, form: str) -
         high, low = np.where(lower, right, high), np.where(lower, low, left)
     rate = np.exp((low + high) / 2)
     a, b, _ = solved(rate)
-    return Fitted(form, unit, a, b, rate)
+    return FittedCurves(form, unit, a, b, rate)
 
 
 def _line(
@@ -153,7 +160,7 @@ class Extrapolation:
     reason: str | None = None
 
 
-def extrapolated(
+def extrapolate(
     sizes: FloatArray,
     errors: FloatArray,
     size: float,
@@ -197,7 +204,7 @@ def extrapolated(
     weight = random.multinomial(number, np.full(number, 1 / number), resamples) / number
     # As Student's t is wider than the normal distribution, for few splits.
     wider = math.sqrt(number / (number - 1) * (1 + number * overlap))
-    wider *= as_student(1.0, number - 1, level)
+    wider *= to_student(1.0, number - 1, level)
     draws = np.vstack([mean, mean + wider * (weight @ errors - mean)])
     spread = errors.var(axis=0, ddof=1)
     if not (spread > 0).all():
@@ -219,7 +226,9 @@ def extrapolated(
     return Extrapolation(size, value, *_widest(band), less, *_widest(saved), forms=tuple(foretold))
 
 
-def _fits(sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str) -> Iterator[Fitted]:
+def _fits(
+    sizes: FloatArray, draws: FloatArray, weights: FloatArray, form: str
+) -> Iterator[FittedCurves]:
     """Of all sizes, and of all but the smallest."""
     for first in (0, 1):
         yield fit(sizes[first:], draws[:, first:], weights[first:], form)
@@ -235,7 +244,7 @@ def _foretells(
     return low <= 0 <= high
 
 
-def _misfit(made: Fitted, sizes: FloatArray, draws: FloatArray, weights: FloatArray) -> float:
+def _misfit(made: FittedCurves, sizes: FloatArray, draws: FloatArray, weights: FloatArray) -> float:
     """How far the curve of the means is off, over all sizes."""
     told = np.array([float(made.at(float(size))[0]) for size in sizes])
     return float((weights * np.square(told - draws[0])).sum())
@@ -254,7 +263,7 @@ def _widest(bands: list[tuple[float, float]]) -> tuple[float, float]:
 SIZES, SMALLEST = 6, 1 / 8
 
 
-@verb
+@validate_arguments
 def validation_curve(
     estimator: Any,
     X: Any,
@@ -392,17 +401,17 @@ def validation_curve(
     >>> [(row.value, row.region) for row in curve], curve.chosen
     ([('1', 'underfits'), ('2', 'underfits'), ('3', ''), ('4', ''), ('5', '')], '3')
     """
-    task = Task.of(
+    task = ScoringTask.of(
         estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, threshold=threshold, inner=inner,
     )  # fmt: skip
     check_parameter(estimator, parameter)
-    names = labelled(values, parameter)
+    names = format_values(values, parameter)
     split = task.design.split
     tested = () if split is None or not len(split.test) else (split.test,)
     jobs = [
-        Job(
+        FitJob(
             estimator, one.train, (one.train, one.test, *tested), (one.repetition, one.fold),
             {parameter: value}, f"{parameter} {name}, {task.split_name(fold)}",
         )
@@ -412,7 +421,7 @@ def validation_curve(
     made = task.measured(jobs, len(names), n_jobs, "validation_curve")
     task, (training, validation) = made.task, made.values[:2]
     rows = [
-        CapacityRow(
+        ValidationCurveRow(
             name, made.training(i, name), made.validation(i, name),
             training_values=training[:, i], validation_values=validation[:, i],
         )
@@ -452,7 +461,7 @@ def _region(difference: Difference | None, simpler: bool, less_fitted: bool) -> 
     return WORSE if less_fitted else OVERFITS
 
 
-@verb
+@validate_arguments
 def learning_curve(
     estimator: Any,
     X: Any,
@@ -585,7 +594,7 @@ def learning_curve(
     >>> curve.more.low < 1 + 10 / (192 - 11) < curve.more.high  # what is true
     True
     """
-    task = Task.of(
+    task = ScoringTask.of(
         estimator, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("validation", "test"), threshold=threshold, inner=inner, usual=(5, 5),
@@ -603,7 +612,7 @@ def learning_curve(
         key = (one.repetition, one.fold)
         order = _ordered(task, one.train, np.random.default_rng((seed, *key)))
         jobs += [
-            Job(
+            FitJob(
                 estimator, order[:n], (order[:n], one.test), key,
                 name=f"{n} rows, {task.split_name(fold)}",
             )
@@ -612,7 +621,7 @@ def learning_curve(
     made = task.measured(jobs, len(number), n_jobs, "learning_curve")
     task, (training, validation) = made.task, made.values
     rows = tuple(
-        SizeRow(
+        LearningCurveRow(
             n, made.training(i, str(n)), made.validation(i, str(n)), training[:, i],
             validation[:, i],
         )
@@ -648,7 +657,7 @@ def _numbers(sizes: Sequence[Any] | None, most: int) -> list[int]:
     return made
 
 
-def _ordered(task: Task, train: Places, random: np.random.Generator) -> Places:
+def _ordered(task: ScoringTask, train: Places, random: np.random.Generator) -> Places:
     """The rows of a training part in the order in which they are taken."""
     if task.known.time is not None:
         return train[::-1]
@@ -668,22 +677,24 @@ def _ordered(task: Task, train: Places, random: np.random.Generator) -> Places:
 
 
 def _more(
-    task: Task, number: Sequence[int], validation: FloatArray, asked: int, resamples: int
-) -> MoreData:
+    task: ScoringTask, number: Sequence[int], validation: FloatArray, asked: int, resamples: int
+) -> LearningCurveExtrapolation:
     """What so many rows would bring; errors are taken from the best value that there is."""
     perfect = task.scorer.measure.definition.perfect
     if perfect is None:
-        return MoreData(asked, reason=f"nothing says what the best {task.measure} is")
+        return LearningCurveExtrapolation(
+            asked, reason=f"nothing says what the best {task.measure} is"
+        )
     sign = -task.scorer.sign
     train, test = task.sizes
-    found: Extrapolation = extrapolated(
+    found: Extrapolation = extrapolate(
         np.array(number, np.float64), sign * (validation - perfect), float(asked),
         overlap=test / train, level=task.level, resamples=resamples, seed=task.seed,
     )  # fmt: skip
     if found.reason is not None:
-        return MoreData(asked, reason=found.reason)
+        return LearningCurveExtrapolation(asked, reason=found.reason)
     ends = [perfect + sign * error for error in (found.low, found.high)]
-    return MoreData(
+    return LearningCurveExtrapolation(
         asked, perfect + sign * found.value, min(ends), max(ends),
         found.saved, found.saved_low, found.saved_high, found.forms,
     )  # fmt: skip

@@ -13,8 +13,8 @@ import numpy as np
 from calipers.data.errors import InputError
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval, z_of
-from calipers.learning.fitting import Job, Places
-from calipers.learning.split_designs import Design, Known
+from calipers.learning.fitting import FitJob, Places
+from calipers.learning.split_designs import RowConstraints, SplitDesign
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray
 
@@ -22,7 +22,7 @@ NAME = "nested cross-validation"
 
 
 @dataclass(frozen=True, slots=True)
-class Outer:
+class OuterFold:
     """One fold of the outer loop: ``out`` are the losses on it of the model trained on all other
     folds, ``within`` those of the cross-validation of these others among themselves."""
 
@@ -31,7 +31,7 @@ class Outer:
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
+class NestedCvInterval:
     """What nested cross-validation says of the mean loss.
 
     ``within`` is the mean loss within the outer folds, ``plain`` that of ordinary cross-validation,
@@ -48,7 +48,9 @@ class Nested:
     mse: float
 
 
-def nested_interval(outer: Sequence[Outer], rows: int, folds: int, level: float = 0.95) -> Nested:
+def nested_interval(
+    outer: Sequence[OuterFold], rows: int, folds: int, level: float = 0.95
+) -> NestedCvInterval:
     """The interval of Bates, Hastie and Tibshirani for the error of a model trained on all
     ``rows``, from the outer folds of one repetition of ``folds``-fold cross-validation or several.
 
@@ -63,7 +65,7 @@ def nested_interval(outer: Sequence[Outer], rows: int, folds: int, level: float 
 
     Source: Bates, Hastie and Tibshirani 2024, Journal of the American Statistical Association 119.
 
-    >>> folds = [Outer(np.array([1.0, 3.0]), np.array([2.0, 4.0, 1.0, 2.0])) for _ in range(3)]
+    >>> folds = [OuterFold(np.array([1.0, 3.0]), np.array([2.0, 4.0, 1.0, 2.0])) for _ in range(3)]
     >>> found = nested_interval(folds, rows=6, folds=3)
     >>> found.within, found.plain, round(found.bias, 4), found.inflation
     (2.25, 2.0, 0.3333, 1.0)
@@ -77,13 +79,13 @@ def nested_interval(outer: Sequence[Outer], rows: int, folds: int, level: float 
     bias = (1 + (folds - 2) / folds) * (mean - plain)
     if not spread > 0:
         nothing = Interval(math.nan, math.nan, NAME, reason="no_spread")
-        return Nested(nothing, mean, plain, bias, math.nan, mse)
+        return NestedCvInterval(nothing, mean, plain, bias, math.nan, mse)
     root = math.sqrt(max(0.0, mse)) / (spread / math.sqrt(rows * (folds - 1) / folds))
     inflation = min(max(1.0, root), math.sqrt(folds))
     se = inflation * spread / math.sqrt(rows)
     centre, reach = mean - bias, z_of(level) * se
     interval = Interval(centre - reach, centre + reach, NAME, se=se)
-    return Nested(interval, mean, plain, bias, inflation, mse)
+    return NestedCvInterval(interval, mean, plain, bias, inflation, mse)
 
 
 def _variance(losses: FloatArray) -> float:
@@ -91,7 +93,7 @@ def _variance(losses: FloatArray) -> float:
     return float(losses.var(ddof=1)) if len(losses) > 1 else 0.0
 
 
-class Pair(NamedTuple):
+class FoldPair(NamedTuple):
     """Two folds of a repetition that a model is asked about; it is trained on all others."""
 
     repetition: int
@@ -101,7 +103,7 @@ class Pair(NamedTuple):
     asked: tuple[Places, Places]
 
 
-def pairs_of(design: Design, known: Known, weight: Any) -> tuple[Pair, ...]:
+def pairs_of(design: SplitDesign, known: RowConstraints, weight: Any) -> tuple[FoldPair, ...]:
     """The pairs of folds of each repetition.
 
     Raises
@@ -125,14 +127,14 @@ def pairs_of(design: Design, known: Known, weight: Any) -> tuple[Pair, ...]:
             )
         for a, b in combinations(parts, 2):
             train = np.setdiff1d(a.train, b.test)
-            out.append(Pair(number, a.fold, b.fold, train, (a.test, b.test)))
+            out.append(FoldPair(number, a.fold, b.fold, train, (a.test, b.test)))
     return tuple(out)
 
 
-def jobs_of(pairs: Sequence[Pair], models: Mapping[str, Any]) -> list[Job]:
+def jobs_of(pairs: Sequence[FoldPair], models: Mapping[str, Any]) -> list[FitJob]:
     """The fits of all models without each pair of folds."""
     return [
-        Job(
+        FitJob(
             model, pair.train, pair.asked, (pair.repetition, pair.first, pair.second),
             name=f"{name} without folds {pair.first + 1} and {pair.second + 1}",
         )
@@ -146,12 +148,12 @@ class NestedIntervals:
     rows, and that of the rows of all ``pairs``, both folds of one after the other."""
 
     def __init__(
-        self, pooled: Evaluation, within: Evaluation, design: Design, where: Sequence[Places],
-        pairs: Sequence[Pair], level: float,
+        self, pooled: Evaluation, within: Evaluation, design: SplitDesign, where: Sequence[Places],
+        pairs: Sequence[FoldPair], level: float,
     ) -> None:  # fmt: skip
         self.design, self.where, self.pairs, self.level = design, where, pairs, level
         self.folds = len(design.first)
-        self.found: dict[tuple[str, str], Nested] = {}
+        self.found: dict[tuple[str, str], NestedCvInterval] = {}
         for name, system in pooled.sources.by_name.items():
             other = within.sources.by_name[name]
             for measure in pooled.sources.measures:
@@ -170,7 +172,7 @@ class NestedIntervals:
     def __call__(self, system: str, measure: str) -> Interval:
         """The interval, or that there is none."""
         made = self.found.get((system, measure))
-        return intervals.missing(NAME, "no_mean_of_losses") if made is None else made.interval
+        return intervals.no_interval(NAME, "no_mean_of_losses") if made is None else made.interval
 
     @property
     def notes(self) -> list[str]:
@@ -187,7 +189,7 @@ class NestedIntervals:
             for (system, measure), made in self.found.items()
         ]
 
-    def _of(self, losses: FloatArray, inner: FloatArray) -> Nested:
+    def _of(self, losses: FloatArray, inner: FloatArray) -> NestedCvInterval:
         within: dict[tuple[int, int], list[FloatArray]] = {}
         begun = 0
         for pair in self.pairs:
@@ -197,7 +199,7 @@ class NestedIntervals:
                 within.setdefault((pair.repetition, held_out), []).append(own)
                 begun += len(part)
         outer = [
-            Outer(losses[places], np.concatenate(within[part.repetition, part.fold]))
+            OuterFold(losses[places], np.concatenate(within[part.repetition, part.fold]))
             for part, places in zip(self.design.parts, self.where, strict=True)
         ]
         rows = sum(len(part.test) for part in self.design.first)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.class_labels import name_of
+from calipers.data.class_labels import label_name
 from calipers.data.errors import InputError
 from calipers.evaluation.models import named_estimators
 from calipers.learning.fitting import Places
 
 
-class Answers(NamedTuple):
+class ModelPredictions(NamedTuple):
     """What a model says of rows: labels or numbers; of classes also what each row has of them."""
 
     labels: Any
@@ -22,7 +22,7 @@ class Answers(NamedTuple):
     classes: Any = None
 
 
-def of_classifier(model: Any, features: Any) -> Answers:
+def of_classifier(model: Any, features: Any) -> ModelPredictions:
     """All that a classifier says."""
 
     def table(method: str) -> Any:
@@ -32,21 +32,21 @@ def of_classifier(model: Any, features: Any) -> Answers:
     probability = table("predict_proba")
     scores = table("decision_function") if probability is None else None
     classes = getattr(model, "classes_", None)
-    return Answers(np.asarray(model.predict(features)), probability, scores, classes)
+    return ModelPredictions(np.asarray(model.predict(features)), probability, scores, classes)
 
 
-def of_regressor(model: Any, features: Any) -> Answers:
+def of_regressor(model: Any, features: Any) -> ModelPredictions:
     """The numbers that a regressor predicts."""
-    return Answers(np.asarray(model.predict(features)))
+    return ModelPredictions(np.asarray(model.predict(features)))
 
 
-class OutOfFold:
+class OutOfFoldModel:
     """In the place of a fitted model: says of each row what the models say that did not see it.
 
     ``lacking`` counts models that were trained on rows of fewer classes than there are.
     """
 
-    def __init__(self, said: Answers, lacking: int = 0) -> None:
+    def __init__(self, said: ModelPredictions, lacking: int = 0) -> None:
         self.said, self.lacking = said, lacking
         if said.classes is not None:
             self.classes_ = said.classes
@@ -56,7 +56,9 @@ class OutOfFold:
             self.decision_function = lambda features: said.scores
 
     @classmethod
-    def of(cls, name: str, parts: Sequence[Answers], where: Sequence[Places]) -> OutOfFold:
+    def of(
+        cls, name: str, parts: Sequence[ModelPredictions], where: Sequence[Places]
+    ) -> OutOfFoldModel:
         """From what was said of each part, whose rows stand at these places."""
         order = np.argsort(np.concatenate(where), kind="stable")
         known = [part.classes for part in parts if part.classes is not None]
@@ -70,13 +72,15 @@ class OutOfFold:
 
         labels = np.concatenate([part.labels for part in parts])[order]
         lacking = 0 if classes is None else sum(len(own) < len(classes) for own in known)
-        return cls(Answers(labels, together("probability"), together("scores"), classes), lacking)
+        return cls(
+            ModelPredictions(labels, together("probability"), together("scores"), classes), lacking
+        )
 
-    def taken(self, rows: Places) -> OutOfFold:
+    def taken(self, rows: Places) -> OutOfFoldModel:
         """Of some rows alone."""
         labels, probability, scores, classes = self.said
         first, second = (None if t is None else t[rows] for t in (probability, scores))
-        return OutOfFold(Answers(labels[rows], first, second, classes))
+        return OutOfFoldModel(ModelPredictions(labels[rows], first, second, classes))
 
     def predict(self, features: Any) -> Any:
         """The labels, or the numbers."""
@@ -88,7 +92,7 @@ def _widened(name: str, classes: Any, own: Any, table: Any) -> Any:
     if own is None or len(own) == len(classes):
         return table
     if table.ndim != 2 or len(own) != table.shape[1] or not np.allclose(table.sum(axis=1), 1):
-        absent = [name_of(c) for c in classes if c not in own]
+        absent = [label_name(c) for c in classes if c not in own]
         raise InputError(
             f"{name}: a model was trained on no row of class {', '.join(absent)}, so that its "
             "scores are not those of the others; take fewer folds, or stratified ones"
@@ -98,7 +102,7 @@ def _widened(name: str, classes: Any, own: Any, table: Any) -> Any:
     return wide
 
 
-def named(estimator: Any) -> dict[str, Any]:
+def check_named_estimators(estimator: Any) -> dict[str, Any]:
     """Estimators by name, none of which is fitted yet."""
     given = estimator if isinstance(estimator, Mapping) else {"": estimator}
     if not given:
@@ -137,7 +141,7 @@ def are_classifiers(estimators: Mapping[str, Any]) -> bool:
     return next(iter(kinds.values()))
 
 
-def arranged(parts: Sequence[tuple[int, Places]]) -> tuple[Places, list[Places]]:
+def tested_rows(parts: Sequence[tuple[int, Places]]) -> tuple[Places, list[Places]]:
     """The rows tested, repetition by repetition and in their order within it, as places of the
     data; and where in them those of each part stand. ``parts`` are repetitions with the rows
     tested."""

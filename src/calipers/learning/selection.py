@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.errors import InputError, shown
-from calipers.evaluation.arguments import verb
+from calipers.data.errors import InputError, format_value
+from calipers.evaluation.arguments import validate_arguments
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.resampled_tests import corrected_t
-from calipers.learning.fitting import Job
-from calipers.learning.predictions import are_classifiers, named
-from calipers.learning.split_designs import Part, designed
-from calipers.learning.train_test_scores import Measured, Task
+from calipers.learning.fitting import FitJob
+from calipers.learning.predictions import are_classifiers, check_named_estimators
+from calipers.learning.split_designs import TrainTestIndices, make_design
+from calipers.learning.train_test_scores import Measured, ScoringTask
 from calipers.learning.tuning import INNER
 from calipers.measures import Measure
 from calipers.results import Estimate
@@ -25,7 +25,7 @@ from calipers.results.learning import Candidate, Selection
 from calipers.statistics import FloatArray
 
 
-@verb
+@validate_arguments
 def select(
     candidates: Any,
     X: Any,
@@ -148,12 +148,13 @@ def select(
     """
     if not isinstance(candidates, Mapping) or len(candidates) < 2:
         raise InputError(
-            f"candidates is {shown(candidates)}, expected a dict of two or more estimators by name"
+            f"candidates is {format_value(candidates)}, expected a dict of two or more estimators "
+            "by name"
         )
-    models = named(candidates)
+    models = check_named_estimators(candidates)
     are_classifiers(models)
     first = next(iter(models.values()))
-    task = Task.of(
+    task = ScoringTask.of(
         first, X, y, measure=measure, positive=positive, folds=folds, repeats=repeats,
         stratify=stratify, group=group, time=time, weight=weight, level=level, seed=seed,
         part=part, on=("test",), threshold=threshold, inner=inner, inner_chooses=True,
@@ -254,7 +255,7 @@ def _of_folds(made: Measured, first: int, every: int, name: str) -> Estimate:
     return made.task.estimated(values, (float(sizes[0]), float(sizes[1])), name)
 
 
-def _beside(task: Task, shown: Estimate, honest: Estimate) -> Estimate:
+def _beside(task: ScoringTask, shown: Estimate, honest: Estimate) -> Estimate:
     """How much better a value is than one on other rows: independent, so by both intervals."""
     sign = task.scorer.sign
     pair = [
@@ -271,30 +272,30 @@ def _beside(task: Task, shown: Estimate, honest: Estimate) -> Estimate:
 
 
 def _jobs(
-    task: Task, number: int, part: Part, models: Mapping[str, Any], inner: int,
+    task: ScoringTask, number: int, part: TrainTestIndices, models: Mapping[str, Any], inner: int,
     stratify: bool | None, validation: tuple[Any, ...],
-) -> list[Job]:  # fmt: skip
+) -> list[FitJob]:  # fmt: skip
     """Of one outer split: each candidate on the rows trained on, and, where there are no validation
     rows, on their inner folds."""
     rows = part.train
-    folds: Sequence[Part] = ()
+    folds: Sequence[TrainTestIndices] = ()
     if not validation:
-        folds = designed(
+        folds = make_design(
             inner, 1, task.known.of(rows), None, stratify=stratify, seed=task.seed + number + 1
         ).parts
     made = []
     for name, model in models.items():
         where = f"{name}, {task.split_name(str(number + 1))}"
         key = (part.repetition, part.fold)
-        made.append(Job(model, rows, (part.train, part.test, *validation), key, name=where))
+        made.append(FitJob(model, rows, (part.train, part.test, *validation), key, name=where))
         for one in folds:
             train, test = rows[one.train], rows[one.test]
             again = (*key, one.fold)
-            made.append(Job(model, train, (train, test), again, name=f"{where}, within"))
+            made.append(FitJob(model, train, (train, test), again, name=f"{where}, within"))
     return made
 
 
-def _apart(task: Task, differences: FloatArray) -> Estimate:
+def _apart(task: ScoringTask, differences: FloatArray) -> Estimate:
     """How much better the best looks, over the outer splits."""
     found = corrected_t(differences, *task.sizes, level=task.level)
     made = found.interval

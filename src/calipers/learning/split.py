@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import as_array, same_length, taken
-from calipers.data.class_labels import coded
-from calipers.data.columns import gather
-from calipers.data.errors import InputError, shown
-from calipers.evaluation.arguments import verb
-from calipers.learning.feature_columns import moments
-from calipers.learning.fitting import Places, check_there
-from calipers.learning.splitters import class_counts, dealt, strata
+from calipers.data.arrays import as_array, check_length, take_rows
+from calipers.data.class_labels import encode_labels
+from calipers.data.columns import collect_columns
+from calipers.data.errors import InputError, format_value
+from calipers.evaluation.arguments import validate_arguments
+from calipers.learning.feature_columns import time_ranks
+from calipers.learning.fitting import Places, require_sklearn
+from calipers.learning.splitters import assign_groups, class_counts, strata
 
 #: The parts, in the order in which they are used.
 PARTS = ("train", "validation", "test")
@@ -37,7 +37,7 @@ class Split:
         """A column or a table, as its rows trained on, validated on (where there are any) and
         tested on."""
         parts = (self.train, self.validation, self.test)
-        return tuple(taken(values, rows) for rows in parts if len(rows) or rows is not parts[1])
+        return tuple(take_rows(values, rows) for rows in parts if len(rows) or rows is not parts[1])
 
     @property
     def parts(self) -> Mapping[str, Places]:
@@ -55,7 +55,7 @@ class Split:
     __repr__ = __str__
 
 
-@verb
+@validate_arguments
 def split(
     rows: Any,
     *,
@@ -122,13 +122,13 @@ def split(
     number = _number(rows)
     given = {"stratify": stratify, "group": group, "time": time}
     if any(isinstance(column, str) for column in given.values()):
-        given = dict(gather(given, data=rows).columns)
+        given = dict(collect_columns(given, data=rows).columns)
     checked = {
         name: None if column is None else as_array(column, name) for name, column in given.items()
     }
     for name, column in checked.items():
         if column is not None:
-            same_length(column, number, name, "of")
+            check_length(column, number, name, "of")
     shares = ((1 - test) * (1 - validation), (1 - test) * validation, test)
     if checked["time"] is not None:
         if checked["stratify"] is not None:
@@ -183,7 +183,7 @@ def _places(given: Any, what: str, rows: int) -> Places:
     made = np.asarray(given)
     if made.ndim != 1 or (len(made) and made.dtype.kind not in "iu"):
         raise InputError(
-            f"{what}: {shown(given)}, expected the places of rows, whole numbers from 0 to "
+            f"{what}: {format_value(given)}, expected the places of rows, whole numbers from 0 to "
             f"{rows - 1}"
         )
     return made.astype(np.intp)
@@ -196,8 +196,8 @@ def _from(places: Mapping[str, Places]) -> Split:
 
 
 def _from_column(given: Any, what: str, rows: int) -> Split:
-    column = coded(given, what)
-    same_length(column.codes, rows, what, "X has")
+    column = encode_labels(given, what)
+    check_length(column.codes, rows, what, "X has")
     names = [str(name) for name in column.names]
     strange = [name for name in names if name not in PARTS]
     if strange:
@@ -206,7 +206,7 @@ def _from_column(given: Any, what: str, rows: int) -> Split:
 
 
 def _strange(name: str) -> str:
-    return f"holds {shown(name)}, expected 'train', 'validation' or 'test'"
+    return f"holds {format_value(name)}, expected 'train', 'validation' or 'test'"
 
 
 def _checked(made: Split, what: str, rows: int) -> Split:
@@ -231,7 +231,9 @@ def _number(rows: Any) -> int:
         shape = getattr(rows, "shape", None)
         sized = not isinstance(rows, str | bytes | type) and hasattr(rows, "__len__")
         if shape == () or not (shape or sized):
-            raise InputError(f"rows is {shown(rows)}, expected how many, or what has as many")
+            raise InputError(
+                f"rows is {format_value(rows)}, expected how many, or what has as many"
+            )
         number = int(shape[0]) if shape else len(rows)
     if number < 2:
         raise InputError(f"there are {number} rows, expected two or more")
@@ -244,7 +246,7 @@ def _classes(stratify: Any) -> Places | None:
         return None
     if stratify.dtype.kind == "f" and len(np.unique(stratify)) > _CLASSES:
         return strata(stratify)
-    codes: Places = coded(stratify, "stratify").codes.astype(np.intp)
+    codes: Places = encode_labels(stratify, "stratify").codes.astype(np.intp)
     return codes
 
 
@@ -258,7 +260,7 @@ def _split(part: Places, made: str) -> Split:
 
 
 def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
-    check_there("dividing rows at random")
+    require_sklearn("dividing rows at random")
     from sklearn.model_selection import train_test_split
 
     counts = [round(rows * share) for share in shares[1:]]
@@ -280,19 +282,19 @@ def _at_random(rows: int, classes: Places | None, shares: tuple[float, ...], see
 
 
 def _by_group(group: Any, classes: Places | None, shares: tuple[float, ...], seed: int) -> Split:
-    codes = coded(group, "group").codes.astype(np.intp)
+    codes = encode_labels(group, "group").codes.astype(np.intp)
     number = int(codes.max()) + 1
     held = [k for k, share in enumerate(shares) if share]
     labels = np.zeros(len(codes), np.intp) if classes is None else classes
     counts = class_counts(labels, codes, number)
-    of_group = dealt(counts, [shares[k] for k in held], np.random.RandomState(seed))
+    of_group = assign_groups(counts, [shares[k] for k in held], np.random.RandomState(seed))
     even = "" if classes is None else ", classes spread as evenly as these allow"
     return _split(np.asarray(held)[of_group][codes], f"in whole groups{even}")
 
 
 def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
     """The latest times; groups have to lie on one side of each cut."""
-    moment = moments(time)
+    moment = time_ranks(time)
     if moment.max() == 0:
         raise InputError("time: all rows are from the same, expected several")
     ends = np.cumsum([0.0, *shares])[1:-1]
@@ -303,7 +305,7 @@ def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
     part = of_time[moment]
     made = "the latest rows tested"
     if group is not None:
-        codes = coded(group, "group").codes
+        codes = encode_labels(group, "group").codes
         across = int(sum(len(np.unique(part[codes == k])) > 1 for k in range(int(codes.max()) + 1)))
         if across:
             raise InputError(

@@ -17,18 +17,25 @@ import numpy as np
 from calipers.data.arrays import (
     as_array,
     as_numbers,
+    check_length,
     column_names,
     is_frame,
-    missing_rows,
-    same_length,
-    values_missing,
+    missing_mask,
+    report_missing,
 )
-from calipers.data.class_labels import coded
+from calipers.data.class_labels import encode_labels
 from calipers.data.errors import InputError
-from calipers.evaluation.arguments import verb
-from calipers.findings.formatting import Valued
-from calipers.learning.feature_columns import Columns, moments
-from calipers.learning.fitting import Fit, Job, Material, Places, check_there, fit_all
+from calipers.evaluation.arguments import validate_arguments
+from calipers.findings.formatting import IntervalNumber
+from calipers.learning.feature_columns import FeatureColumns, time_ranks
+from calipers.learning.fitting import (
+    FitJob,
+    FitResult,
+    Places,
+    TrainingData,
+    fit_all,
+    require_sklearn,
+)
 from calipers.learning.split import Split, parts_of, split
 from calipers.results import Finding
 from calipers.statistics import FloatArray
@@ -52,7 +59,7 @@ class SplitCheck:
         return {
             "checked": list(self.checked),
             "findings": [one.to_dict() for one in self.findings],
-            "examples": {kind: [plain(e) for e in of] for kind, of in self.examples.items()},
+            "examples": {kind: [to_python(e) for e in of] for kind, of in self.examples.items()},
             "notes": list(self.notes),
         }
 
@@ -64,7 +71,7 @@ class SplitCheck:
     __repr__ = __str__
 
 
-@verb
+@validate_arguments
 def check_split(
     parts: Any,
     X: Any,
@@ -135,8 +142,8 @@ def check_split(
     >>> [f.kind for f in cal.check_split(cal.split(300), given_away, y).findings]
     ['gives-away']
     """
-    check_there("checking a split")
-    columns = Columns.of(X)
+    require_sklearn("checking a split")
+    columns = FeatureColumns.of(X)
     made = parts_of(parts, columns.rows, "parts", second="test")
     for name, of in (("train", made.train), ("test", made.test)):
         if not len(of):
@@ -147,18 +154,18 @@ def check_split(
     }
     for name, given in known.items():
         if given is not None:
-            same_length(given, columns.rows, name, "X has")
-    scoring = None if y is None else Scoring.of(columns, known["y"], X, estimator, task, seed)
+            check_length(given, columns.rows, name, "X has")
+    scoring = None if y is None else ModelScorer.of(columns, known["y"], X, estimator, task, seed)
     target = None if scoring is None else scoring.target
-    asked = Asked(columns, made, scoring, target, known["group"], known["time"], seed)
-    looks: dict[str, Callable[[Asked], Iterator[Found]]] = {"copies": copies}
+    asked = SplitData(columns, made, scoring, target, known["group"], known["time"], seed)
+    looks: dict[str, Callable[[SplitData], Iterator[SplitFault]]] = {"copies": copies}
     if group is not None:
         looks["shared-groups"] = shared_groups
     if time is not None:
-        looks["time-order"] = time_order
+        looks["time-order"] = future_rows
     if scoring is not None:
-        looks |= {"gives-away": gives_away, "row-numbers": row_numbers}
-    looks["shift"] = shift
+        looks |= {"gives-away": target_leakage, "row-numbers": row_index_leakage}
+    looks["shift"] = distribution_shift
     found = [(kind, one) for kind, look in looks.items() for one in look(asked)]
     found.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
     notes = [] if scoring is not None else ["Without y= nothing was scored."]
@@ -170,14 +177,17 @@ def check_split(
     )
 
 
-def _finding(kind: str, one: Found) -> Finding:
-    valued = {n: v for n, v in one.numbers.items() if isinstance(v, Valued)}
+def _finding(kind: str, one: SplitFault) -> Finding:
+    valued = {n: v for n, v in one.numbers.items() if isinstance(v, IntervalNumber)}
     return Finding(
         kind=kind,
         sentence=one.sentence,
         rule=CHECKS[kind],
         severity=one.severity,
-        numbers={n: float(v.value if isinstance(v, Valued) else v) for n, v in one.numbers.items()},
+        numbers={
+            n: float(v.value if isinstance(v, IntervalNumber) else v)
+            for n, v in one.numbers.items()
+        },
         intervals={n: (v.low, v.high) for n, v in valued.items() if not math.isnan(v.low)},
     )
 
@@ -206,12 +216,12 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SplitData:
     """What the checks look at."""
 
-    columns: Columns
+    columns: FeatureColumns
     parts: Split
-    scoring: Scoring | None
+    scoring: ModelScorer | None
     target: Any
     group: Any
     time: Any
@@ -229,23 +239,23 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SplitFault:
     """What a check found: as a sentence, in numbers, and some of it."""
 
     sentence: str
     severity: str
-    numbers: Mapping[str, float | Valued]
+    numbers: Mapping[str, float | IntervalNumber]
     examples: tuple[Any, ...]
 
 
 def _listed(values: Any) -> str:
     """Some of what was found."""
-    first = [str(plain(value)) for value in values[:_SHOWN]]
+    first = [str(to_python(value)) for value in values[:_SHOWN]]
     more = ", …" if len(values) > _SHOWN else ""
     return ", ".join(first) + more
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """A value as Python has it."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -253,7 +263,7 @@ def plain(value: Any) -> Any:
 # ------------------------------------------------------------------------------ rows on both sides
 
 
-def copies(a: Asked) -> Iterator[Found]:
+def copies(a: SplitData) -> Iterator[SplitFault]:
     """Test rows that were trained on."""
     rows = a.columns.same_rows(a.target)
     # Where features have few values, rows are alike by chance and nobody copied them.
@@ -269,17 +279,17 @@ def copies(a: Asked) -> Iterator[Found]:
         f"trained on, feature by feature{' and with their target' if a.target is not None else ''}"
         f" (rows {_listed(where)})."
     )
-    numbers: dict[str, float | Valued] = {"copies": count}
+    numbers: dict[str, float | IntervalNumber] = {"copies": count}
     if a.scoring is not None and count < len(a.test):
         with_, without = a.scoring.on(a.train, a.test), a.scoring.on(a.train, a.test[~copied])
         numbers |= {f"{a.scoring.name} with": with_, f"{a.scoring.name} without": without}
         sentence += f" {a.scoring.called} is {with_}, and {without} without them."
-    yield Found(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
 
 
-def shared_groups(a: Asked) -> Iterator[Found]:
+def shared_groups(a: SplitData) -> Iterator[SplitFault]:
     """Groups in both parts; the score of a split as large that keeps them whole."""
-    groups = coded(a.group, "group")
+    groups = encode_labels(a.group, "group")
     shared = np.intersect1d(groups.codes[a.train], groups.codes[a.test])
     if not len(shared):
         return
@@ -289,7 +299,7 @@ def shared_groups(a: Asked) -> Iterator[Found]:
         f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
         f"({_listed(names)}), {rows:,} of {len(a.test):,} test rows among them."
     )
-    numbers: dict[str, float | Valued] = {"groups": len(shared), "rows": rows}
+    numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
     if a.scoring is not None and len(groups.names) > 1:
         used = np.sort(np.concatenate([a.train, a.test]))
         whole = split(
@@ -305,12 +315,12 @@ def shared_groups(a: Asked) -> Iterator[Found]:
         sentence += (
             f" {a.scoring.called} is {here}, and {there} on a split that keeps groups whole."
         )
-    yield Found(sentence, "warning", numbers, tuple(names[:_SHOWN]))
+    yield SplitFault(sentence, "warning", numbers, tuple(names[:_SHOWN]))
 
 
-def time_order(a: Asked) -> Iterator[Found]:
+def future_rows(a: SplitData) -> Iterator[SplitFault]:
     """Rows trained on that come after the first tested; the score of a split as large in time."""
-    moment = moments(a.time)
+    moment = time_ranks(a.time)
     late = a.train[moment[a.train] >= moment[a.test].min()]
     if not len(late):
         return
@@ -318,7 +328,7 @@ def time_order(a: Asked) -> Iterator[Found]:
         f"{len(late):,} of {len(a.train):,} rows trained on are not earlier than the first row "
         f"tested ({a.time[a.test[moment[a.test].argmin()]]}): rows {_listed(late)}."
     )
-    numbers: dict[str, float | Valued] = {"rows": len(late)}
+    numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
     if a.scoring is not None:
         used = np.sort(np.concatenate([a.train, a.test]))
         forward = split(len(used), test=len(a.test) / len(used), time=a.time[used])
@@ -326,13 +336,13 @@ def time_order(a: Asked) -> Iterator[Found]:
         there = a.scoring.on(used[forward.train], used[forward.test])
         numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
         sentence += f" {a.scoring.called} is {here}, and {there} when the latest rows are tested."
-    yield Found(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
+    yield SplitFault(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
 
 
 # -------------------------------------------------------------------------------------- features
 
 
-def gives_away(a: Asked) -> Iterator[Found]:
+def target_leakage(a: SplitData) -> Iterator[SplitFault]:
     """A feature that alone leaves nearly no error, where the others cannot."""
     assert a.scoring is not None
     for column in range(len(a.columns.names)):
@@ -345,7 +355,7 @@ def gives_away(a: Asked) -> Iterator[Found]:
         here = a.scoring.on(a.train, a.test)
         there = a.scoring.on(a.train, a.test, without=column)
         name, score = a.columns.names[column], a.scoring.name
-        yield Found(
+        yield SplitFault(
             f"{name} gives the answer away: alone it leaves less than 1% of the error of the best "
             f"constant, in all {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
             f"{there} without it. Is it known when a prediction is made?",
@@ -355,7 +365,7 @@ def gives_away(a: Asked) -> Iterator[Found]:
         )
 
 
-def row_numbers(a: Asked) -> Iterator[Found]:
+def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
     """A feature that numbers the rows, and yet predicts."""
     assert a.scoring is not None
     for column in a.columns.numberings():
@@ -366,7 +376,7 @@ def row_numbers(a: Asked) -> Iterator[Found]:
         there = a.scoring.on(a.train, a.test, without=column) if len(a.columns.names) > 1 else None
         name, score = a.columns.names[column], a.scoring.name
         alone = f", and {there} without it" if there is not None else ""
-        yield Found(
+        yield SplitFault(
             f"{name} numbers the {a.columns.rows:,} rows, and yet predicts the target: their order "
             f"says something that new rows will not have. {a.scoring.called} is {here}{alone}.",
             "warning",
@@ -378,7 +388,7 @@ def row_numbers(a: Asked) -> Iterator[Found]:
 # ----------------------------------------------------------------------------------- unlike parts
 
 
-def shift(a: Asked) -> Iterator[Found]:
+def distribution_shift(a: SplitData) -> Iterator[SplitFault]:
     """Columns whose values are distributed otherwise where they are tested."""
     from calipers.inference.multiplicity import holm
 
@@ -386,7 +396,7 @@ def shift(a: Asked) -> Iterator[Found]:
     columns = list(a.columns.compared(train, test))
     names = list(a.columns.names)
     if a.target is not None:
-        columns += list(Columns.of(np.asarray(a.target)[:, None]).compared(train, test))
+        columns += list(FeatureColumns.of(np.asarray(a.target)[:, None]).compared(train, test))
         names.append("the target")
     p = holm(np.array([one.p for one in columns]))
     differ = [k for k in np.argsort(p, kind="stable") if p[k] < _SURE]
@@ -395,7 +405,7 @@ def shift(a: Asked) -> Iterator[Found]:
         return
     unit = "groups" if a.group is not None else "rows"
     told = ""
-    numbers: dict[str, float | Valued] = {"columns": len(differ)}
+    numbers: dict[str, float | IntervalNumber] = {"columns": len(differ)}
     if apart is not None:
         numbers["AUC"] = apart
         told = f" A model tells the parts apart with an AUC of {apart}."
@@ -413,18 +423,18 @@ def shift(a: Asked) -> Iterator[Found]:
             f" {a.scoring.called} is {here}, and {there} on rows like those trained on (held "
             "out of them)."
         )
-    yield Found(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
+    yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
 
 
 def _one_a_group(rows: Places, group: Any) -> Places:
     """Rows of a group are alike, so that one of each is compared: the first."""
     if group is None:
         return rows
-    _, first = np.unique(coded(group, "group").codes[rows], return_index=True)
+    _, first = np.unique(encode_labels(group, "group").codes[rows], return_index=True)
     return rows[np.sort(first)]
 
 
-def _told_apart(a: Asked, train: Places, test: Places) -> Valued | None:
+def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | None:
     """How well a model tells rows of both parts apart, on rows that it did not see."""
     from calipers.evaluate.classification import classification
 
@@ -433,16 +443,18 @@ def _told_apart(a: Asked, train: Places, test: Places) -> Valued | None:
     rows = np.concatenate([train, test])
     tested = np.repeat([False, True], [len(train), len(test)])
     learned = split(len(rows), test=0.5, stratify=tested, seed=a.seed)
-    model = usual(len(rows), a.seed, classes=True)
-    job = Job(model, learned.train, (learned.test,), name="telling the parts apart")
-    fit: Fit[Any] | None = fit_all([job], Material(a.columns.numbers[rows], tested), _odds).all[0]
+    model = default_model(len(rows), a.seed, classes=True)
+    job = FitJob(model, learned.train, (learned.test,), name="telling the parts apart")
+    fit: FitResult[Any] | None = fit_all(
+        [job], TrainingData(a.columns.numbers[rows], tested), _odds
+    ).all[0]
     assert fit is not None
     (said,) = fit.said
     made = classification(
         tested[learned.test], score=said, positive=True, measures="AUC", level=1 - _SURE,
         curves=False,
     )  # fmt: skip
-    return Valued.of(made["AUC"])
+    return IntervalNumber.of(made["AUC"])
 
 
 def _odds(model: Any, features: Any) -> Any:
@@ -459,11 +471,11 @@ _LEAVES = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Scoring:
+class ModelScorer:
     """A model (``estimator``), what it is fitted on, and whether it tells classes apart. Each fit
     is made once."""
 
-    columns: Columns
+    columns: FeatureColumns
     features: Any
     target: Any
     classes: bool
@@ -473,19 +485,19 @@ class Scoring:
 
     @classmethod
     def of(
-        cls, columns: Columns, target: Any, features: Any, estimator: Any, task: str | None,
+        cls, columns: FeatureColumns, target: Any, features: Any, estimator: Any, task: str | None,
         seed: int,
-    ) -> Scoring:  # fmt: skip
+    ) -> ModelScorer:  # fmt: skip
         """Of a model, or of gradient-boosted trees."""
         if task not in (None, "classification", "regression"):
             raise InputError(f"task is {task!r}, expected 'classification' or 'regression'")
-        absent = missing_rows(target, "y")
+        absent = missing_mask(target, "y")
         if absent.any():
-            raise values_missing("y", np.flatnonzero(absent), len(absent))
+            raise report_missing("y", np.flatnonzero(absent), len(absent))
         classes = _is_classes(target) if task is None else task == "classification"
-        y = coded(target, "y").codes.astype(np.intp) if classes else as_numbers(target, "y")
+        y = encode_labels(target, "y").codes.astype(np.intp) if classes else as_numbers(target, "y")
         given = estimator is not None
-        estimator = estimator if given else usual(len(y), seed, classes=classes)
+        estimator = estimator if given else default_model(len(y), seed, classes=classes)
         return cls(columns, features if given else columns.numbers, y, classes, estimator, seed)
 
     @property
@@ -498,7 +510,7 @@ class Scoring:
         """The same at the start of a sentence."""
         return "Accuracy" if self.classes else "RMSE"
 
-    def on(self, train: Places, test: Places, without: int | None = None) -> Valued:
+    def on(self, train: Places, test: Places, without: int | None = None) -> IntervalNumber:
         """The score with its interval."""
         from calipers.evaluate.classification import classification
         from calipers.evaluate.regression import regression
@@ -508,8 +520,8 @@ class Scoring:
         if self.classes:  # right or wrong, also where the rows tested have one class alone
             right = (said == truth).astype(np.intp)
             made = classification(np.ones_like(right), right, labels=[0, 1], positive=1, **shown)
-            return Valued.of(made[self.name])
-        return Valued.of(regression(truth, said, **shown)[self.name])
+            return IntervalNumber.of(made[self.name])
+        return IntervalNumber.of(regression(truth, said, **shown)[self.name])
 
     def left(self, train: Places, test: Places, without: int | None = None) -> float:
         """The share of the best constant's error that the model leaves."""
@@ -534,7 +546,7 @@ class Scoring:
             return float(binomtest(better, better + worse, alternative="greater").pvalue)
         return float(ttest_rel(constant, own, alternative="greater").pvalue)
 
-    def within(self, train: Places) -> Valued:
+    def within(self, train: Places) -> IntervalNumber:
         """The score on a quarter of the rows, trained on the others."""
         inner = split(len(train), test=0.25, seed=self.seed)
         return self.on(train[inner.train], train[inner.test])
@@ -564,10 +576,10 @@ class Scoring:
         return list(self._kept[key])
 
     def _fitted(self, model: Any, features: Any, train: Places, test: Places) -> Any:
-        job = Job(model, train, (test,), name="the model of the check")
-        fit: Fit[Any] | None = fit_all([job], Material(features, self.target), seed=self.seed).all[
-            0
-        ]
+        job = FitJob(model, train, (test,), name="the model of the check")
+        fit: FitResult[Any] | None = fit_all(
+            [job], TrainingData(features, self.target), seed=self.seed
+        ).all[0]
         assert fit is not None
         return fit.said[0]
 
@@ -588,7 +600,7 @@ class Scoring:
         return own / constant if constant else 1.0
 
 
-def usual(rows: int, seed: int, *, classes: bool) -> Any:
+def default_model(rows: int, seed: int, *, classes: bool) -> Any:
     """The model where none is given: a random forest, of many rows gradient-boosted trees. Both
     take values that are missing."""
     from sklearn import ensemble as has

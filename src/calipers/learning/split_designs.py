@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.arrays import same_length
-from calipers.data.class_labels import coded
-from calipers.data.errors import InputError, shown
-from calipers.learning.feature_columns import moments
-from calipers.learning.fitting import Places, why
+from calipers.data.arrays import check_length
+from calipers.data.class_labels import encode_labels
+from calipers.data.errors import InputError, format_value
+from calipers.learning.feature_columns import time_ranks
+from calipers.learning.fitting import Places, fit_error_message
 from calipers.learning.split import Split
 from calipers.learning.splitters import (
     GroupTimeSeriesSplit,
@@ -25,7 +25,7 @@ from calipers.learning.splitters import (
 )
 
 
-class Part(NamedTuple):
+class TrainTestIndices(NamedTuple):
     """The rows that a model is trained on, and those that it is tested on."""
 
     train: Places
@@ -36,12 +36,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SplitDesign:
     """The parts, repetition by repetition, and what they are ``called``; ``notes`` say what is odd
     about them. ``sizes`` are the rows trained and tested on in all parts together. ``split`` is the
     one division of the rows, where there is one that was given."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TrainTestIndices, ...]
     called: str
     sizes: tuple[float, float]
     notes: tuple[str, ...] = ()
@@ -83,16 +83,16 @@ class Design:
         return "k-fold" if counts[0] > 1 and (counts == counts[0]).all() else "resampled"
 
     @property
-    def first(self) -> tuple[Part, ...]:
+    def first(self) -> tuple[TrainTestIndices, ...]:
         """The parts of the first repetition."""
         return tuple(part for part in self.parts if part.repetition == 0)
 
     @classmethod
     def of(
         cls, pairs: Iterable[tuple[Places, Places]], called: str, notes: tuple[str, ...] = ()
-    ) -> Design:
+    ) -> SplitDesign:
         """Of rows trained and tested on. A repetition ends where a row is tested again."""
-        parts: list[Part] = []
+        parts: list[TrainTestIndices] = []
         seen: set[int] = set()
         for train, test in pairs:
             own = test
@@ -101,12 +101,12 @@ class Design:
                     f"folds: split {len(parts) + 1} has {len(train)} rows to train on and "
                     f"{len(own)} to test on, expected some of both"
                 )
-            last = parts[-1] if parts else Part(own, own, 0, -1)
+            last = parts[-1] if parts else TrainTestIndices(own, own, 0, -1)
             tested = set(own.tolist())
             again = not seen.isdisjoint(tested)
             seen = tested if again else seen | tested
             at = (last.repetition + 1, 0) if again else (last.repetition, last.fold + 1)
-            parts.append(Part(train, own, *at))
+            parts.append(TrainTestIndices(train, own, *at))
         if not parts:
             raise InputError("folds: there are no splits")
         sizes = sum(len(p.train) for p in parts), sum(len(p.test) for p in parts)
@@ -114,7 +114,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class RowConstraints:
     """What is known of the rows that folds have to mind."""
 
     rows: int
@@ -123,11 +123,11 @@ class Known:
     group: Any = None
     time: Any = None
 
-    def of(self, rows: Places) -> Known:
+    def of(self, rows: Places) -> RowConstraints:
         """Of some rows."""
         group = None if self.group is None else np.asarray(self.group)[rows]
         time = self.times
-        return Known(
+        return RowConstraints(
             len(rows), self.target[rows], self.classes, group, None if time is None else time[rows]
         )
 
@@ -139,16 +139,16 @@ class Known:
         return np.arange(self.rows) if self.time is True else np.asarray(self.time)
 
 
-def designed(
+def make_design(
     folds: Any,
     repeats: int | None,
-    known: Known,
+    known: RowConstraints,
     features: Any,
     *,
     stratify: bool | None,
     seed: int,
     usual: tuple[int, int] = (10, 1),
-) -> Design:
+) -> SplitDesign:
     """The parts: ``folds`` is how many, or a splitter, or pairs of rows trained and tested on;
     ``usual`` are folds and repeats where neither is given."""
     if folds is None:
@@ -164,14 +164,21 @@ def designed(
 
 
 def _designed(
-    folds: Any, repeats: int, known: Known, features: Any, *, stratify: bool | None, seed: int
-) -> Design:
+    folds: Any,
+    repeats: int,
+    known: RowConstraints,
+    features: Any,
+    *,
+    stratify: bool | None,
+    seed: int,
+) -> SplitDesign:
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
         return _counted(int(folds), repeats, known, stratify=stratify, seed=seed)
     odd = isinstance(folds, str | bytes) or getattr(folds, "shape", None) == ()
     if odd or not (hasattr(folds, "split") or isinstance(folds, Iterable)):
         raise InputError(
-            f"folds is {shown(folds)}, expected how many, a splitter of scikit-learn, or pairs of "
+            f"folds is {format_value(folds)}, expected how many, a splitter of scikit-learn, or "
+            "pairs of "
             "rows trained and tested on"
         )
     if repeats != 1 or stratify is not None:
@@ -181,9 +188,9 @@ def _designed(
     if hasattr(folds, "split"):
         target = None if known.target is None else np.asarray(known.target)
         pairs, notes = _told(lambda: folds.split(features, target, known.group))
-        return Design.of(pairs, shown(folds), notes)
+        return SplitDesign.of(pairs, format_value(folds), notes)
     given = (_pair(pair, known.rows, place) for place, pair in enumerate(folds, 1))
-    return Design.of(given, "given splits")
+    return SplitDesign.of(given, "given splits")
 
 
 #: What the parts are for.
@@ -194,7 +201,9 @@ _NEEDED = {
 }
 
 
-def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any]) -> Design:
+def divided_once(
+    split: Split, on: str, known: RowConstraints, others: Mapping[str, Any]
+) -> SplitDesign:
     """The one part of a split that was given, measured ``on`` its validation or its test rows;
     ``others`` are the options that would divide the rows otherwise.
 
@@ -213,11 +222,11 @@ def divided_once(split: Split, on: str, known: Known, others: Mapping[str, Any])
     called += f"{on} rows"
     notes = [*_shared_groups(split, known), *_out_of_order(split, known, on)]
     sizes = float(len(split.train)), float(len(measured))
-    part = Part(split.train, measured, 0, 0, on)
-    return Design((part,), called, sizes, tuple(notes), split)
+    part = TrainTestIndices(split.train, measured, 0, 0, on)
+    return SplitDesign((part,), called, sizes, tuple(notes), split)
 
 
-def _shared_groups(split: Split, known: Known) -> list[str]:
+def _shared_groups(split: Split, known: RowConstraints) -> list[str]:
     """That groups have rows in several parts, which keeping them on one side would not do."""
     if known.group is None:
         return []
@@ -230,11 +239,11 @@ def _shared_groups(split: Split, known: Known) -> list[str]:
     return [f"{number} rows in more than one part of the split: check_split says what that does."]
 
 
-def _out_of_order(split: Split, known: Known, on: str) -> list[str]:
+def _out_of_order(split: Split, known: RowConstraints, on: str) -> list[str]:
     """That rows trained on are from after rows measured on."""
     if known.time is None:
         return []
-    moment = moments(known.times)
+    moment = time_ranks(known.times)
     later = int((moment[split.train] >= moment[split.parts[on]].min()).sum())
     if not later:
         return []
@@ -244,7 +253,8 @@ def _out_of_order(split: Split, known: Known, on: str) -> list[str]:
 def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
     """The rows of a split that was given, checked."""
     wrong = InputError(
-        f"folds: split {place} is {shown(pair)}, expected the places of the rows trained on and of "
+        f"folds: split {place} is {format_value(pair)}, expected the places of the rows trained on "
+        "and of "
         f"those tested on, from 0 to {rows - 1}"
     )
     if isinstance(pair, str | bytes | Mapping):
@@ -261,7 +271,9 @@ def _pair(pair: Any, rows: int, place: int) -> tuple[Places, Places]:
     return train.astype(np.intp), test.astype(np.intp)
 
 
-def _counted(folds: int, repeats: int, known: Known, *, stratify: bool | None, seed: int) -> Design:
+def _counted(
+    folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None, seed: int
+) -> SplitDesign:
     """So many folds, as what is known of the rows asks for."""
     from sklearn import model_selection as has
 
@@ -300,18 +312,20 @@ def _counted(folds: int, repeats: int, known: Known, *, stratify: bool | None, s
         "leave-one-out" if leave_one_out else f"{folds}-fold",
     ]
     called = " ".join([*words, "cross-validation"]) + (f", {repeats} times" if again else "")
-    return Design.of(pairs, called, notes)
+    return SplitDesign.of(pairs, called, notes)
 
 
-def _forward(folds: int, repeats: int, known: Known, *, stratify: bool | None) -> Design:
+def _forward(
+    folds: int, repeats: int, known: RowConstraints, *, stratify: bool | None
+) -> SplitDesign:
     """Forward in time: every row tested comes after all rows trained on, and rows of the same time
     are on one side."""
     from sklearn.model_selection import TimeSeriesSplit
 
     if repeats != 1 or stratify:
         raise InputError("folds forward in time have one order: leave out repeats= and stratify=")
-    time = np.arange(known.rows) if known.time is True else coded(known.time, "time").codes
-    same_length(time, known.rows, "time")
+    time = np.arange(known.rows) if known.time is True else encode_labels(known.time, "time").codes
+    check_length(time, known.rows, "time")
     order = np.argsort(time, kind="stable")
     group = None if known.group is None else np.asarray(known.group)[order]
     cv: Any = TimeSeriesSplit(folds) if group is None else GroupTimeSeriesSplit(folds)
@@ -325,7 +339,7 @@ def _forward(folds: int, repeats: int, known: Known, *, stratify: bool | None) -
         why = "as its time is that of the first row tested"
         notes += (f"{dropped:,} times a row was not trained on, {why}.",)
     grouped = "" if group is None else "grouped "
-    return Design.of(made, f"{grouped}cross-validation forward in time, {folds} splits", notes)
+    return SplitDesign.of(made, f"{grouped}cross-validation forward in time, {folds} splits", notes)
 
 
 def _told(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
@@ -335,21 +349,21 @@ def _told(split: Any) -> tuple[list[tuple[Places, Places]], tuple[str, ...]]:
         try:
             pairs = list(split())
         except Exception as error:  # whatever somebody's splitter raises
-            raise InputError(f"folds: {why(error)}") from error
+            raise InputError(f"folds: {fit_error_message(error)}") from error
     made = [(np.asarray(train, np.intp), np.asarray(test, np.intp)) for train, test in pairs]
     return made, tuple(dict.fromkeys(str(warning.message) for warning in said))
 
 
-def of_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> Design:
+def design_from_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> SplitDesign:
     """The parts that columns name, of predictions made elsewhere: each was made by a model trained
     on the other folds of its repetition, or on ``train`` rows."""
-    codes = coded(fold, "fold")
-    same_length(codes.codes, rows, "fold")
-    again = None if repetition is None else coded(repetition, "repetition")
+    codes = encode_labels(fold, "fold")
+    check_length(codes.codes, rows, "fold")
+    again = None if repetition is None else encode_labels(repetition, "repetition")
     if again is not None:
-        same_length(again.codes, rows, "repetition")
+        check_length(again.codes, rows, "repetition")
     of = np.zeros(rows, np.intp) if again is None else again.codes
-    parts: list[Part] = []
+    parts: list[TrainTestIndices] = []
     everything = np.arange(rows)
     for number in np.unique(of):
         own = everything[of == number]
@@ -362,7 +376,7 @@ def of_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> De
         for place, name in enumerate(folds):
             tested = codes.codes[own] == name
             called = codes.names[name]
-            parts.append(Part(own[~tested], own[tested], int(number), place, called))
+            parts.append(TrainTestIndices(own[~tested], own[tested], int(number), place, called))
     repetitions = parts[-1].repetition + 1
     count = len(parts) // repetitions
     times = f", {repetitions} times" if repetitions > 1 else ""
@@ -370,6 +384,6 @@ def of_columns(fold: Any, repetition: Any, rows: int, train: float | None) -> De
     if train is not None and not train > 0:
         raise InputError(f"train is {train}, expected a number of rows above 0")
     trained = sum(len(part.train) for part in parts) if train is None else train * len(parts)
-    return Design(
+    return SplitDesign(
         tuple(parts), f"{count}-fold cross-validation{times}, as given", (float(trained), test)
     )

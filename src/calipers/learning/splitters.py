@@ -176,8 +176,8 @@ class GroupTimeSeriesSplit(_Splitter):
 class StratifiedGroupShuffleSplit(_Splitter):
     """Hold-out of whole groups, with the classes as evenly spread as these allow, repeatedly.
 
-    ``test_size`` is the share of rows to be tested on. See :func:`dealt` for how groups are dealt
-    out.
+    ``test_size`` is the share of rows to be tested on. See :func:`assign_groups` for how groups are
+    dealt out.
 
     >>> y, groups = [0, 0, 1, 1, 0, 1, 0, 1], [1, 1, 2, 2, 3, 3, 4, 4]
     >>> cv = StratifiedGroupShuffleSplit(1, test_size=0.5, random_state=0)
@@ -205,7 +205,7 @@ class StratifiedGroupShuffleSplit(_Splitter):
         counts = class_counts(y, codes, len(first))
         random = _random(self.random_state)
         for _ in range(self.n_splits):
-            tested = dealt(counts, (1 - self.test_size, self.test_size), random)[codes] == 1
+            tested = assign_groups(counts, (1 - self.test_size, self.test_size), random)[codes] == 1
             yield np.flatnonzero(~tested), np.flatnonzero(tested)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -225,7 +225,7 @@ def class_counts(y: Any, codes: Places, groups: int) -> FloatArray:
 _ORDERS = 10
 
 
-def dealt(counts: FloatArray, shares: Sequence[float], random: Any) -> Places:
+def assign_groups(counts: FloatArray, shares: Sequence[float], random: Any) -> Places:
     """The part of each group, so that parts have about their ``shares`` of the rows of each class.
 
     Groups come in a random order, and each goes to the part that lacks most of what it has: where,

@@ -11,23 +11,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, as_numbers, same_length
-from calipers.data.binary_labels import self_explaining
-from calipers.data.class_labels import coded, name_of
-from calipers.data.errors import InputError, shown
-from calipers.data.frequency_weights import Repeats
-from calipers.evaluate.assumptions import parsed
+from calipers.data.arrays import as_array, as_numbers, check_length
+from calipers.data.binary_labels import find_positive_class
+from calipers.data.class_labels import encode_labels, label_name
+from calipers.data.errors import InputError, format_value
+from calipers.data.frequency_weights import RowRepeats
+from calipers.evaluate.assumptions import parse_measure
 from calipers.evaluate.classification import classification
 from calipers.evaluate.regression import regression
 from calipers.evaluate.scorer import Scorer, covers, scorer_of
 from calipers.evaluate.splits import compare_splits
-from calipers.evaluation.arguments import finite
-from calipers.evaluation.models import rows_of
+from calipers.evaluation.arguments import check_finite
+from calipers.evaluation.models import n_rows
 from calipers.inference.resampled_tests import SplitTest, corrected_t
-from calipers.learning.fitting import Fit, Fits, Job, Material, Places, check_there, fit_all
-from calipers.learning.predictions import Answers, are_classifiers, named, of_classifier
+from calipers.learning.fitting import (
+    FitJob,
+    FitResult,
+    FitResults,
+    Places,
+    TrainingData,
+    fit_all,
+    require_sklearn,
+)
+from calipers.learning.predictions import (
+    ModelPredictions,
+    are_classifiers,
+    check_named_estimators,
+    of_classifier,
+)
 from calipers.learning.split import parts_of
-from calipers.learning.split_designs import Design, Known, designed, divided_once
+from calipers.learning.split_designs import RowConstraints, SplitDesign, divided_once, make_design
 from calipers.learning.tuning import (
     INNER_ALONE,
     Choice,
@@ -46,14 +59,14 @@ USUAL = {True: "error-rate", False: "MSE"}
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ScoringTask:
     """One estimator, the rows, how they are divided, and what is measured."""
 
     estimator: Any
-    material: Material
-    known: Known
+    material: TrainingData
+    known: RowConstraints
     scorer: Scorer
-    design: Design
+    design: SplitDesign
     level: float
     seed: int
 
@@ -82,25 +95,29 @@ class Task:
         inner: int | None = None,
         inner_chooses: bool = False,
         usual: tuple[int, int] = (10, 1),
-    ) -> Task:
+    ) -> ScoringTask:
         """From the arguments of a verb, checked. Of a split that was given the rows are measured
         that are of the first of the parts ``on`` that has any. ``inner_chooses`` says that
         ``inner`` folds are for more than thresholds."""
-        check_there()
+        require_sklearn()
         if isinstance(estimator, Mapping):
             raise InputError("estimator is a dict, expected one estimator")
         check_level(level)
-        classes = are_classifiers(named(estimator))
+        classes = are_classifiers(check_named_estimators(estimator))
         if X is None or y is None:
             raise InputError("features and a truth are missing: give (estimator, X, y)")
         target = checked_target(X, y, classes=classes)
-        weights = Repeats(len(target)).weights(weight)
-        groups = None if group is None else coded(group, "group").codes
+        weights = RowRepeats(len(target)).weights(weight)
+        groups = None if group is None else encode_labels(group, "group").codes
         if groups is not None:
-            same_length(groups, len(target), "group")
-        material = Material(X, target, weights)
-        name = parsed(measure or USUAL[classes], "classification" if classes else "regression")
-        known = Known(len(target), target, classes, groups, checked_time(time, len(target)))
+            check_length(groups, len(target), "group")
+        material = TrainingData(X, target, weights)
+        name = parse_measure(
+            measure or USUAL[classes], "classification" if classes else "regression"
+        )
+        known = RowConstraints(
+            len(target), target, classes, groups, checked_time(time, len(target))
+        )
         if threshold is not None and not classes:
             raise InputError("threshold= is about two classes; the estimator predicts numbers")
         if threshold is not None and name.definition.reads != "labels":
@@ -113,7 +130,9 @@ class Task:
         if inner is not None and not chooses:
             raise InputError(INNER_ALONE)
         if part is None:
-            design = designed(folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual)
+            design = make_design(
+                folds, repeats, known, X, stratify=stratify, seed=seed, usual=usual
+            )
         else:
             split = parts_of(part, len(target))
             own = next((one for one in on if one in split.parts), on[0])
@@ -157,14 +176,16 @@ class Task:
             standard_error=made.se, system=name,
         )  # fmt: skip
 
-    def measured(self, jobs: Sequence[Job], each: int, n_jobs: int | None, verb: str) -> Measured:
+    def measured(
+        self, jobs: Sequence[FitJob], each: int, n_jobs: int | None, verb: str
+    ) -> Measured:
         """What so many jobs a split come to on each of the parts that they are asked about; of the
         splits that were finished where Ctrl-C interrupts."""
         tuning = self.tuning
         more = [[] if tuning is None else tuning.jobs(job, self.known) for job in jobs]
         all_jobs = [one for job, inner in zip(jobs, more, strict=True) for one in (job, *inner)]
         ask = self.scorer.said if tuning is None else of_classifier
-        fits: Fits[Any] = fit_all(
+        fits: FitResults[Any] = fit_all(
             all_jobs, self.material, ask, seed=self.seed, n_jobs=n_jobs, what="fitting model"
         )
         ends = np.cumsum([1 + len(inner) for inner in more])
@@ -197,7 +218,7 @@ class Task:
         return Measured(task, tuple(jobs[: done * each]), made, notes, said, choices)
 
     def _tuned(
-        self, tuning: Tuning, job: Job, fits: Sequence[Fit[Any]], inner: Sequence[Job]
+        self, tuning: Tuning, job: FitJob, fits: Sequence[FitResult[Any]], inner: Sequence[FitJob]
     ) -> tuple[Choice, list[Scored]]:
         """The threshold of a job, from the fits on folds of its rows; and what is scored of the
         parts that it is asked about."""
@@ -248,7 +269,7 @@ class Task:
     def told(self, inputs: Sequence[Any], **more: Any) -> dict[str, Any]:
         """What the provenance says."""
         return {
-            **begun(self.estimator, inputs),
+            **base_provenance(self.estimator, inputs),
             "cross-validation": self.design.called,
             "splits": len(self.design.parts),
             "repetitions": self.design.repetitions,
@@ -259,9 +280,9 @@ class Task:
         }
 
 
-def _known(said: Answers) -> dict[str, Any]:
+def _known(said: ModelPredictions) -> dict[str, Any]:
     """The classes that a model knows, as :meth:`Scorer.said` tells them."""
-    return {"labels": tuple(name_of(label) for label in said.classes)}
+    return {"labels": tuple(label_name(label) for label in said.classes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,8 +291,8 @@ class Measured:
     rows trained on, those measured and perhaps others; with what was ``said``, and the thresholds
     that were chosen, job by job."""
 
-    task: Task
-    jobs: tuple[Job, ...]
+    task: ScoringTask
+    jobs: tuple[FitJob, ...]
     values: FloatArray
     notes: list[str]
     said: Sequence[Sequence[Any]]
@@ -348,7 +369,7 @@ def checked_time(time: Any, rows: int) -> Any:
     """When rows are from, of as many; True where they stand in the order of time."""
     if time is None or time is True:
         return time
-    same_length(coded(time, "time").codes, rows, "time")
+    check_length(encode_labels(time, "time").codes, rows, "time")
     return as_array(time, "time")
 
 
@@ -356,12 +377,12 @@ def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDA
     """The truth of rows of features, which are as many."""
     target = as_array(y, f"{where}y")
     if classes:
-        coded(target, f"{where}y")  # which says what is odd about it
+        encode_labels(target, f"{where}y")  # which says what is odd about it
     else:
         target = as_numbers(target, f"{where}y")
-    number = None if isinstance(X, Mapping) else rows_of(X)
+    number = None if isinstance(X, Mapping) else n_rows(X)
     if number != len(target):
-        has = shown(X) if number is None else f"{number:,} rows"
+        has = format_value(X) if number is None else f"{number:,} rows"
         raise InputError(
             f"{where}X: {has}, expected a table of {len(target):,} rows, as many as y has"
         )
@@ -370,7 +391,7 @@ def checked_target(X: Any, y: Any, where: str = "", *, classes: bool) -> npt.NDA
     return target
 
 
-def begun(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
+def base_provenance(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
     """What every provenance begins with: the estimator, and where its rows came from."""
     from calipers import __version__
 
@@ -380,11 +401,11 @@ def begun(estimator: Any, inputs: Sequence[Any]) -> dict[str, Any]:
 
 def check_level(level: float) -> None:
     """That it is a share."""
-    if not 0 < finite(level, "level", "a share between 0 and 1 such as 0.95") < 1:
+    if not 0 < check_finite(level, "level", "a share between 0 and 1 such as 0.95") < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
 
 
-def labelled(values: Sequence[Any], parameter: str) -> list[str]:
+def format_values(values: Sequence[Any], parameter: str) -> list[str]:
     """Values of a parameter as they are shown, each of which is another one."""
     made = [f"{v:g}" if isinstance(v, float | np.floating) else shown_value(v) for v in values]
     if len(set(made)) < len(made):
@@ -398,7 +419,7 @@ def labelled(values: Sequence[Any], parameter: str) -> list[str]:
 
 def shown_value(value: Any) -> str:
     """A value in a line; of an estimator, say, as it is written."""
-    return str(value) if isinstance(value, str | int | np.generic) else shown(value)
+    return str(value) if isinstance(value, str | int | np.generic) else format_value(value)
 
 
 def check_parameter(estimator: Any, parameter: str) -> None:
@@ -465,6 +486,6 @@ class OnRows:
         if labels is not None and not covers(labels, self.truth):
             labels = None
         if labels is not None and len(labels) == 2 and positive is None:
-            place = self_explaining(labels)
+            place = find_positive_class(labels)
             positive = None if place is None else labels[place]
         return {"labels": labels, "positive": positive}

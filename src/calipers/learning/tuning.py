@@ -12,29 +12,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_numbers, same_length
+from calipers.data.arrays import as_numbers, check_length
 from calipers.data.binary_labels import (
-    Labels,
+    BinaryLabels,
+    encode_binary,
+    encode_predictions,
+    find_positive_class,
     positive_probability,
-    predictions,
-    self_explaining,
-    two_classes,
 )
-from calipers.data.class_labels import coded, name_of
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.class_labels import encode_labels, label_name
+from calipers.data.errors import InputError, did_you_mean, format_value
 from calipers.evaluate.classification import classification
-from calipers.evaluation.arguments import finite
-from calipers.evaluation.models import of_positive
+from calipers.evaluation.arguments import check_finite
+from calipers.evaluation.models import positive_column
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.inference.resampled_tests import corrected_t
-from calipers.learning.fitting import Job, Places
-from calipers.learning.predictions import Answers
-from calipers.learning.split_designs import Design, Known, Part, designed
+from calipers.learning.fitting import FitJob, Places
+from calipers.learning.predictions import ModelPredictions
+from calipers.learning.split_designs import (
+    RowConstraints,
+    SplitDesign,
+    TrainTestIndices,
+    make_design,
+)
 from calipers.measures import Measure
 from calipers.results import Estimate
 from calipers.results.learning import TunedThreshold
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.systems.thresholds import Rule
+from calipers.systems.thresholds import ThresholdRule
 
 #: What folds within the rows trained on are of no use without.
 INNER_ALONE = "inner= goes with a rule for the threshold, as in threshold='F1'"
@@ -95,7 +100,7 @@ class Tuning:
     """A rule that chooses thresholds (or a number, which is one already), the negative and the
     positive class, and how many folds within the rows trained on it is applied to."""
 
-    rule: Rule | float
+    rule: ThresholdRule | float
     names: tuple[str, str]
     inner: int
     stratify: bool | None
@@ -109,27 +114,29 @@ class Tuning:
         """From the arguments of a verb, checked; None where no threshold is asked for."""
         if threshold is None:
             return None
-        if isinstance(threshold, Rule):
-            rule: Rule | float = threshold
+        if isinstance(threshold, ThresholdRule):
+            rule: ThresholdRule | float = threshold
         elif isinstance(threshold, str):
             rule = _rule(threshold)
         else:
-            rule = finite(threshold, "threshold", "a finite number or a rule such as 'accuracy'")
-        names = coded(target, what).names
+            rule = check_finite(
+                threshold, "threshold", "a finite number or a rule such as 'accuracy'"
+            )
+        names = encode_labels(target, what).names
         if len(names) != 2:
             raise InputError(f"threshold= is about two classes; {what} has {len(names)}")
         if positive is None:
-            place = self_explaining(names)
+            place = find_positive_class(names)
             if place is None:
                 raise InputError(
                     f"threshold= takes the positive class of {names[0]!r} and {names[1]!r}: give "
                     "positive="
                 )
-        elif name_of(positive) in names:
-            place = names.index(name_of(positive))
+        elif label_name(positive) in names:
+            place = names.index(label_name(positive))
         else:
             raise InputError(
-                f"positive: {shown(positive)}; {did_you_mean(name_of(positive), names)}"
+                f"positive: {format_value(positive)}; {did_you_mean(label_name(positive), names)}"
             )
         inner = INNER if inner is None else inner
         if inner < 2:
@@ -139,12 +146,12 @@ class Tuning:
     @property
     def chooses(self) -> bool:
         """Whether there is anything to choose."""
-        return isinstance(self.rule, Rule)
+        return isinstance(self.rule, ThresholdRule)
 
     @property
     def gauges(self) -> tuple[Measure, ...]:
         """The measures of counts that the rule is about."""
-        if not isinstance(self.rule, Rule):
+        if not isinstance(self.rule, ThresholdRule):
             return ()
         own = [self.rule.measure, *(bound.measure for bound in self.rule.bounds)]
         return tuple(one for one in own if one.definition.on is ConfusionMatrix)
@@ -156,7 +163,7 @@ class Tuning:
 
     # --- What models say ----------------------------------------------------------------------
 
-    def jobs(self, job: Job, known: Known) -> list[Job]:
+    def jobs(self, job: FitJob, known: RowConstraints) -> list[FitJob]:
         """The fits that choose the threshold of one: of the same model on folds of its own rows,
         which are the same for all models that are trained on these."""
         if not self.chooses:
@@ -165,7 +172,7 @@ class Tuning:
         seed = int(drawn >> 1)  # scikit-learn takes 31 bits
         own = known.of(job.train)
         try:
-            design = designed(self.inner, 1, own, None, stratify=self.stratify, seed=seed)
+            design = make_design(self.inner, 1, own, None, stratify=self.stratify, seed=seed)
         except InputError as error:
             raise InputError(f"{job.name}, to choose a threshold within: {error}") from None
         return [
@@ -176,10 +183,10 @@ class Tuning:
             for part in design.parts
         ]  # fmt: skip
 
-    def scored(self, said: Answers, truth: Any, weight: Any, name: str) -> Scored:
+    def scored(self, said: ModelPredictions, truth: Any, weight: Any, name: str) -> Scored:
         """What a model said of rows, as scores of the positive class."""
         table = said.probability if said.probability is not None else said.scores
-        classes = [name_of(label) for label in said.classes] if said.classes is not None else []
+        classes = [label_name(label) for label in said.classes] if said.classes is not None else []
         if table is None:
             raise InputError(
                 f"{name}: threshold= takes predict_proba or decision_function, which the model "
@@ -190,24 +197,24 @@ class Tuning:
                 f"{name}: a model was trained on rows of {len(classes)} classes, expected both "
                 f"{self.names[0]!r} and {self.names[1]!r}; take fewer folds, or stratified ones"
             )
-        score = np.asarray(of_positive(table, classes, self.names[1]), np.float64)
+        score = np.asarray(positive_column(table, classes, self.names[1]), np.float64)
         return Scored(self.positive(truth), score, self.positive(said.labels), weight)
 
     def positive(self, labels: Any) -> npt.NDArray[np.bool_]:
         """Which labels are of the positive class."""
         known, codes = np.unique(np.asarray(labels), return_inverse=True)
-        return np.array([name_of(one) == self.names[1] for one in known], np.bool_)[codes]
+        return np.array([label_name(one) == self.names[1] for one in known], np.bool_)[codes]
 
-    def labels(self, said: Answers, predicted: npt.NDArray[np.bool_]) -> Any:
+    def labels(self, said: ModelPredictions, predicted: npt.NDArray[np.bool_]) -> Any:
         """Labels as a model has them, of what is predicted positive."""
-        place = [name_of(label) for label in said.classes].index(self.names[1])
+        place = [label_name(label) for label in said.classes].index(self.names[1])
         return np.asarray(said.classes)[np.where(predicted, place, 1 - place)]
 
     # --- Choosing, and what it gains ----------------------------------------------------------
 
     def chosen(self, on: Scored, name: str) -> Choice:
         """The threshold that the rule chooses on some rows."""
-        if not isinstance(self.rule, Rule):
+        if not isinstance(self.rule, ThresholdRule):
             return Choice(float(self.rule), on)
         table = ScoreTable.from_rows(on.truth, on.score, on.weight)
         threshold = float(self.rule.threshold(table))
@@ -241,9 +248,9 @@ class Tuning:
         )  # fmt: skip
 
 
-def _rule(text: str) -> Rule:
+def _rule(text: str) -> ThresholdRule:
     try:
-        return Rule.parse(text)
+        return ThresholdRule.parse(text)
     except InputError as error:
         raise InputError(f"threshold: {error}") from None
 
@@ -338,7 +345,11 @@ class Elsewhere(NamedTuple):
 
 
 def tuned_elsewhere(
-    tuning: Tuning, design: Design, truth: Any, said: Mapping[str, Any], weight: FloatArray | None
+    tuning: Tuning,
+    design: SplitDesign,
+    truth: Any,
+    said: Mapping[str, Any],
+    weight: FloatArray | None,
 ) -> Elsewhere:
     """Chooses for each fold on the predictions of the other folds of its repetition, which models
     made that did not see the rows; of one split on its validation rows.
@@ -348,7 +359,7 @@ def tuned_elsewhere(
     InputError
         Where no system has scores, and where there are no other rows to choose on.
     """
-    classes = two_classes(truth, tuning.names[1])
+    classes = encode_binary(truth, tuning.names[1])
     given = {
         name: _predicted(values, classes, column_name("predicted", name))
         for name, values in _columns(said["predicted"], "predicted").items()
@@ -382,25 +393,25 @@ def _columns(given: Any, kind: str) -> Mapping[str, Any]:
     return {} if given is None else named_systems(given, kind)
 
 
-def _predicted(values: Any, classes: Labels, what: str) -> npt.NDArray[np.bool_]:
+def _predicted(values: Any, classes: BinaryLabels, what: str) -> npt.NDArray[np.bool_]:
     """Which rows a system says are positive."""
-    made = predictions(values, classes, what)
-    same_length(made, len(classes.positive), what)
+    made = encode_predictions(values, classes, what)
+    check_length(made, len(classes.positive), what)
     return np.asarray(made, np.bool_)
 
 
-def _score(values: Any, classes: Labels, kind: str) -> FloatArray:
+def _score(values: Any, classes: BinaryLabels, kind: str) -> FloatArray:
     """The score of the positive class of each row."""
     if kind == "probability":
         score = positive_probability(values, classes, kind)
     else:
         score = as_numbers(values, kind)
-    same_length(score, len(classes.positive), kind)
+    check_length(score, len(classes.positive), kind)
     return np.asarray(score, np.float64)
 
 
 def _scored(
-    classes: Labels,
+    classes: BinaryLabels,
     score: FloatArray,
     usual: npt.NDArray[np.bool_] | None,
     weight: FloatArray | None,
@@ -412,7 +423,7 @@ def _scored(
     )
 
 
-def _chosen_on(design: Design, part: Part) -> Places:
+def _chosen_on(design: SplitDesign, part: TrainTestIndices) -> Places:
     """The rows that the threshold of a part is chosen on."""
     if design.split is not None:
         if not design.spare:

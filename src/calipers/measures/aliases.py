@@ -111,16 +111,16 @@ def read_otherwise(family: str, measure: str, name: str) -> str:
     return ""
 
 
-def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
+def translate_name(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     """The name of a measure, what stands behind its ``@``, and its parameters, as we write them.
 
     What another tool means but we do not have is a :class:`ValueError`.
 
-    >>> in_our_words("rbp.95", None, {})
+    >>> translate_name("rbp.95", None, {})
     ('RBP', None, {'p': 0.95, 'gain': 'grade'})
-    >>> in_our_words("set_F_0.25", None, {})
+    >>> translate_name("set_F_0.25", None, {})
     ('SetF', None, {'beta': 0.5})
-    >>> in_our_words("F_0.5", None, {})
+    >>> translate_name("F_0.5", None, {})
     ('F', None, {'beta': 0.5})
     """
     words = name, at, dict(values)

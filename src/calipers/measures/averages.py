@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.lazy_imports import numpy as np
-from calipers.statistics import ConfusionMatrix, NumberMoments
+from calipers.statistics import ConfusionMatrix, NumericMoments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,7 +56,7 @@ OMIT = "omit"
 UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0, OMIT: None}
 
 
-def by_agreement(definition: Any, undefined: str) -> float | None:
+def conventional_value(definition: Any, undefined: str) -> float | None:
     """The value that stands where there is none: of retrieval any, of labels where the range ends,
     and of correlations 0 alone."""
     value, (low, high) = UNDEFINED[undefined], definition.range
@@ -71,7 +71,7 @@ Among: TypeAlias = "tuple[str, tuple[str, ...]] | tuple[str, tuple[float, ...]] 
 WEIGHTS = "weights"
 
 
-def picked(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+def selected_classes(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
     how, names = among or ("without", ())
     if how == WEIGHTS:
@@ -84,7 +84,7 @@ def picked(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
     return np.array([(label in names) == (how == "labels") for label in labels], bool)
 
 
-def written_among(among: Among) -> list[str]:
+def format_class_set(among: Among) -> list[str]:
     """How the name of an average says of which classes it is."""
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
@@ -104,12 +104,12 @@ def mean_of(among: Among, values: FloatArray) -> FloatArray:
     return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
 
 
-def averaged(measure: Any, statistic: Any) -> FloatArray | None:
+def average_value(measure: Any, statistic: Any) -> FloatArray | None:
     """The mean over classes or outputs that a measure asks for; NaN where
-    :func:`without_average` says why. None where it asks for none, or its counts are added up."""
+    :func:`undefined_average` says why. None where it asks for none, or its counts are added up."""
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
         return _mean(*_by_class(measure, statistic))
-    if isinstance(statistic, NumberMoments) and measure.average is not None:
+    if isinstance(statistic, NumericMoments) and measure.average is not None:
         values = measure.plain.apply(statistic)
         if measure.average == BY_VARIANCE:
             return _mean(statistic.of_truth, values)
@@ -117,7 +117,7 @@ def averaged(measure: Any, statistic: Any) -> FloatArray | None:
     return None
 
 
-def without_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
+def undefined_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
     """Where that mean is undefined, by reason."""
     if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
         weight, values = _by_class(measure, statistic)
@@ -125,7 +125,7 @@ def without_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
             "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
             "no_occurring_class": ~(weight > 0).any(axis=-1),
         }
-    if isinstance(statistic, NumberMoments) and measure.average is not None:
+    if isinstance(statistic, NumericMoments) and measure.average is not None:
         each, weighs = measure.plain.reasons(statistic).items(), np.asarray(statistic.of_truth > 0)
         # An output that does not vary weighs nothing, unless none does.
         alike = measure.average != BY_VARIANCE or ~weighs.any(axis=-1, keepdims=True)
@@ -143,7 +143,7 @@ def _by_class(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatA
     """What each class counts for, and its value: that is taken once for the mean, for its reasons
     and for other means of it."""
     each, plain = matrix.one_vs_rest(), measure.plain
-    values = kept(each, ("values", plain), lambda: plain.apply(each))
+    values = cached(each, ("values", plain), lambda: plain.apply(each))
     return weights_by_class(measure, matrix, values), values
 
 
@@ -164,6 +164,6 @@ def weights_by_class(measure: Any, matrix: ConfusionMatrix, values: FloatArray) 
     return np.where((weight > 0).any(axis=-1, keepdims=True), weight, alike)
 
 
-def of_outputs(statistic: Any) -> bool:
+def is_multioutput(statistic: Any) -> bool:
     """Whether a statistic is of several outputs."""
-    return isinstance(statistic, NumberMoments) and statistic.of_truth.ndim > 0
+    return isinstance(statistic, NumericMoments) and statistic.of_truth.ndim > 0

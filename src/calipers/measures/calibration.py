@@ -23,7 +23,7 @@ from calipers.measures.definition import Formula
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import IntArray
-from calipers.statistics.calibration import Levels, width_bin
+from calipers.statistics.calibration import ProbabilityLevels, width_bin
 
 NAN = float("nan")
 
@@ -31,12 +31,12 @@ NAN = float("nan")
 _HAIR = 1e-9
 
 
-def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArray:
+def _of_levels(table: ScoreTable, compute: Callable[[ProbabilityLevels], Any]) -> FloatArray:
     """What is computed from the levels of each table of a stack; NaN for one without rows."""
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
     for place in np.ndindex(shape):
-        levels = Levels.of(table, place)
+        levels = ProbabilityLevels.of(table, place)
         if len(levels):
             out[place] = compute(levels)
     return out
@@ -50,7 +50,7 @@ def _formula(compute: Callable[..., float]) -> Formula:
     return over_tables
 
 
-def _where(holds: Callable[[Levels, Mapping[str, Any]], bool]) -> Any:
+def _where(holds: Callable[[ProbabilityLevels, Mapping[str, Any]], bool]) -> Any:
     """A condition on levels as one on tables."""
     return lambda table, given: _of_levels(table, lambda levels: holds(levels, given)) == 1
 
@@ -87,7 +87,7 @@ def _impossible(table: ScoreTable, given: Mapping[str, Any]) -> Any:
     return found > 0 if table.weighted else found.astype(np.int64)
 
 
-def _given_nothing(x: Levels) -> float:
+def _given_nothing(x: ProbabilityLevels) -> float:
     """The weight of the rows whose class was given probability 0."""
     of_negatives = (x.total - x.positive)[x.probability >= 1].sum()
     return float(x.positive[x.probability <= 0].sum() + of_negatives)
@@ -103,7 +103,7 @@ def _is_log(given: Mapping[str, Any]) -> bool:
 # --- Losses and their parts -----------------------------------------------------------------------
 
 
-def _loss(x: Levels, loss: str, answer: FloatArray | float | None = None) -> float:
+def _loss(x: ProbabilityLevels, loss: str, answer: FloatArray | float | None = None) -> float:
     """The mean loss of an answer to each level, of the probabilities themselves by default."""
     answer = np.broadcast_to(x.probability if answer is None else answer, x.total.shape)
     if loss == "Brier":
@@ -117,7 +117,7 @@ def _loss(x: Levels, loss: str, answer: FloatArray | float | None = None) -> flo
     return out / x.weight
 
 
-def _skill(x: Levels, loss: str) -> float:
+def _skill(x: ProbabilityLevels, loss: str) -> float:
     return NAN if x.one_class else 1 - _loss(x, loss) / _loss(x, loss, x.prevalence)
 
 
@@ -137,7 +137,7 @@ skill = partial(
     undefined=ONE_CLASS,
     skill_of="Brier",
 )
-def brier_skill(x: Levels) -> float:
+def brier_skill(x: ProbabilityLevels) -> float:
     """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
     answer, the prevalence π, that is saved; negative where that answer is better.
 
@@ -148,7 +148,7 @@ def brier_skill(x: Levels) -> float:
 
 @skill("log-loss-skill", aliases=("log_loss_skill", "d2_log_loss_score"),
        undefined=ONE_CLASS | IMPOSSIBLE, skill_of="log-loss")  # fmt: skip
-def log_loss_skill(x: Levels) -> float:
+def log_loss_skill(x: ProbabilityLevels) -> float:
     """Skill by the log loss: 1 − log loss/H(π), the share of the labels' entropy that is saved.
 
     H(π) = −π ln π − (1 − π) ln(1 − π) is what the best constant answer, the prevalence π, loses;
@@ -159,7 +159,7 @@ def log_loss_skill(x: Levels) -> float:
 
 @error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=IMPOSSIBLE,
        reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
-def miscalibration(x: Levels, loss: str = "Brier") -> float:
+def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Miscalibration: what the mean loss would gain if the probabilities were recalibrated.
 
     Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
@@ -171,7 +171,7 @@ def miscalibration(x: Levels, loss: str = "Brier") -> float:
 
 @registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
-def discrimination(x: Levels, loss: str = "Brier") -> float:
+def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Discrimination: what the recalibrated probabilities gain over the best constant answer.
 
     Loss(π) − Loss(p̂), with the prevalence π and the isotonic regression p̂ (CORP).
@@ -181,7 +181,7 @@ def discrimination(x: Levels, loss: str = "Brier") -> float:
 
 @registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
             together=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
-def uncertainty(x: Levels, loss: str = "Brier") -> float:
+def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
     """Uncertainty: the mean loss of the best constant answer, the prevalence π.
 
     π(1 − π) by the Brier score, the entropy of the labels by the log loss.
@@ -190,7 +190,7 @@ def uncertainty(x: Levels, loss: str = "Brier") -> float:
 
 
 @error("reliability", together=_by_width, reference="Murphy 1973")
-def reliability(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
+def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
     With ``binning='distinct'`` every probability is its own bin and Brier = reliability −
@@ -202,7 +202,7 @@ def reliability(x: Levels, bins: int = 10, binning: str = "equal-width") -> floa
 
 @registered("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
             together=_by_width, reference="Murphy 1973")  # fmt: skip
-def resolution(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
+def resolution(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
     b = _binned(x, bins, binning)
     return float(np.dot(b.total, np.square(b.share - x.prevalence))) / b.weight
@@ -211,13 +211,13 @@ def resolution(x: Levels, bins: int = 10, binning: str = "equal-width") -> float
 # --- Calibration errors ---------------------------------------------------------------------------
 
 
-def _binned(x: Levels, bins: int, binning: str) -> Levels:
+def _binned(x: ProbabilityLevels, bins: int, binning: str) -> ProbabilityLevels:
     """The levels by bin."""
     return x if binning == "distinct" else x.gathered(beginnings(x, bins, binning))
 
 
 def beginnings(
-    x: Levels, bins: int, binning: str = "equal-mass", estimator: str | None = None
+    x: ProbabilityLevels, bins: int, binning: str = "equal-mass", estimator: str | None = None
 ) -> IntArray:
     """Where the bins begin."""
     how = estimator or binning
@@ -232,7 +232,9 @@ binned_error = partial(error, any_classes=True, binned=beginnings)
 @binned_error("ECE", aliases=("expected_calibration_error",), interval="mean_gap",
        together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015; sweep: Roelofs and others 2022")  # fmt: skip
-def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equal-width") -> float:
+def expected_calibration_error(
+    x: ProbabilityLevels, bins: int = 15, estimator: str = "equal-width"
+) -> float:
     """Expected calibration error, by a named estimator.
 
     All are biased upwards where probabilities are nearly right; the limits of their intervals are
@@ -246,7 +248,7 @@ def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equa
     return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
 
 
-def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
+def _lonely(x: ProbabilityLevels, given: Mapping[str, Any]) -> bool:
     return bool((_binned(x, given["bins"], "equal-mass").effective <= 1 + _HAIR).any())
 
 
@@ -254,7 +256,7 @@ def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
        interval="root_mean_gap",
        undefined={"one_row_in_a_bin": _where(_lonely)},
        reference="Kumar, Liang and Ma 2019")  # fmt: skip
-def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
+def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) -> float:
     """Root mean squared calibration error, debiased: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1))
     over bins of equal mass with n rows each, 0 where the sum is negative.
 
@@ -270,7 +272,9 @@ def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
 @binned_error("MCE", aliases=("maximum_calibration_error",), interval="largest_gap",
        together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
-def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-width") -> float:
+def maximum_calibration_error(
+    x: ProbabilityLevels, bins: int = 15, binning: str = "equal-width"
+) -> float:
     """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""
     b = _binned(x, bins, binning)
     return float(np.abs(b.probability - b.share).max())
@@ -307,7 +311,7 @@ recalibrated = partial(
 
 
 @recalibrated("calibration-slope", coefficient=1, undefined=NO_LINE)
-def calibration_slope(x: Levels, delta: float = 0.0) -> float:
+def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
     """Calibration slope: the most likely b in logit P(y = 1) = a + b·logit(p); 1 is calibrated.
 
     Below 1 the probabilities are too extreme (overfitted, as a rule), above 1 too timid. A
@@ -319,7 +323,7 @@ def calibration_slope(x: Levels, delta: float = 0.0) -> float:
 
 @recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
               undefined=NO_LINE)  # fmt: skip
-def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> float:
+def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float = 0.0) -> float:
     """Calibration intercept: the most likely a in logit P(y = 1) = a + logit(p); 0 is calibrated.
 
     Calibration in the large: above 0 the probabilities are too low, below 0 too high. With
@@ -339,12 +343,12 @@ def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> 
 NO_VARIANCE = {"nothing_to_test": _where(lambda x, _: not _expected_variance(x) > 0)}
 
 
-def _expected_variance(x: Levels) -> float:
+def _expected_variance(x: ProbabilityLevels) -> float:
     p = x.probability
     return float(np.dot(x.squares, np.square(1 - 2 * p) * p * (1 - p)))
 
 
-def _spiegelhalter(x: Levels) -> float:
+def _spiegelhalter(x: ProbabilityLevels) -> float:
     variance = _expected_variance(x)
     if not variance > 0:
         return NAN
@@ -355,7 +359,7 @@ def _spiegelhalter(x: Levels) -> float:
 @registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None, any_classes=True,
             range=(-inf, inf), undefined=NO_VARIANCE,
             reference="Spiegelhalter 1986")  # fmt: skip
-def spiegelhalter_z(x: Levels) -> float:
+def spiegelhalter_z(x: ProbabilityLevels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
 
     It is the Brier score minus what it should be if all probabilities were right, in standard
@@ -366,7 +370,7 @@ def spiegelhalter_z(x: Levels) -> float:
 
 @registered("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
             undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
-def spiegelhalter_p(x: Levels) -> float:
+def spiegelhalter_p(x: ProbabilityLevels) -> float:
     """Spiegelhalter's p: how often calibrated probabilities have a |z| as large or larger."""
     return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))
 
@@ -376,11 +380,11 @@ def spiegelhalter_p(x: Levels) -> float:
 
 # Of 3,000 calibrated samples of 100 and of 300 rows p is below 0.05 in 3.8 and 5.1% (±0.4) with as
 # many degrees of freedom as groups; with two fewer, as fits to the same rows need, in 11%.
-def _degrees(x: Levels, groups: int, *, fitted: bool) -> int:
+def _degrees(x: ProbabilityLevels, groups: int, *, fitted: bool) -> int:
     return len(x.equal_mass(groups)) - 2 * fitted
 
 
-def _hosmer_lemeshow(x: Levels, groups: int) -> float:
+def _hosmer_lemeshow(x: ProbabilityLevels, groups: int) -> float:
     b = x.gathered(x.equal_mass(groups))
     variance = b.squares * b.probability * (1 - b.probability)
     if not (variance > 0).all():
@@ -400,7 +404,7 @@ hosmer_lemeshow = partial(
 
 
 @hosmer_lemeshow("Hosmer-Lemeshow", higher_is_better=False, range=(0, inf))
-def hosmer_lemeshow_statistic(x: Levels, groups: int = 10) -> float:
+def hosmer_lemeshow_statistic(x: ProbabilityLevels, groups: int = 10) -> float:
     """Hosmer and Lemeshow's χ²: Σ (O − E)²/(E(1 − E/n)) over groups of equal size by probability,
     with O positives among n rows where the probabilities add up to E.
 
@@ -412,14 +416,16 @@ def hosmer_lemeshow_statistic(x: Levels, groups: int = 10) -> float:
 
 
 @hosmer_lemeshow("Hosmer-Lemeshow-df", higher_is_better=None, range=(1, inf))
-def hosmer_lemeshow_degrees(x: Levels, groups: int = 10, *, fitted: bool = False) -> float:
+def hosmer_lemeshow_degrees(
+    x: ProbabilityLevels, groups: int = 10, *, fitted: bool = False
+) -> float:
     """Degrees of freedom of Hosmer and Lemeshow's χ²: the number of groups, and two fewer where the
     probabilities were ``fitted`` to these very rows."""
     return _degrees(x, groups, fitted=fitted)
 
 
 @hosmer_lemeshow("Hosmer-Lemeshow-p", higher_is_better=None, range=(0, 1))
-def hosmer_lemeshow_p(x: Levels, groups: int = 10, *, fitted: bool = False) -> float:
+def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = False) -> float:
     """Hosmer and Lemeshow's p: how often calibrated probabilities have a χ² as large or larger.
 
     By the χ² distribution, whose degrees of freedom are the groups, and two fewer where the

@@ -8,7 +8,7 @@ from math import inf
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.registration import measure
-from calipers.statistics import ClusterMoments, FloatArray, Moments, Separations
+from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, Moments
 
 #: By families and names.
 _FAVOURS = {
@@ -19,7 +19,7 @@ _FAVOURS = {
 }
 
 
-def favours(measure: Measure) -> str:
+def bias_description(measure: Measure) -> str:
     """In a few words; empty where nothing is known."""
     d = measure.definition
     return _FAVOURS.get(d.name, _FAVOURS.get(d.family, ""))
@@ -131,7 +131,7 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
     "Dunn",
     aliases=("dunn_index",),
     family="separations",
-    on=Separations,
+    on=ClusterSeparation,
     higher_is_better=True,
     range=(0, inf),
     interval="none",
@@ -141,7 +141,7 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
     },
     reference="Dunn (1974)",
 )
-def dunn(s: Separations) -> FloatArray:
+def dunn(s: ClusterSeparation) -> FloatArray:
     """Dunn index: the smallest distance of two points of different clusters, over the largest of
     two points of one. Two pairs of points decide, of which no data say how they would be of other
     points."""

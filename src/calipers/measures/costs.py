@@ -12,7 +12,7 @@ from math import inf
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS
-from calipers.statistics import FloatArray, Moments, NumberRows
+from calipers.statistics import FloatArray, Moments, NumericRows
 
 _cost = partial(
     measure,
@@ -27,7 +27,7 @@ _cost = partial(
 _quantile = partial(
     _cost,
     family="cost-quantiles",
-    on=NumberRows,
+    on=NumericRows,
     undefined={"no_rows": lambda rows, _: rows.total == 0},
     interval="quantile",
 )
@@ -45,14 +45,14 @@ def mean_cost(m: Moments) -> FloatArray:
 
 
 @_quantile("cost-median", aliases=("median_cost",))
-def median_cost(rows: NumberRows) -> FloatArray:
+def median_cost(rows: NumericRows) -> FloatArray:
     """Median cost: half of the rows cost no more. The mean of the two middle ones of an even
     number."""
     return rows.by_error.quantile(rows.weight, 0.5)
 
 
 @_quantile("cost-p", aliases=("cost_percentile",), suffix="percentile")
-def percentile_cost(rows: NumberRows, percentile: float = 95) -> FloatArray:
+def percentile_cost(rows: NumericRows, percentile: float = 95) -> FloatArray:
     """Percentile of the cost: the smallest cost that is not exceeded by this percentage of the
     rows; where it is not by exactly that many, halfway to the next (NumPy's
     ``averaged_inverted_cdf``).

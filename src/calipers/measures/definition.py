@@ -18,26 +18,26 @@ from calipers.measures.averages import (
     OMIT,
     PAIRWISE,
     Among,
-    averaged,
-    by_agreement,
-    of_outputs,
-    picked,
+    average_value,
+    conventional_value,
+    format_class_set,
+    is_multioutput,
+    selected_classes,
+    undefined_average,
     weights_by_class,
-    without_average,
-    written_among,
 )
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import (
     PARAMETERS,
-    asked,
-    check,
-    check_together,
+    check_combination,
+    check_parameter,
+    format_literal,
+    format_number,
+    format_request,
     frozen,
-    literal,
-    written,
 )
-from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
+from calipers.measures.ties import VIEWS, average_over_ties, check_ties, too_many_orders
 from calipers.measures.undefined_reasons import EMPTY_MARGIN, REASONS
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
@@ -51,7 +51,7 @@ Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
 
 
-class Area(NamedTuple):
+class AreaTransform(NamedTuple):
     """That a measure is scale·A + shift, with an area A of which the core knows how it varies: AUC,
     AP, PR-AUC or AP-DG."""
 
@@ -118,7 +118,7 @@ class Definition:
     hits: bool | None = None
     skill_of: str | None = None
     coefficient: int | None = None
-    area: Area | None = None
+    area: AreaTransform | None = None
     smooth: bool = False
     place: Callable[..., npt.NDArray[np.intp]] | None = None
     opens: Callable[..., npt.NDArray[np.bool_]] | None = None
@@ -218,7 +218,7 @@ class Definition:
         bound = {**self.parameters, **{k: frozen(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
-                as_in = asked(self.name, name, self.at, self.infix)
+                as_in = format_request(self.name, name, self.at, self.infix)
                 usual = [PARAMETERS[one].usual for one in self.required]
                 if len(usual) > 1 and None not in usual:
                     as_in = str(self.example())  # a name with one of several would be refused
@@ -226,8 +226,8 @@ class Definition:
                 what = f"{name}, {about}" if about else name
                 raise UnknownMeasureError(f"{self.name} needs {what}, as in {as_in}")
             if value is not None or self.parameters[name] is not None:
-                check(self.name, name, value)
-        check_together(self.name, self.parameters, bound)
+                check_parameter(self.name, name, value)
+        check_combination(self.name, self.parameters, bound)
         check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
 
@@ -274,12 +274,12 @@ class Measure:
         return getattr(self.definition, name)
 
     def __str__(self) -> str:
-        return spelled(self, self.definition.name)
+        return format_name(self, self.definition.name)
 
     @property
     def shown(self) -> str:
         """The name for people: by the alias that it was asked for by, else the canonical one."""
-        return spelled_each(self, self.alias or self.definition.name)
+        return format_names(self, self.alias or self.definition.name)
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"
@@ -304,7 +304,7 @@ class Measure:
 
     def picked(self, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
-        return picked(self.among, labels)
+        return selected_classes(self.among, labels)
 
     def weights_by_class(self, matrix: ConfusionMatrix, values: FloatArray) -> FloatArray:
         """What each class counts for in an average of these ``values``, one a class."""
@@ -325,7 +325,7 @@ class Measure:
         """What the measure is, in a line."""
         family, label = FAMILIES.get(self.definition.family), self.label
         view = self.average if family is None or label is None else f"{family.part} {label}"
-        view = " ".join([view or "", *written_among(self.among)]).strip()
+        view = " ".join([view or "", *format_class_set(self.among)]).strip()
         return self.definition.title + (f" ({view})" if view else "")
 
     @property
@@ -364,12 +364,12 @@ class Measure:
     def where_undefined(self, undefined: str, *, stated: bool = False) -> Measure:
         """The measure with a value by agreement where it has none; averages count classes without
         rows then where they were ``stated``."""
-        agreed = by_agreement(self.definition, undefined)
+        agreed = conventional_value(self.definition, undefined)
         by = undefined if agreed is not None or undefined == OMIT else "nan"
         return replace(self, agreed=agreed, convention=by, stated=stated)
 
     def _value(self, statistic: Statistic) -> FloatArray:
-        average = averaged(self, statistic)
+        average = average_value(self, statistic)
         if average is not None:
             return average
         parameters, statistic = self.parameters, self._seen(statistic)
@@ -377,7 +377,7 @@ class Measure:
             del parameters["judged_only"]
             ties, _ = self._ties_in(statistic), parameters.pop("ties", None)
             if ties != "id":
-                return over_ties(self.definition, statistic, parameters, ties)
+                return average_over_ties(self.definition, statistic, parameters, ties)
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
 
     def _seen(self, statistic: Statistic) -> Statistic:
@@ -396,7 +396,7 @@ class Measure:
     def _check_classes(self, statistic: Statistic) -> None:
         """That the statistic holds as many classes as the measure is about."""
         if not isinstance(statistic, ConfusionMatrix):
-            if self.viewed and not (self.average and of_outputs(statistic)):
+            if self.viewed and not (self.average and is_multioutput(statistic)):
                 raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
         elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.any_classes):
             raise TypeError(
@@ -425,7 +425,7 @@ class Measure:
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
         """For each named condition, where it makes the value undefined."""
-        of_average = without_average(self, statistic)
+        of_average = undefined_average(self, statistic)
         if of_average is not None:
             return of_average
         statistic = self._seen(statistic)
@@ -459,9 +459,9 @@ class Measure:
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
-        from calipers.evaluate.single_value import value_of
+        from calipers.evaluate.single_value import compute_value
 
-        return value_of(self, *data, **options)
+        return compute_value(self, *data, **options)
 
     def scorer(self, positive: Any = None) -> Any:
         """What ``scoring=`` of scikit-learn takes: see :class:`calipers.evaluate.scorer.Scorer`."""
@@ -470,40 +470,44 @@ class Measure:
         return scorer_of(self, positive)
 
 
-def spelled(measure: Any, name: str, stating: Container[str] = ()) -> str:
+def format_name(measure: Any, name: str, stating: Container[str] = ()) -> str:
     """The name of a measure, its own or an alias, so that it parses back; it says the parameters
     that are not at their defaults, and those that are named.
 
     >>> from calipers.measures import parse
-    >>> spelled(parse("recall[cat]"), "sensitivity")
+    >>> format_name(parse("recall[cat]"), "sensitivity")
     'sensitivity[cat]'
-    >>> spelled(parse("nDCG@5"), "nDCG", stating=["dcg"])
+    >>> format_name(parse("nDCG@5"), "nDCG", stating=["dcg"])
     "nDCG(dcg='log2')@5"
     """
     d, bound = measure.definition, measure.parameters
     if d.suffix is not None and bound.get("alpha") is None:
         number = bound.pop(d.suffix)
-        name += "" if d.bare and number == d.parameters[d.suffix] else written(number)
+        name += "" if d.bare and number == d.parameters[d.suffix] else format_number(number)
     if d.infix is not None:
-        name = name.replace(f"-{d.infix}-", f"-{written(bound.pop(d.infix))}-")
+        name = name.replace(f"-{d.infix}-", f"-{format_number(bound.pop(d.infix))}-")
     at = bound.pop(d.at, None)
     stated = [
-        f"{k}={literal(k, v)}" for k, v in bound.items() if v != d.parameters[k] or k in stating
+        f"{k}={format_literal(k, v)}"
+        for k, v in bound.items()
+        if v != d.parameters[k] or k in stating
     ]
-    extra = ",".join([*stated, *written_among(measure.among)])
+    extra = ",".join([*stated, *format_class_set(measure.among)])
     base, mark, key = name.partition("@")
     joint = f"{mark}{key}=" if mark else "@"
     if measure.average is not None:
         base = f"{measure.average}-{base}"
     if measure.label is not None:
         base += f"[{measure.label}]"
-    return base + (f"({extra})" if extra else "") + ("" if at is None else joint + written(at))
+    return (
+        base + (f"({extra})" if extra else "") + ("" if at is None else joint + format_number(at))
+    )
 
 
 #: Between the names of a measure that was asked for by several.
 BETWEEN = "/"
 
 
-def spelled_each(measure: Any, names: str) -> str:
+def format_names(measure: Any, names: str) -> str:
     """Each of several names so written: ``sensitivity/TPR``."""
-    return BETWEEN.join(spelled(measure, name) for name in names.split(BETWEEN))
+    return BETWEEN.join(format_name(measure, name) for name in names.split(BETWEEN))

@@ -141,7 +141,7 @@ def task_of(family: str) -> str | None:
     return next((task for task, families in TASKS.items() if family in families), None)
 
 
-def named(family: Any) -> tuple[str, ...]:
+def find_families(family: Any) -> tuple[str, ...]:
     """The family of that name, or several of them; all where none is named."""
     names = tuple(family) if isinstance(family, list | tuple) else (family,)
     for name in names if family is not None else ():

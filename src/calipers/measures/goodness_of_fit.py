@@ -8,7 +8,7 @@ from math import inf
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.regression import NO_ROWS
-from calipers.statistics import FloatArray, NumberMoments
+from calipers.statistics import FloatArray, NumericMoments
 
 _CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant("truth") & (m.weight > 0)}
 _CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)}
@@ -16,7 +16,7 @@ _CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.we
 fit = partial(
     measure,
     family="fit",
-    on=NumberMoments,
+    on=NumericMoments,
     higher_is_better=True,
     perfect=1.0,
     range=(-inf, 1),
@@ -33,18 +33,18 @@ correlation = partial(
 )
 
 
-def inside(value: FloatArray) -> FloatArray:
+def clip_correlation(value: FloatArray) -> FloatArray:
     """Rounding may leave a correlation a hair beyond 1."""
     return np.clip(value, -1.0, 1.0)
 
 
-def _effective(m: NumberMoments) -> FloatArray:
+def _effective(m: NumericMoments) -> FloatArray:
     """Kish's number of rows, which scaled weights leave as it is."""
     return np.square(m.weight) / np.maximum(m.squares, 1e-300)
 
 
 @fit("R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE")
-def r_squared(m: NumberMoments) -> FloatArray:
+def r_squared(m: NumericMoments) -> FloatArray:
     """R², the share of the squared error of the mean that predictions save: 1 − Σr²/Σ(y − ȳ)².
 
     0 for always predicting the mean of the truth, below 0 for worse."""
@@ -62,7 +62,7 @@ def r_squared(m: NumberMoments) -> FloatArray:
         )
     },
 )
-def adjusted_r_squared(m: NumberMoments, predictors: int) -> FloatArray:
+def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
     """R² with n − 1 and n − predictors − 1 degrees of freedom: 1 − (1 − R²)(n − 1)/(n − k − 1), for
     rows that a linear model of k predictors was fitted to. Of weighted rows n is their effective
     number, (Σw)²/Σw².
@@ -73,7 +73,7 @@ def adjusted_r_squared(m: NumberMoments, predictors: int) -> FloatArray:
 
 
 @fit("explained-variance", aliases=("explained_variance_score",))
-def explained_variance(m: NumberMoments) -> FloatArray:
+def explained_variance(m: NumericMoments) -> FloatArray:
     """Explained variance: 1 − variance of residuals/variance of the truth; R² but for a constant
     error, which it does not see."""
     return np.asarray(1 - m.of_residual / m.of_truth)
@@ -81,19 +81,19 @@ def explained_variance(m: NumberMoments) -> FloatArray:
 
 @correlation(
     "Pearson",
-    on=NumberMoments,
+    on=NumericMoments,
     aliases=("pearsonr", "Pearson-correlation"),
     undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
 )
-def pearson(m: NumberMoments) -> FloatArray:
+def pearson(m: NumericMoments) -> FloatArray:
     """Pearson's correlation of truth and prediction: their covariance over the product of their
     standard deviations."""
-    return inside(m.of_both / (np.sqrt(m.of_truth) * np.sqrt(m.of_predicted)))
+    return clip_correlation(m.of_both / (np.sqrt(m.of_truth) * np.sqrt(m.of_predicted)))
 
 
 @correlation(
     "CCC",
-    on=NumberMoments,
+    on=NumericMoments,
     aliases=("concordance_correlation_coefficient", "concordance_corrcoef"),
     undefined=NO_ROWS
     | {
@@ -105,10 +105,10 @@ def pearson(m: NumberMoments) -> FloatArray:
         )
     },
 )
-def concordance(m: NumberMoments) -> FloatArray:
+def concordance(m: NumericMoments) -> FloatArray:
     """Concordance correlation: 2·cov(y, p)/(var y + var p + (ȳ − p̄)²), with 1/n in all of them.
 
     Pearson's correlation, less for predictions of another mean or spread than the truth. Source:
     Lin 1989."""
     apart = m.weight * np.square(m.residual)
-    return inside(2 * m.of_both / (m.of_truth + m.of_predicted + apart))
+    return clip_correlation(2 * m.of_both / (m.of_truth + m.of_predicted + apart))

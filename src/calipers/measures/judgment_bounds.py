@@ -3,8 +3,8 @@
 Unknown are, for each topic, the documents that were retrieved but not judged (or judged with a
 negative grade, which says "pooled, not judged"), and documents that were not retrieved and are yet
 to be found relevant: up to ``unfound`` of them, or any number. A completion gives every unknown
-document a grade from 0 to a highest one. :func:`possible_values` tells the smallest and the largest
-value that any completion gives a topic, :func:`possible_mean` what that means for their mean.
+document a grade from 0 to a highest one. :func:`value_bounds` tells the smallest and the largest
+value that any completion gives a topic, :func:`mean_bounds` what that means for their mean.
 
 What is reported as a measure's value takes all unknown documents for not relevant, so it lies
 between the two. This is no sampling interval: it says what judging more of these topics could
@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
-from calipers.measures.registry import found as definition_of
+from calipers.measures.registry import get_definition as definition_of
 from calipers.measures.retrieval import gains
-from calipers.measures.retrieval.binary_relevance import documents_of
+from calipers.measures.retrieval.binary_relevance import n_documents_at_recall
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import ends_of, segment_sum
+from calipers.statistics.rankings import segment_offsets, segment_sum
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,7 +40,7 @@ CELLS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Possible:
+class ValueBounds:
     """Per topic, the smallest and the largest value of any completion; NaN where no completion
     gives a value. ``kind`` is "exact", or "bound" where no value lies outside, but the ends may be
     wider than need be."""
@@ -50,14 +50,14 @@ class Possible:
     kind: str
 
 
-def possible_values(
+def value_bounds(
     rankings: JudgedRankings,
     measures: Sequence[Measure],
     *,
     unfound: float = inf,
     max_grade: int | None = None,
     collection: int | None = None,
-) -> list[Possible | None]:
+) -> list[ValueBounds | None]:
     """What any completion of the judgments could make of each measure, topic by topic.
 
     Parameters
@@ -82,30 +82,30 @@ def possible_values(
 
     >>> from calipers.measures import parse
     >>> r = JudgedRankings.from_rankings([[1, 0, 1, 1, 0, 1, 0]], [[1, 1, 1]])
-    >>> (recall,) = possible_values(r, [parse("SetR")], unfound=3)
+    >>> (recall,) = value_bounds(r, [parse("SetR")], unfound=3)
     >>> print(recall.low, recall.high.round(4), recall.kind)
     [0.4] [0.5714] exact
     """
     known = int(rankings.judged_grade.max(initial=1))
     top = known if max_grade is None else max_grade
-    rules = [rule_of(measure, max(known, top)) for measure in measures]
+    rules = [find_bound_rule(measure, max(known, top)) for measure in measures]
     low = np.full((len(measures), len(rankings)), np.nan)
     high = low.copy()
     for topics in _blocks(rankings.retrieved):
-        block = Block.of(rankings.take(topics), unfound, top, collection)
+        block = TopicBlock.of(rankings.take(topics), unfound, top, collection)
         for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
             if rule is not None:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     low[i, topics], high[i, topics] = _around(block, measure, rule)
     return [
-        None if rule is None else Possible(low[i], high[i], rule.kind)
+        None if rule is None else ValueBounds(low[i], high[i], rule.kind)
         for i, rule in enumerate(rules)
     ]
 
 
-def possible_mean(
+def mean_bounds(
     values: FloatArray,
-    possible: Possible,
+    possible: ValueBounds,
     summary: str = "mean",
     *,
     zero: bool = False,
@@ -171,7 +171,7 @@ def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
         start = end
 
 
-def _around(block: Block, measure: Measure, rule: Rule) -> Ends:
+def _around(block: TopicBlock, measure: Measure, rule: BoundRule) -> Ends:
     """What the rule finds, which rounding must not keep from holding the value itself."""
     low, high = rule.ends(block, measure)
     value = measure.apply(block.ranking)
@@ -188,7 +188,7 @@ UNKNOWN, _NONE = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class TopicBlock:
     """Some topics: a row each, a column a rank. ``grade`` is negative where it is unknown and where
     nothing was retrieved; ``unfound`` documents of each may be relevant and were not retrieved."""
 
@@ -196,10 +196,10 @@ class Block:
     grade: IntArray
     unfound: FloatArray
     top: int
-    kept: dict[tuple[int, int | None], Seen] = field(default_factory=dict)
+    kept: dict[tuple[int, int | None], JudgmentStatus] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, r: JudgedRankings, unfound: float, top: int, collection: int | None) -> Block:
+    def of(cls, r: JudgedRankings, unfound: float, top: int, collection: int | None) -> TopicBlock:
         """Lay the topics out."""
         width = int(r.retrieved.max(initial=0))
         grade = np.where(np.arange(width) < r.retrieved[:, None], UNKNOWN, _NONE)
@@ -213,19 +213,19 @@ class Block:
             most = np.where(rest <= MOST_UNFOUND, np.minimum(most, rest), most)
         return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
 
-    def seen(self, rel: int, cutoff: int | None) -> Seen:
+    def seen(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         """What there is to a measure of relevant documents (within the cutoff)."""
         if (rel, cutoff) not in self.kept:
             self.kept[rel, cutoff] = self._look(rel, cutoff)
         return self.kept[rel, cutoff]
 
-    def _look(self, rel: int, cutoff: int | None) -> Seen:
+    def _look(self, rel: int, cutoff: int | None) -> JudgmentStatus:
         grade = self.grade[:, :cutoff]
         unknown = grade == UNKNOWN
         outside = (self.grade == UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.unfound
         if rel > self.top:  # no unknown document can be relevant
             unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
-        return Seen(grade >= rel, unknown, self.ranking.relevant(rel), outside)
+        return JudgmentStatus(grade >= rel, unknown, self.ranking.relevant(rel), outside)
 
     def completed(self, found: BoolArray, unfound: FloatArray, top: int) -> JudgedRankings:
         """The judgments with the grade ``top`` for the retrieved documents ``found`` and for so
@@ -246,10 +246,10 @@ class Block:
         return JudgedRankings(
             r.topics,
             r.retrieved,
-            r.judged_offsets + ends_of(more > 0),
+            r.judged_offsets + segment_offsets(more > 0),
             judged[order],
             count[order],
-            ends_of(at.sum(axis=1)),
+            segment_offsets(at.sum(axis=1)),
             rank,
             listed[at],
             rank,
@@ -258,7 +258,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class JudgmentStatus:
     """By topic and rank, which documents are relevant and which unknown; by topic, how many known
     documents are relevant, and how many unknown ones there are elsewhere."""
 
@@ -285,15 +285,15 @@ class Seen:
     @cached_property
     def bottommost(self) -> FloatArray:
         """Unknown documents from the bottom up to each rank and with it."""
-        return upwards(self.unknown.astype(np.float64))
+        return reverse_cumsum(self.unknown.astype(np.float64))
 
 
-def upwards(values: FloatArray) -> FloatArray:
+def reverse_cumsum(values: FloatArray) -> FloatArray:
     """Running sums over the ranks from the last one up."""
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
 
 
-def last(running: FloatArray) -> FloatArray:
+def last_column(running: FloatArray) -> FloatArray:
     """The last of running sums over the ranks."""
     return running[:, -1] if running.shape[1] else np.zeros(len(running))
 
@@ -307,19 +307,19 @@ Ends = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class BoundRule:
     """``ends`` computes the low and the high end for a block of topics. ``takes`` are the
     parameters that it minds and ``unless`` values that it cannot deal with; a measure with another
     parameter set has no rule. Where ``graded``, gains have to rise with the grade."""
 
-    ends: Callable[[Block, Measure], Ends]
+    ends: Callable[[TopicBlock, Measure], Ends]
     takes: frozenset[str]
     kind: str = "exact"
     unless: frozenset[Any] = frozenset()
     graded: bool = False
 
 
-def rule_of(measure: Measure, highest: int) -> Rule | None:
+def find_bound_rule(measure: Measure, highest: int) -> BoundRule | None:
     """The rule of a measure of rankings with grades up to ``highest``, where there is one for its
     parameters."""
     definition = measure.definition
@@ -333,7 +333,7 @@ def rule_of(measure: Measure, highest: int) -> Rule | None:
     return rule if not rule.graded or _growing_gains(measure, highest) else None
 
 
-def _growing(block: Block, measure: Measure) -> Ends:
+def _growing(block: TopicBlock, measure: Measure) -> Ends:
     """A measure that looks at what was retrieved, and that no document of a higher grade lowers:
     it is least with all unknown documents not relevant, and largest with all of the highest grade.
     """
@@ -346,7 +346,7 @@ def _growing(block: Block, measure: Measure) -> Ends:
     return measure.apply(block.ranking), measure.apply(best)
 
 
-def _sharing(block: Block, measure: Measure) -> Ends:
+def _sharing(block: TopicBlock, measure: Measure) -> Ends:
     """A measure that rises with every relevant document that was retrieved (within the cutoff), and
     falls with every other: its ends have all of the one kind and none of the other.
 
@@ -356,14 +356,14 @@ def _sharing(block: Block, measure: Measure) -> Ends:
     seen = block.seen(p["rel"], p.get("cutoff"))
     none = seen.relevant + seen.outside == 0
     one = seen.unknown & (seen.bottommost == 1) & none[:, None]
-    none = seen.relevant + last(seen.topmost) == 0
+    none = seen.relevant + last_column(seen.topmost) == 0
     return (
         measure.apply(block.completed(one, seen.outside, block.top)),
         measure.apply(block.completed(seen.unknown, np.where(none, seen.outside, 0.0), block.top)),
     )
 
 
-def _average_precision(block: Block, measure: Measure) -> Ends:
+def _average_precision(block: TopicBlock, measure: Measure) -> Ends:
     """For each number x of relevant unknown documents, the sum of precisions is largest when they
     are topmost and smallest when they are bottommost. One more of them adds the precision at its
     own rank, and 1/rank for each relevant document below. Those outside add to R only.
@@ -378,17 +378,17 @@ def _average_precision(block: Block, measure: Measure) -> Ends:
         if by == "min(k,R)" and cutoff is not None:
             return ratio(precisions, np.minimum(relevant, cutoff))
         if by == "found":
-            return ratio(precisions, last(seen.hits)[:, None] + more)
+            return ratio(precisions, last_column(seen.hits)[:, None] + more)
         return ratio(precisions, relevant)
 
     part = seen.hit / seen.rank
     now = (part * seen.hits).sum(axis=1)[:, None]
-    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + upwards(part) - part)
+    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + reverse_cumsum(part) - part)
     nowhere = np.zeros_like(seen.outside)
     best = share(_with_none(np.cumsum(gain, axis=1)) + now, _with_none(seen.topmost), nowhere)
     part = (seen.hit | seen.unknown) / seen.rank
-    gain = seen.unknown * ((seen.hits + 1) / seen.rank + upwards(part) - part)
-    worst = share(_with_none(upwards(gain)) + now, _with_none(seen.bottommost), seen.outside)
+    gain = seen.unknown * ((seen.hits + 1) / seen.rank + reverse_cumsum(part) - part)
+    worst = share(_with_none(reverse_cumsum(gain)) + now, _with_none(seen.bottommost), seen.outside)
     only_elsewhere = share(now, np.zeros_like(now), seen.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
@@ -396,7 +396,7 @@ def _average_precision(block: Block, measure: Measure) -> Ends:
     )
 
 
-def _interpolated(block: Block, measure: Measure) -> Ends:
+def _interpolated(block: TopicBlock, measure: Measure) -> Ends:
     """High end: the precision at each rank with all unknown documents down to it relevant and no
     others, where that is enough for the recall, since one more of them asks for one more at most.
 
@@ -408,13 +408,13 @@ def _interpolated(block: Block, measure: Measure) -> Ends:
     seen = block.seen(p["rel"], None)
 
     def wanted(relevant: FloatArray) -> FloatArray:
-        return documents_of(p["recall"], relevant, p["rule"])
+        return n_documents_at_recall(p["recall"], relevant, p["rule"])
 
     def largest(found: FloatArray, wanted: FloatArray) -> FloatArray:
         reached = (found > 0) & (found >= wanted)
         return np.asarray(np.where(reached, found / seen.rank, 0.0).max(axis=1, initial=0.0))
 
-    inside, known = last(seen.topmost), seen.relevant + seen.outside
+    inside, known = last_column(seen.topmost), seen.relevant + seen.outside
     high = largest(seen.hits + seen.topmost, wanted(seen.relevant[:, None] + seen.topmost))
     high = np.where(known + inside > 0, high, np.nan)
     low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
@@ -427,7 +427,7 @@ def _interpolated(block: Block, measure: Measure) -> Ends:
     return low, high
 
 
-def _eleven_points(block: Block, measure: Measure) -> Ends:
+def _eleven_points(block: TopicBlock, measure: Measure) -> Ends:
     """The mean of the ends of its points, a bound: no completion need reach all of them."""
     p = measure.parameters
     point = {"rel": p["rel"], "rule": p["rule"]}
@@ -439,7 +439,7 @@ def _eleven_points(block: Block, measure: Measure) -> Ends:
     return low, high
 
 
-def _r_precision(block: Block, measure: Measure) -> Ends:
+def _r_precision(block: TopicBlock, measure: Measure) -> Ends:
     """With r relevant documents in all, r − R of the unknown ones are relevant, as many as possible
     of them among the first r or as few; so each r is looked at in turn. Past the last retrieved
     document nothing is gained but r itself: there the ends can only be where all unknown documents
@@ -447,7 +447,7 @@ def _r_precision(block: Block, measure: Measure) -> Ends:
     """
     seen = block.seen(measure.parameters["rel"], None)
     n, relevant = len(seen.relevant), seen.relevant[:, None]
-    outside, inside = seen.outside[:, None], last(seen.topmost)[:, None]
+    outside, inside = seen.outside[:, None], last_column(seen.topmost)[:, None]
     r = np.hstack([np.broadcast_to(seen.rank, seen.hits.shape), relevant, relevant + inside,
                    relevant + outside])  # fmt: skip
     column = np.minimum(r, seen.hits.shape[1]).astype(np.int64)
@@ -465,7 +465,7 @@ def _r_precision(block: Block, measure: Measure) -> Ends:
     )
 
 
-def _bpref(block: Block, measure: Measure) -> Ends:
+def _bpref(block: TopicBlock, measure: Measure) -> Ends:
     """Judging may find a document relevant, not relevant, or leave it out, which bpref tells apart.
 
     High end: with r relevant documents in all, it is best when r − R unknown ones are relevant, the
@@ -480,7 +480,7 @@ def _bpref(block: Block, measure: Measure) -> Ends:
     seen = block.seen(rel, None)
     wrong = (block.grade[:, : seen.hit.shape[1]] >= 0) & ~seen.hit
     above = np.cumsum(wrong, axis=1)
-    relevant, inside = seen.relevant.astype(np.int64), last(seen.topmost).astype(np.int64)
+    relevant, inside = seen.relevant.astype(np.int64), last_column(seen.topmost).astype(np.int64)
     judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
                          block.ranking.judged_offsets)  # fmt: skip
     found = seen.hit | seen.unknown
@@ -506,7 +506,7 @@ def _bpref(block: Block, measure: Measure) -> Ends:
     return low, high
 
 
-def _ndcg(block: Block, measure: Measure) -> Ends:
+def _ndcg(block: TopicBlock, measure: Measure) -> Ends:
     """With gains cut into steps Δₜ = gain(t) − gain(t−1), DCG is Σₜ Δₜ d(Sₜ) and IDCG is
     Σₜ Δₜ D(nₜ): d sums the discounts of the retrieved documents of grade t or more, D those of as
     many first ranks.
@@ -530,7 +530,7 @@ def _ndcg(block: Block, measure: Measure) -> Ends:
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
     outside = np.minimum(seen.outside, inf if depth is None else depth)
-    most = max(c.max(initial=0) for c in count) + last(seen.topmost).max(initial=0)
+    most = max(c.max(initial=0) for c in count) + last_column(seen.topmost).max(initial=0)
     most += outside.max(initial=0, where=np.isfinite(outside))
     discount = _discounts(measure, np.arange(1, 1 + max(int(most), seen.hit.shape[1])))
     ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
@@ -562,7 +562,7 @@ def _ndcg(block: Block, measure: Measure) -> Ends:
         better = ~np.isnan(value) & ~(value <= high[rows])
         rows = rows[better]
         high[rows] = value[better]
-    running = _with_none(upwards(seen.unknown * discount))
+    running = _with_none(reverse_cumsum(seen.unknown * discount))
     n = _with_none(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
     below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
     low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
@@ -615,25 +615,25 @@ _DCG = frozenset({"cutoff", "dcg", "gains", "min_grade", "base"})
 _SCALE = frozenset({"cutoff", "max_grade"})
 
 _RULES = {
-    **{name: Rule(_growing, _TOP) for name in ("P", "RR", "Success", "SetP", "NumRelRet")},
-    **{name: Rule(_growing, _SCALE) for name in ("nCG", "SDCG", "ERR")},
-    **{name: Rule(_growing, _DCG, graded=True) for name in ("CG", "DCG")},
-    **{name: Rule(_sharing, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
-    "RBP": Rule(
+    **{name: BoundRule(_growing, _TOP) for name in ("P", "RR", "Success", "SetP", "NumRelRet")},
+    **{name: BoundRule(_growing, _SCALE) for name in ("nCG", "SDCG", "ERR")},
+    **{name: BoundRule(_growing, _DCG, graded=True) for name in ("CG", "DCG")},
+    **{name: BoundRule(_sharing, _TOP) for name in ("R", "RelP", "SetR", "SetRelP", "SetAP")},
+    "RBP": BoundRule(
         _growing,
         _TOP | {"p", "gain", "gains", "max_grade"},
         unless=frozenset({"topic-max"}),
         graded=True,
     ),
-    "F": Rule(_sharing, _TOP | {"beta", "alpha"}),
-    "SetF": Rule(_sharing, _SET | {"beta", "alpha"}),
-    "SetJaccard": Rule(_sharing, _SET),
-    "AP": Rule(_average_precision, _TOP | {"denominator"}),
-    "gm-AP": Rule(_average_precision, _SET),
-    "IPrec": Rule(_interpolated, _SET | {"recall", "rule"}),
-    "11pt-avg": Rule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
-    "Rprec": Rule(_r_precision, _SET),
-    "Bpref": Rule(_bpref, _SET, "bound"),
-    "gm-Bpref": Rule(_bpref, _SET, "bound"),
-    "nDCG": Rule(_ndcg, _DCG | {"ideal"}, unless=frozenset({"retrieved"}), graded=True),
+    "F": BoundRule(_sharing, _TOP | {"beta", "alpha"}),
+    "SetF": BoundRule(_sharing, _SET | {"beta", "alpha"}),
+    "SetJaccard": BoundRule(_sharing, _SET),
+    "AP": BoundRule(_average_precision, _TOP | {"denominator"}),
+    "gm-AP": BoundRule(_average_precision, _SET),
+    "IPrec": BoundRule(_interpolated, _SET | {"recall", "rule"}),
+    "11pt-avg": BoundRule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
+    "Rprec": BoundRule(_r_precision, _SET),
+    "Bpref": BoundRule(_bpref, _SET, "bound"),
+    "gm-Bpref": BoundRule(_bpref, _SET, "bound"),
+    "nDCG": BoundRule(_ndcg, _DCG | {"ideal"}, unless=frozenset({"retrieved"}), graded=True),
 }

@@ -28,13 +28,13 @@ from dataclasses import replace
 from typing import Any
 
 from calipers import plugins
-from calipers.measures.aliases import ELSEWHERE, in_our_words, read_otherwise
+from calipers.measures.aliases import ELSEWHERE, read_otherwise, translate_name
 from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
 from calipers.measures.definition import BETWEEN, Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import FAMILIES, TASKS, named
-from calipers.measures.parameters import LONGEST_NAME, asked
-from calipers.measures.registry import candidates, definitions, key, load
+from calipers.measures.families import FAMILIES, TASKS, find_families
+from calipers.measures.parameters import LONGEST_NAME, format_request
+from calipers.measures.registry import definitions, find_candidates, load, normalize_name
 
 _NAME = re.compile(
     r"""(?P<name>[^()@\s]+?)            # nDCG
@@ -81,13 +81,15 @@ def parse(
     if not isinstance(given, str) or len(given) > LONGEST_NAME:
         shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
-    families = named(family)
+    families = find_families(family)
     load(families)
     try:
         return _parsed(text, families, defaults, _unknown)
     except UnknownMeasureError:
         # A name that is known as it is spelled lacks a parameter, or has one too many.
-        measure = None if meanings(text, families) else _in_words(text, families, defaults)
+        measure = (
+            None if matching_definitions(text, families) else _in_words(text, families, defaults)
+        )
         if measure is None:
             raise
         return measure
@@ -125,7 +127,7 @@ def _in_words(
         except UnknownMeasureError as error:
             told = told or str(error).removeprefix(f"{way!r}: ")
     if len(ways) > 1 and len(made) != 1:
-        senses = dict.fromkeys(d for way in ways for d in meanings(way, families)[:1])
+        senses = dict.fromkeys(d for way in ways for d in matching_definitions(way, families)[:1])
         raise UnknownMeasureError(_one_of(text, [*senses]))
     if made:
         return next(iter(made))
@@ -155,14 +157,14 @@ def senses(text: str, families: Sequence[str]) -> list[Definition]:
     from calipers.measures import phrases
 
     load(families)
-    found = dict.fromkeys(meanings(text, families))
+    found = dict.fromkeys(matching_definitions(text, families))
     if not found:
         pair, of_topics = phrases.sides(text), phrases.macro_of_topics(text, families)
         if pair:
             found = dict.fromkeys(senses(pair[0], families))
         ways = [*phrases.spelled_out(text, families), *([of_topics] if of_topics else [])]
         for way in ways if not found else ():
-            found |= dict.fromkeys(meanings(way, families))
+            found |= dict.fromkeys(matching_definitions(way, families))
     return list(found)
 
 
@@ -221,9 +223,9 @@ def _alias(definition: Definition, name: str) -> str | None:
     tool spells a measure."""
     if definition.suffix is not None or definition.infix is not None:
         return None
-    own = key(name)
-    words = (a for a in definition.aliases if key(a) == own and "_" not in a)
-    return None if key(definition.name) == own else next(words, None)
+    own = normalize_name(name)
+    words = (a for a in definition.aliases if normalize_name(a) == own and "_" not in a)
+    return None if normalize_name(definition.name) == own else next(words, None)
 
 
 def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
@@ -236,10 +238,10 @@ def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
         )
 
 
-def each_once(asked: Iterable[Measure]) -> list[Measure]:
+def deduplicate(asked: Iterable[Measure]) -> list[Measure]:
     """Measures in their order, each once, under all the names that it was asked for by.
 
-    >>> [one.shown for one in each_once(map(parse, ["sensitivity", "PPV", "TPR"]))]
+    >>> [one.shown for one in deduplicate(map(parse, ["sensitivity", "PPV", "TPR"]))]
     ['sensitivity/TPR', 'PPV']
     """
     names: dict[Measure, dict[str, None]] = {}
@@ -255,7 +257,7 @@ def _called(measure: Measure, names: Iterable[str]) -> Measure:
     return replace(measure, alias=BETWEEN.join(names))
 
 
-def in_each_task(
+def parse_by_task(
     text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
 ) -> Iterator[Measure]:
     """What a name means in each task that knows it, in one before all others; those where it is
@@ -276,22 +278,26 @@ def in_each_task(
 def _is_spelled(text: Any, families: Sequence[str]) -> bool:
     """Whether a name is one of these families as it stands."""
     load(families)
-    return isinstance(text, str) and len(text) <= LONGEST_NAME and bool(meanings(text, families))
+    return (
+        isinstance(text, str)
+        and len(text) <= LONGEST_NAME
+        and bool(matching_definitions(text, families))
+    )
 
 
 def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
     """The canonical spelling of a measure's name, or None when no measure answers to it."""
-    return next(map(str, in_each_task(name, defaults=defaults)), None)
+    return next(map(str, parse_by_task(name, defaults=defaults)), None)
 
 
-def catalogue(family: str | None = None) -> list[Measure]:
+def list_measures(family: str | None = None) -> list[Measure]:
     """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
 
     >>> import calipers as cal
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
-    named(None if family is None else [family])
+    find_families(None if family is None else [family])
     return [d.example() for d in definitions(family)]
 
 
@@ -306,23 +312,23 @@ def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], d
     written: dict[str, str] = {}
     if at is not None:
         joint, equals, number = at.rpartition("=")
-        if not equals and candidates(f"{name}@{at}", families):  # the number is left out
+        if not equals and find_candidates(f"{name}@{at}", families):  # the number is left out
             name = f"{name}@{at}"
         else:
             name, written = f"{name}@{joint}" if equals else name, {"at": number}
-    readings = [(d, written) for d in candidates(name, families)]
+    readings = [(d, written) for d in find_candidates(name, families)]
     readings += _by_trailing_number(name, families, written)
     readings += _by_infix(name, families, written)
     return name, readings, values
 
 
-def meanings(text: str, families: Sequence[str]) -> list[Definition]:
+def matching_definitions(text: str, families: Sequence[str]) -> list[Definition]:
     """The definitions that a text may mean, whatever the values of its parameters; the first of
     several is taken."""
     viewed = _view(text, families)
     try:
         if viewed is not None:
-            return meanings(viewed[0], _viewed_in(families, viewed[1]))
+            return matching_definitions(viewed[0], _viewed_in(families, viewed[1]))
         name, readings, values = _readings(text, families)
         fitting = [r for r in readings if _can_bind(*r, values)] or readings
         chosen = _chosen(text, name, fitting, values)[0] if fitting else None
@@ -331,9 +337,9 @@ def meanings(text: str, families: Sequence[str]) -> list[Definition]:
         return []
 
 
-def meaning(text: str, families: Sequence[str]) -> Definition | None:
+def first_definition(text: str, families: Sequence[str]) -> Definition | None:
     """The first of these, if any."""
-    return next(iter(meanings(text, families)), None)
+    return next(iter(matching_definitions(text, families)), None)
 
 
 def _translated(
@@ -341,7 +347,7 @@ def _translated(
 ) -> tuple[str, str | None, dict[str, Any]]:
     """What another tool may have written, in our words."""
     try:
-        return in_our_words(name, at, values)
+        return translate_name(name, at, values)
     except ValueError as error:
         raise UnknownMeasureError(f"{text!r}: {error}") from None
 
@@ -370,7 +376,7 @@ def _chosen(
     own = [
         (d, written)
         for d, written in readings
-        if key(name) == key(d.name) + written.get("suffix", "")
+        if normalize_name(name) == normalize_name(d.name) + written.get("suffix", "")
     ]
     readings = own or readings
     families = list(dict.fromkeys(d.family for d, _ in readings))
@@ -413,7 +419,7 @@ def _by_trailing_number(
     match = _TRAILING_NUMBER.match(name)
     if match is None:
         return []
-    found = candidates(match["name"], families)
+    found = find_candidates(match["name"], families)
     if match["joint"]:
         return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
     return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
@@ -426,15 +432,15 @@ def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> li
         return []
     # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
     spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
-    found = {d: None for name in spelled for d in candidates(name, families) if d.infix}
+    found = {d: None for name in spelled for d in find_candidates(name, families) if d.infix}
     return [(d, {**written, "infix": match["number"]}) for d in found]
 
 
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
-    exact = candidates(text, families)
-    if any(key(text) == key(d.name) for d in exact) and _fits(text, families):
+    exact = find_candidates(text, families)
+    if any(normalize_name(text) == normalize_name(d.name) for d in exact) and _fits(text, families):
         return None
     match = _CLASS.match(text)
     if match is not None and _viewed_in(families, {"label": ""}):
@@ -535,7 +541,7 @@ def _number(text: str, number: str, definition: Definition, parameter: str) -> i
     try:
         return int(number) if re.fullmatch(r"\d+", number) else float(number)
     except ValueError:
-        as_in = asked(definition.name, parameter, definition.at, definition.infix)
+        as_in = format_request(definition.name, parameter, definition.at, definition.infix)
         raise UnknownMeasureError(
             f"{text!r}: {number!r} is no number; expected one, as in {as_in}"
         ) from None
@@ -583,9 +589,13 @@ def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list
     for name in difflib.get_close_matches(begun, known, n=4 * most, cutoff=0.6):
         ways = [spellings[name] + text[len(base) :], spellings[name]]
         ways += [str(definition.example()) for definition in known[name]]
-        fitting = (way for way in ways if key(way) != key(text) and _parses(way, families))
+        fitting = (
+            way
+            for way in ways
+            if normalize_name(way) != normalize_name(text) and _parses(way, families)
+        )
         for way in itertools.islice(fitting, 1):
-            found.setdefault(key(way), way)
+            found.setdefault(normalize_name(way), way)
     return list(found.values())[:most]
 
 
@@ -611,7 +621,7 @@ def _parses(text: str, families: Sequence[str]) -> bool:
     return True
 
 
-def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
+def spellings(definition: Definition, name: str | None = None) -> list[str]:
     """What means the definition under each of its names (or one): the name with all the numbers it
     may carry, and of classes."""
     out = []

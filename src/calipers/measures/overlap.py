@@ -21,7 +21,7 @@ from functools import partial
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Measure
-from calipers.measures.registry import outside
+from calipers.measures.registry import is_external
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings
 
@@ -38,7 +38,7 @@ def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> Flo
     """
     r = _tied(r, ties)
     short, long, shared = r.shorter, r.longer, r.shared
-    depth = _Depth(p, int(long.max(initial=0)))
+    depth = _DepthSums(p, int(long.max(initial=0)))
     # X(short), and the agreement there, at which the shorter ranking goes on.
     at_end = r.sum(_chance(r, r.from_a, r.to_a, short) * _chance(r, r.from_b, r.to_b, short))
     agreement = at_end / short
@@ -52,7 +52,7 @@ def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray
     """Rank-biased overlap, lower bound: its value if no further document were shared below the ends
     of the rankings (RBO_MIN)."""
     r = _tied(r, ties)
-    depth = _Depth(p, int(r.longer.max(initial=0)))
+    depth = _DepthSums(p, int(r.longer.max(initial=0)))
     return depth.norm * r.sum(_weight_of_shared(r, depth))
 
 
@@ -65,7 +65,7 @@ def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
     short, long, shared = r.shorter, r.longer, r.shared
     # The depth from which on both rankings hold the same documents.
     end = (short + long - shared).astype(np.int64)
-    depth = _Depth(p, int(end.max(initial=0)))
+    depth = _DepthSums(p, int(end.max(initial=0)))
     missing = (
         short * depth.over(short + 1, end)
         + long * depth.over(long + 1, end)
@@ -83,7 +83,7 @@ def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
 
 
 _defined = partial(
-    outside,
+    is_external,
     family="overlap",
     on=SharedRankings,
     higher_is_better=None,
@@ -112,7 +112,7 @@ def _tied(r: SharedRankings, ties: str) -> SharedRankings:
 
 
 @dataclass(frozen=True)
-class _Depth:
+class _DepthSums:
     """Sums over depths: of p^d/d, of p^d and of d·p^d, from one depth to another."""
 
     p: float
@@ -150,7 +150,7 @@ class _Depth:
         return np.asarray(np.maximum(-np.log1p(-self.p) - self._sums[0, last], 0.0))
 
 
-def _weight_of_shared(r: SharedRankings, depth: _Depth) -> FloatArray:
+def _weight_of_shared(r: SharedRankings, depth: _DepthSums) -> FloatArray:
     """Of each shared document: Σ p^d/d over all d, times its chance to be among the first d of both
     rankings, which within a group of g ties grows by 1/g a rank."""
     above_a, above_b = r.from_a - 1, r.from_b - 1

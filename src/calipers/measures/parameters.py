@@ -15,7 +15,7 @@ LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Domain:
+class ParameterDomain:
     """Which values a parameter takes; ``usual`` is shown where one has to be given, and ``about``
     says what it is."""
 
@@ -71,85 +71,85 @@ def _holds_gains(value: Any) -> bool:
 
 
 #: What each parameter is, under the name that it has in every measure.
-PARAMETERS: dict[str, Domain] = {
-    "alpha": Domain(low=0, high=1),
-    "base": Domain(low=1, open=True),
-    "beta": Domain(low=0, infinite=True),
-    "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
-    "average": Domain(choices=("arithmetic", "geometric", "min", "max")),
-    "bins": Domain(low=1, whole=True),
-    "collection": Domain(
+PARAMETERS: dict[str, ParameterDomain] = {
+    "alpha": ParameterDomain(low=0, high=1),
+    "base": ParameterDomain(low=1, open=True),
+    "beta": ParameterDomain(low=0, infinite=True),
+    "binning": ParameterDomain(choices=("equal-width", "equal-mass", "distinct")),
+    "average": ParameterDomain(choices=("arithmetic", "geometric", "min", "max")),
+    "bins": ParameterDomain(low=1, whole=True),
+    "collection": ParameterDomain(
         low=0,
         whole=True,
         usual=1000,
         about="the number of documents in the collection (collection=N, --collection N)",
     ),
-    "cost_fn": Domain(low=0),
-    "cost_fp": Domain(low=0),
-    "coverage": Domain(low=0, high=1, open=True, usual=0.9),
-    "cutoff": Domain(low=1, whole=True, usual=10),
-    "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
-    "delta": Domain(low=0, high=0.5),
-    "denominator": Domain(choices=("R", "min(k,R)", "found")),
-    "exponent": Domain(low=1, high=2, whole=True),
-    "estimator": Domain(choices=("equal-width", "equal-mass", "sweep")),
-    "fpr": Domain(low=0, high=1, usual=0.1),
-    "fitted": Domain(holds="switch"),
-    "from_rates": Domain(holds="switch"),
-    "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
-    "gains": Domain(holds="gains"),
-    "groups": Domain(low=2, whole=True),
-    "ideal": Domain(choices=("judged", "uncut", "retrieved")),
-    "judged_only": Domain(holds="switch"),
-    "level": Domain(low=0, high=1, open=True, usual=0.95),
-    "loss": Domain(choices=("Brier", "log-loss")),
-    "max_fpr": Domain(low=0, high=1, usual=0.1),
-    "k": Domain(low=1, whole=True, usual=5),
-    "max_grade": Domain(low=1, whole=True, usual=3),
-    "min_fpr": Domain(low=0, high=1),
-    "min_grade": Domain(whole=True),
-    "multiple": Domain(low=0, open=True),
-    "naive_mae": Domain(low=0, open=True, usual=1.0),
-    "odds": Domain(low=0),
-    "patience": Domain(low=0, high=1, open=True),
-    "p": Domain(low=0, high=1, open=True),
-    "percentile": Domain(low=0, high=100, open=True, usual=95),
-    "power": Domain(low=1, usual=1.5),
-    "predictors": Domain(low=0, whole=True, usual=1),
-    "precision": Domain(low=0, high=1, usual=0.9),
-    "prevalence": Domain(low=0, high=1, usual=0.1),
-    "recall": Domain(low=0, high=1, usual=0.9),
-    "recalls": Domain(low=0, high=1, holds="numbers"),
-    "rel": Domain(whole=True),
-    "scale": Domain(choices=("nominal", "ordinal", "interval")),
-    "sensitivity_share": Domain(low=0, high=1),
-    "slope": Domain(choices=("one", "fitted")),
-    "smoothing": Domain(low=1),
-    "rule": Domain(choices=("least", "nearest", "nine-tenths")),
-    "T": Domain(low=0, open=True),
-    "tied": Domain(choices=("share", "optimistic", "pessimistic")),
-    "tail": Domain(choices=("always", "with-unjudged")),
-    "ties": Domain(choices=("id", "average", "best", "worst")),
-    "weights": Domain(choices=("linear", "quadratic")),
-    "to": Domain(choices=("points", "centres")),
-    "volume": Domain(low=0, high=1, usual=0.5),
-    **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
+    "cost_fn": ParameterDomain(low=0),
+    "cost_fp": ParameterDomain(low=0),
+    "coverage": ParameterDomain(low=0, high=1, open=True, usual=0.9),
+    "cutoff": ParameterDomain(low=1, whole=True, usual=10),
+    "dcg": ParameterDomain(choices=("log2", "exp-log2", "log-base")),
+    "delta": ParameterDomain(low=0, high=0.5),
+    "denominator": ParameterDomain(choices=("R", "min(k,R)", "found")),
+    "exponent": ParameterDomain(low=1, high=2, whole=True),
+    "estimator": ParameterDomain(choices=("equal-width", "equal-mass", "sweep")),
+    "fpr": ParameterDomain(low=0, high=1, usual=0.1),
+    "fitted": ParameterDomain(holds="switch"),
+    "from_rates": ParameterDomain(holds="switch"),
+    "gain": ParameterDomain(choices=("binary", "grade", "topic-max", "scale")),
+    "gains": ParameterDomain(holds="gains"),
+    "groups": ParameterDomain(low=2, whole=True),
+    "ideal": ParameterDomain(choices=("judged", "uncut", "retrieved")),
+    "judged_only": ParameterDomain(holds="switch"),
+    "level": ParameterDomain(low=0, high=1, open=True, usual=0.95),
+    "loss": ParameterDomain(choices=("Brier", "log-loss")),
+    "max_fpr": ParameterDomain(low=0, high=1, usual=0.1),
+    "k": ParameterDomain(low=1, whole=True, usual=5),
+    "max_grade": ParameterDomain(low=1, whole=True, usual=3),
+    "min_fpr": ParameterDomain(low=0, high=1),
+    "min_grade": ParameterDomain(whole=True),
+    "multiple": ParameterDomain(low=0, open=True),
+    "naive_mae": ParameterDomain(low=0, open=True, usual=1.0),
+    "odds": ParameterDomain(low=0),
+    "patience": ParameterDomain(low=0, high=1, open=True),
+    "p": ParameterDomain(low=0, high=1, open=True),
+    "percentile": ParameterDomain(low=0, high=100, open=True, usual=95),
+    "power": ParameterDomain(low=1, usual=1.5),
+    "predictors": ParameterDomain(low=0, whole=True, usual=1),
+    "precision": ParameterDomain(low=0, high=1, usual=0.9),
+    "prevalence": ParameterDomain(low=0, high=1, usual=0.1),
+    "recall": ParameterDomain(low=0, high=1, usual=0.9),
+    "recalls": ParameterDomain(low=0, high=1, holds="numbers"),
+    "rel": ParameterDomain(whole=True),
+    "scale": ParameterDomain(choices=("nominal", "ordinal", "interval")),
+    "sensitivity_share": ParameterDomain(low=0, high=1),
+    "slope": ParameterDomain(choices=("one", "fitted")),
+    "smoothing": ParameterDomain(low=1),
+    "rule": ParameterDomain(choices=("least", "nearest", "nine-tenths")),
+    "T": ParameterDomain(low=0, open=True),
+    "tied": ParameterDomain(choices=("share", "optimistic", "pessimistic")),
+    "tail": ParameterDomain(choices=("always", "with-unjudged")),
+    "ties": ParameterDomain(choices=("id", "average", "best", "worst")),
+    "weights": ParameterDomain(choices=("linear", "quadratic")),
+    "to": ParameterDomain(choices=("points", "centres")),
+    "volume": ParameterDomain(low=0, high=1, usual=0.5),
+    **{name: ParameterDomain() for name in ("tp", "fp", "fn", "tn")},
 }
 
 
-def register_parameter(name: str, domain: Domain) -> None:
+def register_parameter(name: str, domain: ParameterDomain) -> None:
     """Make a new parameter of formulas known, with the values that it takes in every measure. Doing
     so again changes nothing."""
     if not name or not str(name).isidentifier():
         raise ValueError(f"a parameter is {name!r}, expected the name of an argument")
-    if not isinstance(domain, Domain):
+    if not isinstance(domain, ParameterDomain):
         raise TypeError(f"{name}: the domain is {domain!r}, expected a Domain")
     if PARAMETERS.get(name, domain) != domain:
         raise NameTakenError(f"{name!r} is taken: it is a parameter with another domain")
     PARAMETERS[name] = domain
 
 
-def check(measure: str, name: str, value: Any) -> None:
+def check_parameter(measure: str, name: str, value: Any) -> None:
     """That a parameter of a measure may have the value."""
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
@@ -157,7 +157,7 @@ def check(measure: str, name: str, value: Any) -> None:
         raise UnknownMeasureError(f"{measure}: {name} is {shown}, expected {expected}")
 
 
-def check_together(measure: str, usual: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def check_combination(measure: str, usual: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """That each of the values counts beside the others that are ``given``, or else ``usual``."""
     if given.get("base") != usual.get("base") and given.get("dcg") != "log-base":
         raise UnknownMeasureError(
@@ -172,14 +172,14 @@ def check_together(measure: str, usual: Mapping[str, Any], given: Mapping[str, A
         )
 
 
-def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:
+def format_request(measure: str, parameter: str, at: str, infix: str | None) -> str:
     """How a measure is asked for with a parameter: ``at`` and ``infix`` are written into names."""
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
     usual = PARAMETERS[parameter].usual
     if parameter == at:
         return f"{measure}{'=' if '@' in measure else '@'}{usual}"
-    return f"{measure}({parameter}={'…' if usual is None else literal(parameter, usual)})"
+    return f"{measure}({parameter}={'…' if usual is None else format_literal(parameter, usual)})"
 
 
 def frozen(value: Any) -> Any:
@@ -189,14 +189,14 @@ def frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def literal(name: str, value: Any) -> str:
+def format_literal(name: str, value: Any) -> str:
     """A parameter's value as it is written inside parentheses."""
     if PARAMETERS[name].holds == "gains" and value is not None:
         return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
     return repr(value).replace(", ", ",")
 
 
-def written(number: float) -> str:
+def format_number(number: float) -> str:
     """A number in full, as names carry it: 10, 0.5, 1000000."""
     text = str(int(number)) if isinstance(number, int) else repr(float(number))
     return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")

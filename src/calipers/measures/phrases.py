@@ -23,7 +23,7 @@ from itertools import product
 from calipers import plugins
 from calipers.measures.definition import Definition
 from calipers.measures.families import FAMILIES, TASKS, task_of
-from calipers.measures.registry import candidates, definitions, edition, load
+from calipers.measures.registry import definitions, edition, find_candidates, load
 
 #: What F is called, of sets and of classes.
 _F_MEASURES = {
@@ -427,17 +427,17 @@ def _joint_names(
     whole = [own for right in rights for own in _own_names(right, families)]
     found: dict[str, None] = {}
     for left, right in product((*lefts, *names), dict.fromkeys((*whole, *rights))):
-        for definition in candidates(f"{left}@{right}", families):
+        for definition in find_candidates(f"{left}@{right}", families):
             found[f"{definition.name}={number}" if number else definition.name] = None
     if not found and number:
-        for definition in (d for name in names for d in candidates(name, families)):
+        for definition in (d for name in names for d in find_candidates(name, families)):
             if definition.at == word.strip().lower():
                 found[f"{definition.name}@{number}"] = None
     return list(found)
 
 
 def _own_names(name: str, families: Sequence[str]) -> Iterator[str]:
-    for definition in candidates(name, families):
+    for definition in find_candidates(name, families):
         yield definition.name
 
 

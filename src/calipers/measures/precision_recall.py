@@ -14,7 +14,7 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.name_parsing import parse
-from calipers.measures.registry import outside
+from calipers.measures.registry import is_external
 from calipers.measures.scores import ROUNDING
 from calipers.statistics import FloatArray
 from calipers.statistics.precision_recall import PrecisionRecallPoints
@@ -34,7 +34,7 @@ def _ends(points: PrecisionRecallPoints, parameters: Mapping[str, Any]) -> bool:
 
 _NOT_REACHED = {"recall_not_reached": _ends}
 _defined = partial(
-    outside,
+    is_external,
     family=FAMILY,
     on=PrecisionRecallPoints,
     higher_is_better=True,

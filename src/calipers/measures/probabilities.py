@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import ClassRows, FloatArray, Moments
+from calipers.statistics import ClassScoreRows, FloatArray, Moments
 
 loss = partial(
     measure, family="probabilities", on=Moments, higher_is_better=False, any_classes=True
@@ -33,14 +33,14 @@ def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
 
 
 #: Of the positive class; or of every class, and what is known of each row.
-Probability: TypeAlias = "FloatArray | ClassRows"
+Probability: TypeAlias = "FloatArray | ClassScoreRows"
 
 
 def of_true_class(truth: FloatArray, probability: Probability) -> FloatArray:
     """The probability that each row's true class was given."""
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
-    return ClassRows.of(truth, probability).own
+    return ClassScoreRows.of(truth, probability).own
 
 
 def log_losses(truth: FloatArray, probability: Probability, delta: float = 0.0) -> FloatArray:
@@ -61,7 +61,7 @@ def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
     """
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.square(probability - truth)
-    rows = ClassRows.of(truth, probability)
+    rows = ClassScoreRows.of(truth, probability)
     return np.asarray(rows.other_squares + np.square(1 - rows.own))
 
 
@@ -73,7 +73,9 @@ def binary_cross_entropies(
     if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return -2 * np.log(right)
     out = np.log1p(-right) - np.log(right)
-    for column in ClassRows.of(truth, probability).table.T:  # one by one, to need little memory
+    for column in ClassScoreRows.of(
+        truth, probability
+    ).table.T:  # one by one, to need little memory
         out -= np.log1p(-np.clip(column.astype(np.float64, copy=False), delta, 1 - delta))
     return np.asarray(out)
 
@@ -94,12 +96,12 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     return np.asarray(-(truth * bits).sum(axis=-1))[()]
 
 
-def least_loss(shares: FloatArray, loss: str) -> FloatArray:
+def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
     """The mean loss of the best constant answer to K classes: their shares (..., K), as they are.
 
     By ``"log-loss"`` it is the entropy of the shares, by ``"Brier"`` 1 − Σ p². Shape ``(...)``.
 
-    >>> least_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
+    >>> constant_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
     0.625
     """
     if loss == "log-loss":

@@ -7,14 +7,14 @@ from math import inf
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.goodness_of_fit import correlation, fit, inside
+from calipers.measures.goodness_of_fit import clip_correlation, correlation, fit
 from calipers.measures.registration import measure
 from calipers.measures.regression import deviance, pinball
-from calipers.statistics import FloatArray, NumberRows
+from calipers.statistics import FloatArray, NumericRows
 
 
 def _constant(column: str) -> Any:
-    def where(rows: NumberRows, _: Any) -> Any:
+    def where(rows: NumericRows, _: Any) -> Any:
         value, used = np.broadcast_arrays(getattr(rows, column), rows.weight > 0)
         low, high = (
             of(value, axis=-1, initial=end, where=used)
@@ -32,11 +32,11 @@ _ONE_TRUTH = {"constant_truth": _constant("truth")}
 @correlation(
     "Spearman",
     family="order",
-    on=NumberRows,
+    on=NumericRows,
     aliases=("spearmanr", "Spearman-correlation"),
     undefined=_EMPTY | _ONE_TRUTH | {"constant_prediction": _constant("predicted")},
 )
-def spearman(rows: NumberRows) -> FloatArray:
+def spearman(rows: NumericRows) -> FloatArray:
     """Spearman's rank correlation: Pearson's of the ranks of truth and prediction, where equal
     numbers share the mean of their ranks.
 
@@ -44,13 +44,13 @@ def spearman(rows: NumberRows) -> FloatArray:
     """
     y, p = (by.midranks(rows.weight) - 0.5 for by in (rows.by_truth, rows.by_prediction))
     both, own, other = (rows.mean(of) for of in (y * p, y * y, p * p))
-    return inside(both / (np.sqrt(own) * np.sqrt(other)))
+    return clip_correlation(both / (np.sqrt(own) * np.sqrt(other)))
 
 
 @measure(
     "MedAE",
     family="order",
-    on=NumberRows,
+    on=NumericRows,
     aliases=("median_absolute_error",),
     higher_is_better=False,
     perfect=0.0,
@@ -59,7 +59,7 @@ def spearman(rows: NumberRows) -> FloatArray:
     interval="median",
     in_units=True,
 )
-def median_absolute_error(rows: NumberRows) -> FloatArray:
+def median_absolute_error(rows: NumericRows) -> FloatArray:
     """Median absolute error: the median of |residual|; the mean of the two middle ones of an even
     number."""
     return rows.by_error.quantile(rows.weight, 0.5)
@@ -68,7 +68,7 @@ def median_absolute_error(rows: NumberRows) -> FloatArray:
 @measure(
     "max-error",
     family="order",
-    on=NumberRows,
+    on=NumericRows,
     aliases=("max_error", "maximum_error"),
     higher_is_better=False,
     perfect=0.0,
@@ -77,21 +77,21 @@ def median_absolute_error(rows: NumberRows) -> FloatArray:
     interval="none",
     in_units=True,
 )
-def largest_error(rows: NumberRows) -> FloatArray:
+def largest_error(rows: NumericRows) -> FloatArray:
     """The largest |residual|. How much larger that of other rows may be cannot be told from any
     number of them, so that it has no interval, and systems are not compared by it."""
     apart = np.abs(rows.predicted - rows.truth)
     return np.asarray(np.where(rows.weight > 0, apart, 0.0).max(axis=-1, initial=0.0))
 
 
-_skill = partial(fit, family="order", on=NumberRows)
+_skill = partial(fit, family="order", on=NumericRows)
 
 
 def _saved(loss: FloatArray, of_constant: FloatArray) -> FloatArray:
     return np.asarray(1 - loss / of_constant)
 
 
-def _least(rows: NumberRows, alpha: float) -> FloatArray:
+def _least(rows: NumericRows, alpha: float) -> FloatArray:
     """The pinball loss of the truth's own quantile."""
     quantile = rows.by_truth.quantile(rows.weight, alpha)[..., None]
     return rows.mean(pinball(rows.truth, quantile, alpha))
@@ -110,7 +110,7 @@ _NOTHING_TO_SAVE = {
     undefined=_EMPTY | _NOTHING_TO_SAVE,
     skill_of="pinball",
 )
-def d2_pinball(rows: NumberRows, alpha: float = 0.5) -> FloatArray:
+def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     """The share of the pinball loss of the truth's own α-quantile that predictions save."""
     loss = rows.mean(pinball(rows.truth, rows.predicted, alpha))
     return _saved(loss, _least(rows, alpha))
@@ -122,12 +122,12 @@ def d2_pinball(rows: NumberRows, alpha: float = 0.5) -> FloatArray:
     undefined=_EMPTY | _NOTHING_TO_SAVE,
     skill_of="MAE",
 )
-def d2_absolute(rows: NumberRows) -> FloatArray:
+def d2_absolute(rows: NumericRows) -> FloatArray:
     """The share of the absolute error of the truth's median that predictions save."""
     return d2_pinball(rows, 0.5)
 
 
-def _outside(rows: NumberRows, given: Any) -> Any:
+def _outside(rows: NumericRows, given: Any) -> Any:
     """How many rows have no deviance."""
     bad = ~np.isfinite(deviance(rows.truth, rows.predicted, given["power"]))
     return (bad & (rows.weight > 0)).sum(axis=-1)
@@ -139,7 +139,7 @@ def _outside(rows: NumberRows, given: Any) -> Any:
     undefined=_EMPTY | _ONE_TRUTH | {"outside_of_domain": _outside},
     skill_of="Tweedie-deviance",
 )
-def d2_tweedie(rows: NumberRows, power: float) -> FloatArray:
+def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
     """The share of the Tweedie deviance of the truth's mean that predictions save; power 1 for
     Poisson's, 2 for the gamma distribution's."""
     mean = rows.mean(rows.truth)[..., None]

@@ -233,7 +233,7 @@ def weight_of_items(measure: Measure, r: Ratings) -> FloatArray:
     return np.where(counted, r.weight if by_item else r.weight * r.times, 0.0)
 
 
-def moved_by_items(measure: Measure, r: Ratings, whole: Ratings | None = None) -> FloatArray | None:
+def item_influence(measure: Measure, r: Ratings, whole: Ratings | None = None) -> FloatArray | None:
     """By how much each item that counts (:func:`counted_items`) moves the value of a measure by its
     weight, times what they weigh in all: values whose mean is 0, so weighted. None of a measure
     that has no derivative here. ``whole`` is the statistic of all items, if not ``r``."""

@@ -11,9 +11,17 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
 from calipers.measures.families import FAMILIES, TASKS, task_of
-from calipers.measures.name_parsing import meaning, meanings, ways_to_write
+from calipers.measures.name_parsing import first_definition, matching_definitions, spellings
 from calipers.measures.parameters import PARAMETERS
-from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, key, load
+from calipers.measures.registry import (
+    NAMES,
+    REGISTRY,
+    built_in,
+    find_candidates,
+    load,
+    normalize_name,
+    register,
+)
 from calipers.measures.undefined_reasons import REASONS
 from calipers.statistics import FloatArray, Moments
 
@@ -92,11 +100,11 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
             raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
         if name.lower() in OF_SEVERAL:
             raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
-        for other in candidates(name, families):
+        for other in find_candidates(name, families):
             if other is not old and not (name in shares and _told_apart(definition, other)):
                 raise NameTakenError(_taken(name, other, definition))
     if built_in(definition):  # a test holds these to the rest
-        enter(definition, old)
+        register(definition, old)
     else:
         own = [name for name in definition.spellings if name not in shares]
         _check_other_tasks(definition, own, families)
@@ -154,8 +162,8 @@ def _check_other_tasks(
     """That no name of its own means a measure of another task."""
     for others in TASKS.values():
         for name in own if others != families else ():
-            for text in (name, *ways_to_write(definition, name)):
-                other = meaning(text, others)
+            for text in (name, *spellings(definition, name)):
+                other = first_definition(text, others)
                 if other is not None:
                     raise NameTakenError(_taken(text, other, definition))
 
@@ -164,12 +172,12 @@ def _ways_to_write_others(
     stems: Iterable[str], families: Iterable[str], old: Definition | None
 ) -> Iterator[tuple[str, Definition]]:
     """What means another definition of these families, and may come to mean one of such names."""
-    begun = [key(stem).split("-k-")[0] for stem in stems]
+    begun = [normalize_name(stem).split("-k-")[0] for stem in stems]
     for name in tuple(NAMES):
         if any(stem in name for stem in begun):
-            for other in candidates(name, tuple(families)):
+            for other in find_candidates(name, tuple(families)):
                 if other is not old:
-                    yield from ((text, other) for text in (name, *ways_to_write(other, name)))
+                    yield from ((text, other) for text in (name, *spellings(other, name)))
 
 
 def _check_meanings(
@@ -179,26 +187,30 @@ def _check_meanings(
     families: tuple[str, ...],
 ) -> None:
     """Enter the definition, unless that changed what a name means, or its own led elsewhere."""
-    own = ways_to_write(definition)
+    own = spellings(definition)
     others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
     elsewhere = {family for of in TASKS.values() if of != families for family in of}
     of_other_tasks = list(_ways_to_write_others(unshared, elsewhere, None))
-    before = {text: meaning(text, families) for text in (*own, *others)}
+    before = {text: first_definition(text, families) for text in (*own, *others)}
     for text in own:
         other = before[text]
         if other not in (None, old):
             raise NameTakenError(_taken(text, other, definition))
-    names = {key(n) for of in (definition, old) if of is not None for n in of.spellings}
+    names = {normalize_name(n) for of in (definition, old) if of is not None for n in of.spellings}
     kept = {name: list(NAMES[name]) for name in names if name in NAMES}
-    enter(definition, old)
+    register(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
     ours = (text for text in own if not text.endswith(("_7", ".7")))
-    lost = [text for text in ours if meaning(text, families) is not definition]
+    lost = [text for text in ours if first_definition(text, families) is not definition]
     changed = {
         text: other
         for text in others
-        if (other := before[text]) and definition in meanings(text, families)
-    } | {text: other for text, other in of_other_tasks if definition in meanings(text, families)}
+        if (other := before[text]) and definition in matching_definitions(text, families)
+    } | {
+        text: other
+        for text, other in of_other_tasks
+        if definition in matching_definitions(text, families)
+    }
     if lost or changed:
         # Name by name, as another thread may be looking others up, or importing them.
         if old is None:

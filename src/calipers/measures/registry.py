@@ -20,18 +20,18 @@ REGISTRY: dict[tuple[str, str], Definition] = {}
 NAMES: dict[str, list[Definition]] = {}
 
 
-def key(name: str) -> str:
+def normalize_name(name: str) -> str:
     """What a spelling is looked up by: capitals and hyphens or underscores do not matter."""
     return name.lower().replace("_", "-")
 
 
-def enter(definition: Definition, old: Definition | None = None) -> None:
+def register(definition: Definition, old: Definition | None = None) -> None:
     """Into the books, in the place of ``old``."""
     if old is not None:
-        for known in dict.fromkeys(map(key, old.spellings)):
+        for known in dict.fromkeys(map(normalize_name, old.spellings)):
             NAMES[known].remove(old)
     REGISTRY[definition.family, definition.name] = definition
-    for known in dict.fromkeys(map(key, definition.spellings)):
+    for known in dict.fromkeys(map(normalize_name, definition.spellings)):
         NAMES.setdefault(known, []).append(definition)
 
 
@@ -40,9 +40,9 @@ def built_in(definition: Definition) -> bool:
     return definition.formula.__module__.startswith("calipers.")
 
 
-def candidates(name: str, families: Sequence[str]) -> list[Definition]:
+def find_candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """What answers to a name, of these families."""
-    named = NAMES.get(key(name), ())
+    named = NAMES.get(normalize_name(name), ())
     return [d for family in families for d in named if d.family == family]
 
 
@@ -61,7 +61,7 @@ def edition() -> tuple[int, ...]:
     return tuple(map(id, REGISTRY.values()))
 
 
-def found(family: str, name: str) -> Definition:
+def get_definition(family: str, name: str) -> Definition:
     """The measure of the catalogue that has this very name."""
     load((family,))
     return REGISTRY[family, name]
@@ -74,7 +74,7 @@ def load(families: Iterable[str]) -> None:
         importlib.import_module(home)
 
 
-def outside(name: str, **traits: Any) -> Definition:
+def is_external(name: str, **traits: Any) -> Definition:
     """A definition that is not in the catalogue; what is pickled finds it all the same."""
     definition = REGISTRY[traits["family"], name] = Definition(name=name, **traits)
     return definition

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazy_imports import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.definition import Area
+from calipers.measures.definition import AreaTransform
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 
@@ -37,7 +37,7 @@ area = partial(
     uninformed=0.5,
     undefined=BOTH_CLASSES,
     interval="auc",
-    area=Area("AUC"),
+    area=AreaTransform("AUC"),
     reference="Hanley and McNeil 1982",
 )
 def roc_auc(s: ScoreTable) -> FloatArray:
@@ -60,7 +60,7 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     aliases=("average_precision", "average_precision_score"),
     undefined=NO_POSITIVE,
     interval="pr_logit",
-    area=Area("AP"),
+    area=AreaTransform("AP"),
 )
 def averageprecision_of(s: ScoreTable) -> FloatArray:
     """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores, with the
@@ -75,7 +75,7 @@ def averageprecision_of(s: ScoreTable) -> FloatArray:
     aliases=("pr_auc", "AUPRC", "AUCPR"),
     undefined=NO_POSITIVE,
     interval="pr_logit",
-    area=Area("PR-AUC"),
+    area=AreaTransform("PR-AUC"),
     reference="Boyd, Eng and Page 2013; Davis and Goadrich 2006",
 )
 def pr_auc(s: ScoreTable) -> FloatArray:
@@ -119,7 +119,7 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     "PR-AUC-DG",
     aliases=("davis_goadrich", "AP-DG"),
     undefined=NO_POSITIVE,
-    area=Area("AP-DG"),
+    area=AreaTransform("AP-DG"),
     reference="Davis and Goadrich 2006",
 )
 def davis_goadrich_area(s: ScoreTable) -> FloatArray:
@@ -169,7 +169,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
     undefined=BOTH_CLASSES,
     interval="gini",
-    area=Area("AUC", 2.0, -1.0),
+    area=AreaTransform("AUC", 2.0, -1.0),
 )
 def gini(s: ScoreTable) -> FloatArray:
     """Gini coefficient of the ROC curve (Somers' D, accuracy ratio): 2·AUC − 1."""
@@ -256,7 +256,7 @@ def _first(holds: npt.NDArray[np.bool_]) -> Places:
     return np.asarray(np.where(_take(holds, place), place, -1))
 
 
-def highest(values: FloatArray) -> Places:
+def first_argmax(values: FloatArray) -> Places:
     """The first place of the largest value, which is the highest threshold that attains it."""
     values = np.where(np.isnan(values), -np.inf, values)
     return _first(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
@@ -283,7 +283,7 @@ def _best(formula: Callable[..., FloatArray]) -> dict[str, Any]:
     """The traits of the largest value of all thresholds of a measure of counts that grows with TP
     and falls with FP, and whose level lines are straight."""
     return {
-        "place": lambda s, **given: highest(formula(s.confusion(), **given)),
+        "place": lambda s, **given: first_argmax(formula(s.confusion(), **given)),
         "opens": lambda s, **given: may_exceed(
             formula(s.confusion(), **given), formula(s.corners(), **given)
         ),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 
-class OfRanking(Protocol):
+class RankingTraits(Protocol):
     """What a definition says of a measure of rankings."""
 
     @property
@@ -40,7 +40,7 @@ MOST_ORDERS = 20_000
 _UNJUDGED = -3
 
 
-def check_ties(measure: OfRanking, parameters: Mapping[str, Any]) -> None:
+def check_ties(measure: RankingTraits, parameters: Mapping[str, Any]) -> None:
     """That the value over orders of tied documents is known."""
     ties = parameters.get("ties", "id")
     if ties == "id":
@@ -54,8 +54,8 @@ def check_ties(measure: OfRanking, parameters: Mapping[str, Any]) -> None:
         raise UnknownMeasureError(f"{measure.name}: ties is {ties!r}, but {why}")
 
 
-def over_ties(
-    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+def average_over_ties(
+    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     """The expected (``ties='average'``), best or worst value over the orders of tied documents,
     every one of which is equally likely.
@@ -75,9 +75,9 @@ def over_ties(
 
 
 def too_many_orders(
-    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> Any:
-    """Where :func:`over_ties` has to give up."""
+    """Where :func:`average_over_ties` has to give up."""
     exact = (
         measure.ties is not None if ties == "average" else measure.monotone and _rises(parameters)
     )
@@ -94,7 +94,7 @@ def _rises(parameters: Mapping[str, Any]) -> bool:
 
 
 def _over_all_orders(
-    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+    measure: RankingTraits, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     higher = (ties == "best") == bool(measure.higher_is_better)
     summary = np.mean if ties == "average" else np.max if higher else np.min

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from calipers.report.safe_names import short, visible
+from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import DRAWN, KEY, NUMBER, Column
 
 if TYPE_CHECKING:
     from calipers.report.figures.figure import Figure
     from calipers.report.tables import Whisker
-    from calipers.report.wide import Wide
+    from calipers.report.wide import WideLayout
 
 
 class Medium(Enum):
@@ -43,19 +43,19 @@ class Medium(Enum):
         return self in (Medium.PAGE, Medium.BROWSER)
 
 
-# What :func:`visible` spells out wherever it comes from the data.
+# What :func:`escape_unprintable` spells out wherever it comes from the data.
 _BEGIN, _END = "\x02\x03"
 _NAME = re.compile(f"{_BEGIN}([^{_END}]*){_END}")
 
 
 def name(text: object) -> str:
     """A name in a sentence, marked."""
-    return f"{_BEGIN}{short(text)}{_END}"
+    return f"{_BEGIN}{shorten_name(text)}{_END}"
 
 
 def literal(text: object) -> str:
     """A text of any length of which nothing is known, marked."""
-    return f"{_BEGIN}{visible(text)}{_END}"
+    return f"{_BEGIN}{escape_unprintable(text)}{_END}"
 
 
 def has_names(text: str) -> bool:
@@ -196,7 +196,7 @@ class WideTable:
     """A row a system and a column a measure; signs beside the systems, and ``whiskers`` of each
     where they are drawn, are by ``measure``."""
 
-    made: Wide
+    made: WideLayout
     measure: str = ""
     #: Whether its caption says how it was tested.
     tests: bool = True
@@ -304,6 +304,9 @@ def simplified(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def numbers_of(figure: Figure) -> Table:
     """The numbers of a chart."""
-    head, rows = map(visible, figure.head), [tuple(map(visible, row)) for row in figure.rows]
+    head, rows = (
+        map(escape_unprintable, figure.head),
+        [tuple(map(escape_unprintable, row)) for row in figure.rows],
+    )
     made = Table.of(list(head), rows, f"Numbers: {figure.title}")
     return replace(made, plain=False)

@@ -11,22 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from calipers.report.class_tables import MOST_IN_GRID, grid, summary
+from calipers.report.class_tables import MOST_IN_GRID, matrix_table, summary
 from calipers.report.display_names import use_display_names
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import MOST_DRAWN
 from calipers.report.figures.curves import chart_of
-from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, numbered, some_later
+from calipers.report.figures.figure import SIDE_BY_SIDE, Figure, assign_ids, lazy_figures
 from calipers.report.figures.registry import CHARTS, SECTIONS, ComparisonChart
-from calipers.report.figures.rendering import image, picture
+from calipers.report.figures.rendering import render_image, render_svg
 from calipers.report.figures.units import every_unit_figure
-from calipers.report.figures.vega import Spec, still
-from calipers.report.notebook_fragments import charted, small
-from calipers.report.safe_names import short
+from calipers.report.figures.vega import Spec, static_spec
+from calipers.report.notebook_fragments import compact_fragment, figures_fragment
+from calipers.report.safe_names import shorten_name
 from calipers.results import (
     ORIENTATIONS,
-    AnyConfusion,
     Comparison,
+    ConfusionBase,
     Curve,
     Definition,
     Estimate,
@@ -34,7 +34,7 @@ from calipers.results import (
     kinds_in,
     of_kinds,
 )
-from calipers.results.name_lookup import NOTHING, meant, refused
+from calipers.results.name_lookup import NOTHING, lookup_error, match_name
 
 #: The suffixes of files that charts are saved as.
 FORMATS = ("svg", "png", "pdf", "json")
@@ -74,7 +74,7 @@ class Chart:
     @property
     def spec(self) -> Spec:
         """The chart as a Vega-Lite spec, a dict."""
-        return together(self.figures)
+        return combine_specs(self.figures)
 
     def to_json(self) -> str:
         """The Vega-Lite spec as JSON."""
@@ -82,11 +82,11 @@ class Chart:
 
     def to_svg(self) -> str:
         """The picture as SVG, on white."""
-        return picture(self._on_paper)
+        return render_svg(self._on_paper)
 
     @property
     def _on_paper(self) -> Spec:
-        return {**still(self.spec), "background": "white"}
+        return {**static_spec(self.spec), "background": "white"}
 
     def save(self, path: str | Path) -> None:
         """Write the chart to a file, whole or not at all, as its suffix says: ``.svg``, ``.png``,
@@ -97,24 +97,24 @@ class Chart:
         InputError
             For another suffix.
         """
-        from calipers.report.output_files import replacing
+        from calipers.report.output_files import atomic_writer
 
         made = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
-        with replacing(path) as stream:
+        with atomic_writer(path) as stream:
             stream.write(made)
 
     def drawn(self, format: str, where: Any = "the chart") -> bytes:  # noqa: A002
         """The chart in one of :data:`FORMATS`, as the bytes of a file."""
         if format not in FORMATS:
-            raise refused(f"{where}: expected a file that ends in .{', .'.join(FORMATS)}")
+            raise lookup_error(f"{where}: expected a file that ends in .{', .'.join(FORMATS)}")
         if format == "json":
             return f"{self.to_json()}\n".encode()
         if format == "svg":
             return f"{self.to_svg()}\n".encode()
-        return image(self._on_paper, format, _SCALE)
+        return render_image(self._on_paper, format, _SCALE)
 
     def _repr_html_(self) -> str:
-        return charted(self.figures, self._digest)
+        return figures_fragment(self.figures, self._digest)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """What a notebook may choose from; it shows the picture where it knows no Vega-Lite."""
@@ -128,7 +128,7 @@ class Chart:
         return {kind: value for kind, value in made.items() if kind in wanted}
 
     def __str__(self) -> str:
-        return "\n".join(f"{short(self.name)}: {figure.label}" for figure in self.figures)
+        return "\n".join(f"{shorten_name(self.name)}: {figure.label}" for figure in self.figures)
 
     __repr__ = __str__
 
@@ -146,7 +146,7 @@ def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart
     if of is not None and of not in evaluation.systems:
         evaluation.named(of)  # one measure, if it means any
     names, evaluation = evaluation.asked, use_display_names(evaluation)
-    kind = meant("chart", name, evaluation_charts(evaluation))
+    kind = match_name("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
 
 
@@ -169,7 +169,7 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
     """The chart of that name."""
     made = _of_comparison(use_display_names(comparison))
-    kind = meant("chart", name, dict.fromkeys(figure.kind for figure in made))
+    kind = match_name("chart", name, dict.fromkeys(figure.kind for figure in made))
     own = comparison.asked.get(of or "", of)
     return _chart(kind, [figure for figure in made if figure.kind == kind], own)
 
@@ -193,7 +193,7 @@ def curves_chart(curves: Sequence[Curve]) -> Chart:
     return _chart(chart.name, made or [chart.figure(curves, systems)], None)
 
 
-def confusions_chart(of: Sequence[AnyConfusion]) -> Chart:
+def confusions_chart(of: Sequence[ConfusionBase]) -> Chart:
     """The chart of the matrices of some systems."""
     named = tuple(Estimate("", 0.0, system=own.system) for own in of)
     only = Evaluation("confusion", named, confusions=tuple(of))
@@ -202,10 +202,10 @@ def confusions_chart(of: Sequence[AnyConfusion]) -> Chart:
 
 def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
     if not made:
-        raise refused(f"{kind}: {NOTHING}")
+        raise lookup_error(f"{kind}: {NOTHING}")
     if of is not None:
         by = dict(zip(_each_of(made), made, strict=True))
-        made = [by[meant(f"chart of {kind} of", short(of), by)]]
+        made = [by[match_name(f"chart of {kind} of", shorten_name(of), by)]]
     return Chart(kind, tuple(made))
 
 
@@ -215,13 +215,13 @@ def _each_of(made: Sequence[Figure]) -> list[str]:
     return [f.title if names.count(name) > 1 else name for f, name in zip(made, names, strict=True)]
 
 
-def confusions_fragment(of: Sequence[AnyConfusion]) -> str:
+def confusions_fragment(of: Sequence[ConfusionBase]) -> str:
     """The matrices of systems in a notebook, as tables where they are too large to draw."""
     if max(len(own.labels) for own in of) <= MOST_DRAWN:
         return confusions_chart(of)._repr_html_()
     few = [own for own in of if len(own.labels) <= MOST_IN_GRID]
-    said = [("", f"{short(own.system)}: {summary(own)}") for own in of]
-    return small(said, tables=[grid(own) for own in few])
+    said = [("", f"{shorten_name(own.system)}: {summary(own)}") for own in of]
+    return compact_fragment(said, tables=[matrix_table(own) for own in few])
 
 
 # --- Files ----------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ _UNSAFE = re.compile(r"[^\w@+.]|(?<!\w)\.|\.(?!\w)")
 
 def _file_name(name: str, taken: set[str]) -> str:
     """A name of a file on any system, which no other has."""
-    kept = _UNSAFE.sub("-", short(name))
+    kept = _UNSAFE.sub("-", shorten_name(name))
     stem = base = re.sub("-+", "-", kept).strip("-")[:80] or "chart"
     copy = 1
     while stem.lower() in taken:
@@ -288,18 +288,18 @@ def figures(
     """
 
     def begun(made: Iterable[Figure]) -> Iterator[Figure]:
-        for figure in some_later(made):
+        for figure in lazy_figures(made):
             if begin is None or figure.later:
                 yield figure
             else:
-                yield replace(figure, begun=begin(still(figure.spec)))
+                yield replace(figure, begun=begin(static_spec(figure.spec)))
 
     sections: dict[str, list[Figure]] = {section: [] for section in SECTIONS}
     unknown = [kind for kind in dict.fromkeys(kinds_in(evaluation.curves)) if kind not in CHARTS]
     for chart in (*CHARTS.values(), *map(chart_of, unknown)):
         sections[chart.section] += begun(chart.figures(evaluation, orientation))
     sections["evaluation"].sort(key=lambda figure: figure.more)
-    return numbered(figure for of in sections.values() for figure in of)
+    return assign_ids(figure for of in sections.values() for figure in of)
 
 
 def comparison_figures(
@@ -323,7 +323,7 @@ _OUTER = ("$schema", "config", "padding", "datasets")
 _COLUMNS = 2
 
 
-def together(figures: Sequence[Figure]) -> Spec:
+def combine_specs(figures: Sequence[Figure]) -> Spec:
     """The spec of one figure; of several one that has them side by side under their titles."""
     if len(figures) == 1:
         return figures[0].spec

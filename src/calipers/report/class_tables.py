@@ -10,15 +10,15 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.blocks import Table
-from calipers.report.safe_names import labels as told_apart
-from calipers.report.safe_names import short
-from calipers.report.text_columns import aligned
+from calipers.report.safe_names import shorten_name
+from calipers.report.safe_names import unique_labels as told_apart
+from calipers.report.text_columns import align_table
 from calipers.results import ORIENTATIONS
 from calipers.results.estimate import ALL_RATERS, UNNAMED
 from calipers.results.labels import COUNTED
 
 if TYPE_CHECKING:
-    from calipers.results import AnyConfusion, FloatArray, LabelTable
+    from calipers.results import ConfusionBase, FloatArray, LabelTable
 
 #: More classes than this make no table that a person would read.
 MOST_CLASSES = 20
@@ -58,7 +58,7 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
     return tuple(order if order[0] < order[-1] else order[::-1])
 
 
-def common_order(confusions: Sequence[AnyConfusion]) -> tuple[int, ...] | None:
+def common_order(confusions: Sequence[ConfusionBase]) -> tuple[int, ...] | None:
     """One order for the matrices of all systems, so that they can be compared; two classes stay in
     theirs."""
     if not confusions or len(confusions[0].labels) < 3:
@@ -66,28 +66,28 @@ def common_order(confusions: Sequence[AnyConfusion]) -> tuple[int, ...] | None:
     return block_order(np.sum([c.counts for c in confusions], axis=0))
 
 
-def cells_of(values: FloatArray, *, shares: bool) -> list[list[str]]:
+def format_cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
     """The cells as text: counts in full, weights and shares rounded."""
     digits = numbers.Rounding(3) if shares else numbers.sizes(values)
     return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
 
 
-def grid(
-    confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+def matrix_table(
+    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
     the cells that hold rows."""
     names = list(told_apart(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _listed(confusion, names, orientation, normalise)
-    cells = cells_of(confusion.table(orientation, normalise), shares=normalise is not None)
+    cells = format_cells(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     return [" \\ ".join(sides), *names], rows
 
 
 def _listed(
-    confusion: AnyConfusion, names: Sequence[str], orientation: str, normalise: str | None
+    confusion: ConfusionBase, names: Sequence[str], orientation: str, normalise: str | None
 ) -> tuple[list[str], list[list[str]]]:
     truth, predicted, cells = confusion.occupied()
     if normalise is not None:
@@ -96,7 +96,7 @@ def _listed(
             "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
         }  # fmt: skip
         cells = cells / total[normalise]
-    text = (row[0] for row in cells_of(cells[:, None], shares=normalise is not None))
+    text = (row[0] for row in format_cells(cells[:, None], shares=normalise is not None))
     rows = [
         [names[true], names[said], cell]
         for true, said, cell in zip(truth.tolist(), predicted.tolist(), text, strict=True)
@@ -110,28 +110,28 @@ def _listed(
 
 
 def text_table(
-    confusion: AnyConfusion,
+    confusion: ConfusionBase,
     orientation: str = ORIENTATIONS[0],
     normalise: str | None = None,
     width: int | None = None,
 ) -> str:
     """The matrix in columns of plain text, no wider than ``width`` where that can be."""
-    head, rows = grid(confusion, orientation, normalise)
-    return aligned(head, rows, width)
+    head, rows = matrix_table(confusion, orientation, normalise)
+    return align_table(head, rows, width)
 
 
 def table(
-    confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: ConfusionBase, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> Table:
     """The matrix as a block of a document."""
-    return replace(Table.of(*grid(confusion, orientation, normalise)), bold_names=True)
+    return replace(Table.of(*matrix_table(confusion, orientation, normalise)), bold_names=True)
 
 
-def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:
+def class_table(confusion: ConfusionBase) -> tuple[list[str], list[list[str]]]:
     """The table of classes: its head and its rows."""
     rows = confusion.class_rows()
     names = list(told_apart(confusion.labels, LABEL).values())
-    sizes = cells_of(
+    sizes = format_cells(
         np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), shares=False
     )
     digits = numbers.Rounding(3)
@@ -139,11 +139,11 @@ def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:
         ["" if np.isnan(v[k]) else digits(float(v[k])) for v in confusion.per_class.values()]
         for k in range(len(rows))
     ]
-    head = ["class", "truth", "predicted", *map(short, confusion.per_class)]
+    head = ["class", "truth", "predicted", *map(shorten_name, confusion.per_class)]
     return head, [[n, *s, *v] for n, s, v in zip(names, sizes, values, strict=True)]
 
 
-def most_confused(confusion: AnyConfusion, most: int = 10) -> list[tuple[str, str, float]]:
+def most_confused(confusion: ConfusionBase, most: int = 10) -> list[tuple[str, str, float]]:
     """The largest cells beside the diagonal: true class, what it is taken for, count."""
     truth, predicted, count = confusion.occupied()
     beside = np.flatnonzero(truth != predicted)
@@ -154,14 +154,16 @@ def most_confused(confusion: AnyConfusion, most: int = 10) -> list[tuple[str, st
     ]
 
 
-def summary(confusion: AnyConfusion) -> str:
+def summary(confusion: ConfusionBase) -> str:
     """The matrix in a sentence."""
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
-    text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
+    text = f"{numbers.format_number(right)} of {numbers.format_number(total)} are on the diagonal"
     for *names, most in most_confused(confusion, 1):
         true, said = told_apart(names).values()
-        text += f"; the most frequent confusion takes {true} for {said} ({numbers.number(most)})"
+        text += (
+            f"; the most frequent confusion takes {true} for {said} ({numbers.format_number(most)})"
+        )
     return f"{text}."
 
 
@@ -187,23 +189,24 @@ def label_grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
                 for v, a, b in zip(values, low, high, strict=True)
             ]
         )
-    head = [table.of, COUNTED[table.of], *map(short, (*table.heads, *table.values))]
+    head = [table.of, COUNTED[table.of], *map(shorten_name, (*table.heads, *table.values))]
     return head, [list(row) for row in zip(*columns, strict=True)]
 
 
 def label_text(table: LabelTable, width: int | None = None) -> str:
     """The table in columns of plain text, no wider than ``width`` where that can be."""
     head, rows = label_grid(table)
-    return aligned(head, rows, width)
+    return align_table(head, rows, width)
 
 
 def label_caption(table: LabelTable) -> str:
     """What the table holds."""
-    labels = numbers.count(len(table.labels), "labels")
+    labels = numbers.format_count(len(table.labels), "labels")
     parts = [
         {
             "label": f"{labels}; rows: how many have the label.",
-            "class": f"{numbers.count(len(table.labels), 'classes')}, each against the rest; rows: "
+            "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against the "
+            "rest; rows: "
             "how many are of the class. PPV is the precision.",
             "cluster": "Points: how many are in the cluster; then those of each class, and means.",
             "rater": "Ratings of each rater, in all and as each category; and the value of all "
@@ -213,7 +216,8 @@ def label_caption(table: LabelTable) -> str:
     ]
     if any((low == low).any() for low in table.low.values()):
         parts.append(
-            f"{numbers.percent(table.level)} intervals of each {table.of} by itself; with many "
+            f"{numbers.format_percent(table.level)} intervals of each {table.of} by itself; with "
+            "many "
             f"{plural(table)} some of them miss."
         )
     return " ".join(parts)
@@ -229,7 +233,7 @@ def label_titles(tables: Sequence[LabelTable]) -> list[str]:
     kinds = {table.of: plural(table).capitalize() for table in tables}
     made = []
     for table in tables:
-        named = "" if table.system in (UNNAMED, ALL_RATERS) else short(table.system)
+        named = "" if table.system in (UNNAMED, ALL_RATERS) else shorten_name(table.system)
         kind = kinds[table.of] + (" of" if named else "") if len(kinds) > 1 else ""
-        made.append(" ".join(filter(None, (kind, named if kind else short(table.system)))))
+        made.append(" ".join(filter(None, (kind, named if kind else shorten_name(table.system)))))
     return made

@@ -8,8 +8,16 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar
 
-from calipers.caching import Made, cached_property
-from calipers.results import Comparison, Definition, Evaluation, Finding, Overall, PerUnit, Slices
+from calipers.caching import LazySequence, cached_property
+from calipers.results import (
+    Comparison,
+    Definition,
+    Evaluation,
+    Finding,
+    OmnibusTest,
+    PerUnit,
+    Slices,
+)
 
 Shown = TypeVar("Shown", bound=Callable[..., Any])
 Result = TypeVar("Result", Evaluation, Comparison)
@@ -61,14 +69,14 @@ def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class _LazyOmnibusTests(Made[Overall]):
+class _LazyOmnibusTests(LazySequence[OmnibusTest]):
     """They take long, and are not looked at everywhere."""
 
-    of: Sequence[Overall]
+    of: Sequence[OmnibusTest]
     names: Mapping[str, str]
 
     @cached_property
-    def _made(self) -> Sequence[Overall]:
+    def _made(self) -> Sequence[OmnibusTest]:
         return _renamed(self.of, self.names)
 
 

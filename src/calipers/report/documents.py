@@ -45,18 +45,18 @@ from calipers.report.blocks import (
 )
 from calipers.report.display_names import use_display_names
 from calipers.report.glossary import glossary
-from calipers.report.grouping import grouped
+from calipers.report.grouping import group_by
 from calipers.report.headlines import (
     MOST_PAIRS,
     comparison_headlines,
     headlines,
-    left_out,
-    of_primary,
+    omitted_pairs_note,
     other_measures,
     others,
+    primary_differences,
 )
-from calipers.report.safe_names import labels as told_apart
-from calipers.report.safe_names import short, visible
+from calipers.report.safe_names import escape_unprintable, shorten_name
+from calipers.report.safe_names import unique_labels as told_apart
 from calipers.report.tables import (
     KEY,
     MOST_ON_A_PAGE,
@@ -69,26 +69,26 @@ from calipers.report.tables import (
     within_left_out_text,
     within_rows,
 )
-from calipers.report.verdict import adjustment_text, p_heading, pairs, sentences
+from calipers.report.verdict import adjustment_text, group_by_pair, p_heading, sentences
 from calipers.report.wide import is_wide
 from calipers.report.writers import known, named
 from calipers.report.writers import own as own_formats
 from calipers.results import (
     ORIENTATIONS,
-    AnyConfusion,
     Comparison,
-    Cutoffs,
-    CutoffTable,
+    ConfusionBase,
     Definition,
     Evaluation,
     Finding,
     LabelTable,
     Plan,
     Slices,
+    ThresholdTable,
+    ThresholdTables,
 )
 from calipers.results.estimate import ALL_RATERS
-from calipers.results.learning import Learned, Selection
-from calipers.results.name_lookup import meant
+from calipers.results.learning import LearningResult, Selection
+from calipers.results.name_lookup import match_name
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
@@ -105,7 +105,7 @@ FEW_SENTENCES = 8
 _BLANK = Lines([""])
 
 
-class Reported(Protocol):
+class ReportableResult(Protocol):
     """A result that can be taken along."""
 
     def to_json(self, *, details: bool = False) -> str:
@@ -144,20 +144,22 @@ class Look:
 def written(result: Any, format: str, **look: Any) -> str:  # noqa: A002
     """A result in a format."""
     # Only where it is none of ours are those of other packages looked up.
-    writer = named(meant("format", format, own_formats() if format in own_formats() else known()))
+    writer = named(
+        match_name("format", format, own_formats() if format in own_formats() else known())
+    )
     return writer.write(document(result, Look(writer.medium, **look)))
 
 
-def cell(result: Evaluation | Comparison | Learned) -> str:
+def cell(result: Evaluation | Comparison | LearningResult) -> str:
     """A result as a notebook shows it below a cell."""
     from calipers.report.writers.html import Cell
 
-    if isinstance(result, Learned):
+    if isinstance(result, LearningResult):
         from calipers.report.figures.learning import figure
-        from calipers.report.notebook_fragments import small
+        from calipers.report.notebook_fragments import compact_fragment
 
         first, *more = learning.sentences(result)
-        return small(
+        return compact_fragment(
             [("", first), *(("soft", line) for line in more)],
             tables=[learning.grid(result)],
             figures=[figure(result)],
@@ -166,7 +168,7 @@ def cell(result: Evaluation | Comparison | Learned) -> str:
     return Cell().write(document(result, Look(Medium.NOTEBOOK)))
 
 
-def learning_chart(of: Learned) -> Chart:
+def learning_chart(of: LearningResult) -> Chart:
     """The curves of a result about learning."""
     from calipers.report.charts import Chart
     from calipers.report.figures.learning import figure
@@ -184,11 +186,11 @@ def document(result: Any, look: Look) -> Iterable[Block]:
             return comparison(use_display_names(result), look, result)
         case Plan():
             return of_plan(result, look)
-        case Learned():
+        case LearningResult():
             return learned(result, look)
         case Selection():
             return selected(result, look)
-        case Cutoffs():
+        case ThresholdTables():
             return of_cutoffs(result, look)
         case Slices():
             return slices(result)
@@ -207,7 +209,7 @@ def evaluation(of: Evaluation, look: Look, original: Evaluation | None = None) -
     rest = others(of, name)
     verdict = Verdict(headlines(of, name), [rest] if rest else [])
     notes = Notes(list(map(literal, of.notes)))
-    yield Heading(table_rows.heading(of), 1)
+    yield Heading(table_rows.report_heading(of), 1)
     if not look.on_screen:
         yield verdict
     if look.in_browser:
@@ -249,7 +251,7 @@ def _differences_in_words(of: Evaluation, verdict: Verdict) -> Iterator[Block]:
             yield Fold("Measure by measure", [Lines(every, listed=True)], open=few)
 
 
-def _downloads(of: Reported) -> Downloads:
+def _downloads(of: ReportableResult) -> Downloads:
     """The result in full precision, as a table and for a paper."""
     files = {"result.json": of.to_json(), "result.csv": of.to_csv()}
     if isinstance(of, Evaluation | Comparison):
@@ -265,7 +267,10 @@ def _findings(of: Evaluation, *, linked: bool) -> Iterator[Block]:
     anchors = {d.measure: f"definition-{i}" for i, d in enumerate(known)}
     yield Heading("Findings", anchor="findings")
     yield Findings(
-        [finding_item(found, alike, anchors) for found, alike in table_rows.told_once(of.findings)]
+        [
+            finding_item(found, alike, anchors)
+            for found, alike in table_rows.deduplicate_findings(of.findings)
+        ]
     )
 
 
@@ -275,13 +280,13 @@ def finding_item(
     """A finding of a document, with those that say the same of others."""
     at = anchors or {}
     return FindingText(
-        table_rows.call_of(found).strip(),
+        table_rows.severity_prefix(found).strip(),
         literal(table_rows.finding_text(found, alike)),
         found.severity,
-        visible(found.rule),
+        escape_unprintable(found.rule),
         f"{100 * found.level:.4g}%",
         table_rows.finding_numbers(found),
-        [(short(measure), at.get(measure, "")) for measure in found.measures],
+        [(shorten_name(measure), at.get(measure, "")) for measure in found.measures],
     )
 
 
@@ -293,10 +298,10 @@ def _notes(notes: Notes, look: Look) -> Iterator[Block]:
 
 def _on_paper(of: Evaluation, *, intervals: bool) -> Iterator[Block]:
     """Systems by measures; then by costs, with the Pareto fronts of both."""
-    yield WideTable(wide.of_evaluation(of, intervals=intervals))
+    yield WideTable(wide.from_evaluation(of, intervals=intervals))
     if of.costs is not None:
-        made = wide.of_evaluation(of.costs, intervals=intervals)
-        told = (line for front in of.fronts for line in pareto_fronts.sentences(front))
+        made = wide.from_evaluation(of.costs, intervals=intervals)
+        told = (line for front in of.fronts for line in pareto_fronts.front_sentences(front))
         yield WideTable(replace(made, tests=(*made.tests, *told)))
 
 
@@ -304,12 +309,12 @@ def _numbers(of: Evaluation, look: Look) -> Iterator[Block]:
     """The estimates, and below them the differences; on a terminal those of many pairs are left
     out."""
     found, is_of_rows = of.comparison or None, _is_wide(of, look)
-    pairs_out = look.on_screen and found is not None and len(pairs(found)) > MOST_PAIRS
-    told = [left_out(found)] if found is not None and pairs_out else []
+    pairs_out = look.on_screen and found is not None and len(group_by_pair(found)) > MOST_PAIRS
+    told = [omitted_pairs_note(found)] if found is not None and pairs_out else []
     if of.estimates and is_of_rows:
         # The differences below say how they were tested.
         tests = not look.on_screen or found is None or pairs_out
-        made, primary = wide.of_evaluation(of), wide.primary_of(of)
+        made, primary = wide.from_evaluation(of), wide.primary_measure(of)
         if look.in_browser:
             ranked = f"Ranking by {name(primary)}" if made.ranked else "Estimates"
             yield Heading(ranked, anchor="ranking" if made.ranked else "estimates")
@@ -331,7 +336,7 @@ def _numbers(of: Evaluation, look: Look) -> Iterator[Block]:
     if look.in_browser:
         yield Heading("Comparison", anchor="comparison")
     if look.on_screen and is_of_rows and len(found) > FEW_DIFFERENCES:
-        yield WideTable(wide.of_comparison(found))
+        yield WideTable(wide.from_comparison(found))
     else:
         yield from differences(found, look, folded=is_of_rows)
 
@@ -354,17 +359,17 @@ def _estimates(of: Evaluation, look: Look) -> Table:
 def _whiskers(of: Evaluation, measure: str) -> list[Any]:
     """The interval of each system as a row of a wide table, drawn."""
     found = {e.system: e for e in of if e.measure == measure}
-    own = [found[system] for system in wide.ordered(of) if system in found]
+    own = [found[system] for system in wide.order_systems(of) if system in found]
     drawn = tables.whiskers(own, table_rows.definitions_of(of).get(measure), of.systems)
     by_system = {e.system: one for e, one in zip(own, drawn, strict=True)}
-    return [by_system.get(system) for system in wide.ordered(of)]
+    return [by_system.get(system) for system in wide.order_systems(of)]
 
 
 def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator[Block]:
     """The table of differences, ``folded`` on a page where they are many, and that of tests of all
     systems together."""
     text = adjustment_text(of)
-    if look.is_drawn and len(pairs(of)) > MOST_PAIRS:
+    if look.is_drawn and len(group_by_pair(of)) > MOST_PAIRS:
         yield from _every_pair(of, look)
         folded = False
     else:
@@ -383,10 +388,10 @@ def differences(of: Comparison, look: Look, *, folded: bool = False) -> Iterator
 
 def _every_pair(of: Comparison, look: Look) -> Iterator[Block]:
     """Pairs that are too many for a table, for a reader to choose from."""
-    count = f"{len(pairs(of)):,}"
+    count = f"{len(group_by_pair(of)):,}"
     if look.in_browser:
-        level = numbers.percent(of.level)
-        yield Pairs(count, page_data.every_pair(of), level, p_heading(of))
+        level = numbers.format_percent(of.level)
+        yield Pairs(count, page_data.all_pairs_data(of), level, p_heading(of))
     else:
         yield Lines([f"{count} pairs of systems: see the page of to_html()."], aside=True)
 
@@ -405,7 +410,7 @@ def _together(of: Comparison, look: Look, *, groups: bool = True) -> Iterator[Bl
     already."""
     columns = tables.of_all_systems(of)
     title = "All systems together"
-    if look.in_browser and len(pairs(of)) > MOST_PAIRS:
+    if look.in_browser and len(group_by_pair(of)) > MOST_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.in_browser else 2)
     yield Table(filled(columns if groups else columns[:-1]), title=title)
@@ -418,23 +423,25 @@ def _costs(of: Evaluation, costs: Evaluation, look: Look) -> Iterator[Block]:
     """What the systems cost, and the fronts."""
     yield Heading("Costs", anchor="costs")
     if not look.is_drawn and is_wide(costs, look.layout if look.on_screen else None):
-        yield WideTable(wide.of_evaluation(costs), wide.primary_of(costs))
+        yield WideTable(wide.from_evaluation(costs), wide.primary_measure(costs))
     else:
         yield replace(_estimates(costs, look), title="Costs")
     for front in of.fronts:
         if look.on_screen:
-            yield Heading(f"{short(front.measure)} against {short(front.cost_measure)}")
+            yield Heading(
+                f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}"
+            )
         else:
-            yield Lines(pareto_fronts.sentences(front, name))
+            yield Lines(pareto_fronts.front_sentences(front, name))
         yield Table(pareto_fronts.table(front), title="Pareto front")
     if of.fronts:
-        yield Lines([pareto_fronts.said_of(of.fronts)], aside=True)
+        yield Lines([pareto_fronts.front_caption(of.fronts)], aside=True)
     if costs.comparison and look.medium.has_sections:
         summary = f"The {len(costs.comparison):,} differences of costs"
         yield Fold(summary, [*differences(costs.comparison, look), _BLANK])
 
 
-def _confusions(of: Sequence[AnyConfusion], orientation: str, *, told: bool) -> Iterator[Block]:
+def _confusions(of: Sequence[ConfusionBase], orientation: str, *, told: bool) -> Iterator[Block]:
     """The matrix of each system, and a table of its classes where there are more than two, unless
     another is told."""
     for own in of:
@@ -466,7 +473,9 @@ def _labels(of: Sequence[LabelTable], look: Look) -> Iterator[Block]:
             said.add(own.of)
 
 
-def _of_system(own: AnyConfusion | LabelTable | CutoffTable, of: Sequence[Any] | Cutoffs) -> str:
+def _of_system(
+    own: ConfusionBase | LabelTable | ThresholdTable, of: Sequence[Any] | ThresholdTables
+) -> str:
     """Whose it is, where there are several."""
     return f" of {name(own.system)}" if len(of) > 1 and own.system != ALL_RATERS else ""
 
@@ -495,7 +504,7 @@ def slices(
 def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
     """The primary measure and those by which a slice differs from the rest, then the others."""
     groups, folded = slice_groups(of, MOST_ON_A_PAGE)
-    for column, (first, *rest) in grouped(groups, lambda group: group.column).items():
+    for column, (first, *rest) in group_by(groups, lambda group: group.column).items():
         yield Heading(f"By {name(column)}", 3)
         yield _slice_part(of, first, whole, is_open=True)
         yield from (_slice_part(of, group, whole) for group in rest if group.told_apart)
@@ -534,7 +543,7 @@ def _systems_within_by_measure(of: Slices) -> Iterator[Block]:
         if by_measure:
             yield Heading(f"Systems compared within slices by {name(column)}", 3)
         for place, (measure, own) in enumerate(by_measure.items()):
-            title = f"{short(measure)} of systems within {short(column)}"
+            title = f"{shorten_name(measure)} of systems within {shorten_name(column)}"
             table = Table(_without_measure(tables.within_columns(of, own)), title=title)
             yield Part(name(measure), [table], level=4, open=not place)
             shown += len(own)
@@ -546,7 +555,7 @@ def _without_measure(columns: Sequence[Column]) -> list[Column]:
     return [column for column in filled(columns) if column.name != "measure"]
 
 
-def of_cutoffs(of: Cutoffs, look: Look) -> Iterator[Block]:
+def of_cutoffs(of: ThresholdTables, look: Look) -> Iterator[Block]:
     """A table a system, and what it holds."""
     said = tables.cutoffs_caption(of)
     if look.in_browser and len(of) > 1:
@@ -582,12 +591,12 @@ def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
     """The slider of thresholds, and the charts; the pictures are drawn while the next curves are
     computed."""
     from calipers.report.charts import figures
-    from calipers.report.figures.rendering import beside
+    from calipers.report.figures.rendering import start_background_renderer
 
     found = page_data.explorer(of)
     if found is not None:
         yield from (Heading("Move the threshold", anchor="threshold"), found)
-    with beside() as begin:
+    with start_background_renderer() as begin:
         yield from _charts(figures(of, orientation, begin))
 
 
@@ -615,7 +624,7 @@ def _definition(of: Definition, anchor: str) -> Term:
     )
     why = "; ".join(f"``{reason}``, {meaning}" for reason, meaning in of.undefined.items())
     more = [traits, *([f"Undefined: {why}."] if why else [])]
-    return Term(short(of.measure), of.description, more, anchor)
+    return Term(shorten_name(of.measure), of.description, more, anchor)
 
 
 # --- Comparisons ----------------------------------------------------------------------------------
@@ -624,7 +633,7 @@ def _definition(of: Definition, anchor: str) -> Term:
 def comparison(of: Comparison, look: Look, original: Comparison | None = None) -> Iterator[Block]:
     """A comparison: its differences, and a sentence for each, or for each pair of many."""
     if look.medium is Medium.PAPER:
-        made = wide.of_comparison(of)
+        made = wide.from_comparison(of)
         if not look.intervals:
             cells = (
                 tuple(cell and replace(cell, interval="") for cell in row) for row in made.cells
@@ -648,8 +657,8 @@ def comparison(of: Comparison, look: Look, original: Comparison | None = None) -
         yield from [_downloads(original or of)] if look.in_browser else []
         yield from _notes(Notes(list(map(literal, of.notes))), look)
     if is_of_rows:
-        ranked, primary = wide.is_of_many(of), of_primary(of)[0].measure
-        made = wide.of_many(of) if ranked else wide.of_comparison(of)
+        ranked, primary = wide.is_of_many(of), primary_differences(of)[0].measure
+        made = wide.from_many_systems(of) if ranked else wide.from_comparison(of)
         if look.in_browser and ranked:
             yield Heading(f"Ranking by {name(primary)}", anchor="ranking")
         yield WideTable(made, primary)
@@ -680,7 +689,7 @@ def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
     """The charts, and what is said of those that there is no room for."""
     from calipers.report.charts import comparison_figures
     from calipers.report.figures.differences import MOST_DIFFERENCES
-    from calipers.report.figures.figure import numbered
+    from calipers.report.figures.figure import assign_ids
     from calipers.report.figures.units import every_unit_figure
 
     of_units, missing = every_unit_figure(of)
@@ -688,12 +697,12 @@ def _charts_of_comparison(of: Comparison) -> Iterator[Block]:
     if len(of) > MOST_DIFFERENCES:
         parts.append("Charts show as many measures as there is room for; the table has them all.")
     if missing and of.per_unit is not None:
-        unit = short(of.per_unit.unit.removesuffix("s"))
+        unit = shorten_name(of.per_unit.unit.removesuffix("s"))
         parts.append(
-            f"{numbers.count(missing)} of {len(of):,} differences are not drawn {unit} by "
+            f"{numbers.format_count(missing)} of {len(of):,} differences are not drawn {unit} by "
             f"{unit}; comparison.per_unit has the values."
         )
-    yield from _charts(numbered([*comparison_figures(of), *of_units]), " ".join(parts))
+    yield from _charts(assign_ids([*comparison_figures(of), *of_units]), " ".join(parts))
 
 
 def _splits(of: Comparison) -> Iterator[Block]:
@@ -702,13 +711,13 @@ def _splits(of: Comparison) -> Iterator[Block]:
     if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
         return
     names = told_apart(system for d in of for system in (d.system, d.baseline))
-    columns = [Column("split", KEY, list(map(short, per_unit.ids)))]
+    columns = [Column("split", KEY, list(map(shorten_name, per_unit.ids)))]
     for d in of:
         ours, theirs = (per_unit.values[system][d.measure] for system in (d.system, d.baseline))
         apart = (ours - theirs).tolist()
         digits = numbers.rounding(((x, numbers.NAN, numbers.NAN) for x in apart), keep_sign=True)
-        pair = f" ({names[d.system]} - {names[d.baseline]})" if len(pairs(of)) > 1 else ""
-        columns.append(Column(f"{short(d.measure)}{pair}", NUMBER, list(map(digits, apart))))
+        pair = f" ({names[d.system]} - {names[d.baseline]})" if len(group_by_pair(of)) > 1 else ""
+        columns.append(Column(f"{shorten_name(d.measure)}{pair}", NUMBER, list(map(digits, apart))))
     yield Heading("Differences by split")
     yield Table(filled(columns))
 
@@ -716,17 +725,17 @@ def _splits(of: Comparison) -> Iterator[Block]:
 # --- Learning, plans, changes ---------------------------------------------------------------------
 
 
-def learned(of: Learned, look: Look) -> Iterator[Block]:
+def learned(of: LearningResult, look: Look) -> Iterator[Block]:
     """A result about learning."""
     table = Table(learning.columns(of), plain=True, title="Values")
     yield from _told(
         learning.heading(of), learning.sentences(of), table, learning.notes(of), look, of
     )
     if look.in_browser:
-        from calipers.report.figures.figure import numbered
+        from calipers.report.figures.figure import assign_ids
         from calipers.report.figures.learning import figure
 
-        yield from _charts(numbered([figure(of)]))
+        yield from _charts(assign_ids([figure(of)]))
     yield from () if look.on_screen else _provenance(of.provenance)
 
 
@@ -750,7 +759,7 @@ def _told(
     table: Table,
     notes: Sequence[str],
     look: Look,
-    result: Reported,
+    result: ReportableResult,
 ) -> Iterator[Block]:
     """A table and what it comes to."""
     yield Heading(heading, 1)

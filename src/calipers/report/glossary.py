@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from calipers.report.safe_names import short
+from calipers.report.safe_names import shorten_name
 from calipers.report.verdict import is_adjusted
 from calipers.results import Comparison
 
@@ -185,7 +185,7 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
     def add(kind: str, name: str | None, known: dict[str, tuple[str, str]]) -> None:
         found = next((of for word, of in known.items() if name and word in name), None)
         if found is not None:
-            used.setdefault(f"{short(name)} ({kind})", found)
+            used.setdefault(f"{shorten_name(name)} ({kind})", found)
 
     for d in comparison:
         add("test", d.test, TESTS)

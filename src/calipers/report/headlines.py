@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calipers.report import numbers
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import LIMIT, joined, method_text, short
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import LIMIT, join_words, method_text, shorten_name
 from calipers.report.table_rows import bounds, judgments, remarks
 from calipers.report.verdict import (
     Outcome,
     Show,
     adjusted_word,
+    group_by_pair,
     outcome,
-    pairs,
     sentence,
     undefined_reasons,
 )
@@ -36,15 +36,15 @@ _NAMED = 6
 _LISTED = 12
 
 
-def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str]:
+def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> list[str]:
     """What is to be said first, of the primary measure alone: a sentence a pair of systems; of many
     systems who leads, or how they compare with the baseline."""
-    own = of_primary(comparison)
+    own = primary_differences(comparison)
     if not own:
         return []
     if len(own) > MANY_PAIRS and comparison.baseline is not None:
         return [_beside_baseline(own, show)]
-    if len(systems_of(comparison)) > MANY_SYSTEMS:
+    if len(list_systems(comparison)) > MANY_SYSTEMS:
         return [_leader(own, show)]
     adjusted = adjusted_word(comparison, own[0].measure)
     said: list[str] = []
@@ -58,27 +58,27 @@ def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str
     for found, between in together.items():
         if between:
             what = "Not tested" if found is Outcome.NOT_TESTED else "No significant difference"
-            said.append(f"{what} on {show(own[0].measure)} between {listed(between)}.")
+            said.append(f"{what} on {show(own[0].measure)} between {format_names(between)}.")
     return said
 
 
-def of_primary(comparison: Comparison) -> list[Difference]:
+def primary_differences(comparison: Comparison) -> list[Difference]:
     """The differences on the primary measure; on the first, where none is said to be that."""
     measures = dict.fromkeys(d.measure for d in comparison)
     primary = comparison.primary if comparison.primary in measures else next(iter(measures), None)
     return [d for d in comparison if d.measure == primary]
 
 
-def systems_of(comparison: Comparison) -> list[str]:
+def list_systems(comparison: Comparison) -> list[str]:
     """All systems."""
     return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
 
 
 def _beside_baseline(own: Sequence[Difference], show: Show) -> str:
     """Which of many systems are better or worse than the baseline."""
-    of = grouped(own, lambda d: _WORDS[outcome(d)])
+    of = group_by(own, lambda d: _WORDS[outcome(d)])
     parts = [
-        f"{words}: {listed([show(d.system) for d in of[words]])}"
+        f"{words}: {format_names([show(d.system) for d in of[words]])}"
         for words in _WORDS.values()
         if words in of
     ]
@@ -100,7 +100,7 @@ _WORDS = {
 def _leader(own: Sequence[Difference], show: Show) -> str:
     """Who leads many systems, and who is not significantly different from the leader."""
     on = show(own[0].measure)
-    order = by_value(gains(own), own[0].higher_is_better)
+    order = sort_by_value(mean_gains(own), own[0].higher_is_better)
     if all(d.value == 0 for d in own):
         return f"All {len(order)} systems are equal on {on}: none leads."
     leader = order[0]
@@ -116,7 +116,7 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
         for of in (Outcome.NOT_TOLD_APART, Outcome.NOT_TESTED)
     )
     behind = sum(of.decided for of in found.values())
-    who, it = listed([show(name) for name in (leader, *equal)]), "them" if equal else "it"
+    who, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
     leads = "are equal and lead" if equal else "leads"
     parts = [f"{who} {leads} {len(order)} systems on {on}"]
     if not alike and not behind:
@@ -124,23 +124,23 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
     if not behind and not untested:
         return f"{parts[0]}; none is significantly different from {it}."
     if alike:
-        parts.append(f"not significantly different from {it}: {listed(alike)}")
+        parts.append(f"not significantly different from {it}: {format_names(alike)}")
     if untested:
-        parts.append(f"not tested against {it}: {listed(untested)}")
+        parts.append(f"not tested against {it}: {format_names(untested)}")
     if not behind:
         return "; ".join(parts) + "."
     rest = "all others" if behind == len(order) - 1 - len(equal) else f"{behind} others"
     return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """``a, b and c``; of many the first, and how many more there are."""
     if len(names) > _LISTED:
         return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
-    return joined(names)
+    return join_words(names)
 
 
-def gains(own: Sequence[Difference]) -> dict[str, float]:
+def mean_gains(own: Sequence[Difference]) -> dict[str, float]:
     """Of each system its mean difference to the others, on one measure."""
     found: dict[str, list[float]] = {}
     for d in own:
@@ -149,7 +149,7 @@ def gains(own: Sequence[Difference]) -> dict[str, float]:
     return {name: _mean(of) for name, of in found.items()}
 
 
-def by_value(values: Mapping[str, float], higher_is_better: bool | None) -> list[str]:
+def sort_by_value(values: Mapping[str, float], higher_is_better: bool | None) -> list[str]:
     """The systems, the best first; those without a value last."""
     sign = 1 if higher_is_better is False else -1
     return sorted(values, key=lambda name: (values[name] != values[name], sign * values[name]))
@@ -160,13 +160,13 @@ def _mean(values: Sequence[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def other_measures(comparison: Comparison, show: Show = short) -> str:
+def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
     """What the other measures say, which are tested together; empty where there are none."""
-    measure = next((d.measure for d in of_primary(comparison)), None)
+    measure = next((d.measure for d in primary_differences(comparison)), None)
     rest = [d for d in comparison if d.measure != measure]
     if not rest:
         return ""
-    measures, number = {d.measure for d in rest}, len(pairs(comparison))
+    measures, number = {d.measure for d in rest}, len(group_by_pair(comparison))
     of = f"{len(measures)} other measures"
     found = [d for d in rest if outcome(d).decided]
     tested = {d.measure for d in rest if outcome(d).tested}
@@ -175,7 +175,7 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
     if not tested:
         return f"On the {of} no difference is tested."
     untested = [name for name in dict.fromkeys(d.measure for d in rest) if name not in tested]
-    also = f" Not tested: {listed([show(name) for name in untested])}." if untested else ""
+    also = f" Not tested: {format_names([show(name) for name in untested])}." if untested else ""
     if not found:
         if len(measures) == 1:
             on = f"On {show(rest[0].measure)}, the other measure,"
@@ -187,11 +187,11 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
     if len(found) <= _NAMED:
         named = [_in_short(d, show, alone=number == 1) for d in found]
         return f"{told}: {', '.join(named)}.{also}"
-    by = grouped(found, lambda d: d.measure)
+    by = group_by(found, lambda d: d.measure)
     if number == 1:
-        return f"{told}: {listed([show(name) for name in by])}.{also}"
+        return f"{told}: {format_names([show(name) for name in by])}.{also}"
     counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
-    shown = ", ".join(counts) if len(counts) <= _LISTED else listed(counts)
+    shown = ", ".join(counts) if len(counts) <= _LISTED else format_names(counts)
     return f"{told}: {shown}.{also}"
 
 
@@ -201,22 +201,22 @@ def _in_short(d: Difference, show: Show, *, alone: bool) -> str:
     return f"{show(d.measure)} {digits(d.value)}{pair}"
 
 
-def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
+def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
     """One estimate as a sentence, with what the best constant answer would score."""
     e = estimate
     if math.isnan(e.value):
         why = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
         return f"{show(e.measure)} is undefined{why}."
-    digits = numbers.single(e.value, e.low, e.high)
-    units = numbers.count(e.n, e.unit)
+    digits = numbers.rounding_of_one(e.value, e.low, e.high)
+    units = numbers.format_count(e.n, e.unit)
     method = (show if len(e.method) <= LIMIT else method_text)(e.method)
-    how = f"{numbers.percent(e.level)} {method}; {units}" if e.has_interval else units
+    how = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; the best constant answer scores {digits(e.default)}"
     known = "" if math.isnan(e.default) else scores
     return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
 
 
-def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
+def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
     """What to say first: a sentence a pair of systems, or the leading estimate of the only one."""
     if evaluation.comparison is not None and len(evaluation.comparison):
         return comparison_headlines(evaluation.comparison, show)
@@ -228,11 +228,11 @@ def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
         return [estimate_verdict(leading, show)]
     if evaluation.task == "overlap":
         return [_alike(evaluation, show)]
-    measures = numbers.count(len(evaluation.measures), "measures")
+    measures = numbers.format_count(len(evaluation.measures), "measures")
     return [f"{len(evaluation.systems)} systems on {measures}, not compared with one another."]
 
 
-def others(evaluation: Evaluation, show: Show = short) -> str:
+def others(evaluation: Evaluation, show: Show = shorten_name) -> str:
     """What the measures beside the primary one say of several systems."""
     comparison = evaluation.comparison
     return "" if comparison is None else other_measures(comparison, show)
@@ -242,14 +242,15 @@ def others(evaluation: Evaluation, show: Show = short) -> str:
 MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
 
 
-def left_out(comparison: Comparison) -> str:
+def omitted_pairs_note(comparison: Comparison) -> str:
     """How many pairs are not told apart, and where those are that are not listed."""
-    own = of_primary(comparison)
+    own = primary_differences(comparison)
     alike = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in own)
     untested = sum(not outcome(d).tested for d in own)
     also = f" {untested:,} are not tested." if untested else ""
     return (
-        f"By {short(own[0].measure)} {alike:,} of {numbers.count(len(own), 'pairs')} of systems "
+        f"By {shorten_name(own[0].measure)} {alike:,} of {numbers.format_count(len(own), 'pairs')} "
+        "of systems "
         f"are not told apart.{also} `calipers compare --layout long`, JSON and the page list the "
         "pairs."
     )
@@ -272,16 +273,17 @@ def _alike(evaluation: Evaluation, show: Show) -> str:
 def estimate_sentence(estimate: Estimate) -> str:
     """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
-    digits = numbers.single(e.value, e.low, e.high)
-    parts = [f"{short(e.system)}:"] if e.system else []
-    parts += [short(e.called), digits.triple(e.value, e.low, e.high)]
+    digits = numbers.rounding_of_one(e.value, e.low, e.high)
+    parts = [f"{shorten_name(e.system)}:"] if e.system else []
+    parts += [shorten_name(e.called), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         # After what speaks against a method comes a pause.
         parts.append(
-            f"{numbers.percent(e.level)} {method_text(e.method)}" + "," * (", but " in e.method)
+            f"{numbers.format_percent(e.level)} {method_text(e.method)}"
+            + "," * (", but " in e.method)
         )
     if not math.isnan(e.value):
-        parts.append(f"over {numbers.count(e.n, short(e.unit))}")
+        parts.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgments(e, digits):
         parts.append(f"(all judged: {judged})")
     if exact := bounds(e):
@@ -292,12 +294,13 @@ def estimate_sentence(estimate: Estimate) -> str:
 
 def curve_sentence(curve: Curve) -> str:
     """``ROC of forest: 61 points of True positive rate against False positive rate``."""
-    of = [short(name) for name in (curve.series, curve.system, curve.output) if name]
+    of = [shorten_name(name) for name in (curve.series, curve.system, curve.output) if name]
     who = f" of {', '.join(of)}" if of else ""
-    axes = f"{short(curve.y_label)} against {short(curve.x_label)}"
+    axes = f"{shorten_name(curve.y_label)} against {shorten_name(curve.x_label)}"
     if curve.shape == "point" and len(curve):
-        return f"{short(curve.kind)}{who}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
+        return f"{shorten_name(curve.kind)}{who}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
     band = ""
     if len(curve.low):
-        band = f", {numbers.percent(curve.level)} band by {short(curve.method)}"
-    return f"{short(curve.kind)}{who}: {numbers.count(len(curve), 'points')} of {axes}{band}"
+        band = f", {numbers.format_percent(curve.level)} band by {shorten_name(curve.method)}"
+    points = numbers.format_count(len(curve), "points")
+    return f"{shorten_name(curve.kind)}{who}: {points} of {axes}{band}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.safe_names import joined, labels, short, visible
+from calipers.report.safe_names import escape_unprintable, join_words, shorten_name, unique_labels
 from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
 from calipers.results import Estimate
 from calipers.results.estimate import UNNAMED
@@ -19,9 +19,9 @@ from calipers.results.learning import (
     OVERFITS,
     UNDERFITS,
     WORSE,
-    Decomposition,
-    Learned,
+    BiasVariance,
     LearningCurve,
+    LearningResult,
     Selection,
     TunedThreshold,
     ValidationCurve,
@@ -51,55 +51,57 @@ _NEGATIVE = (
 
 def called(parameter: str) -> str:
     """A parameter without the steps of the pipeline that lead to it."""
-    return short(parameter.rpartition("__")[2])
+    return shorten_name(parameter.rpartition("__")[2])
 
 
-def heading(of: Learned) -> str:
+def heading(of: LearningResult) -> str:
     """What the result is."""
     if isinstance(of, ValidationCurve):
         return f"Validation curve over {called(of.parameter)}"
     if isinstance(of, LearningCurve):
         return "Learning curve"
-    assert isinstance(of, Decomposition)
+    assert isinstance(of, BiasVariance)
     loss = "squared loss" if of.loss == "squared" else "0–1 loss"
     over = f" over {called(of.parameter)}" if of.parameter else ""
     return f"Bias and variance{over}, {loss}"
 
 
-def sentences(of: Learned) -> list[str]:
+def sentences(of: LearningResult) -> list[str]:
     """What it comes to."""
     if isinstance(of, ValidationCurve):
         return list(_of_capacity(of))
     if isinstance(of, LearningCurve):
         return list(_of_sizes(of))
-    assert isinstance(of, Decomposition)
+    assert isinstance(of, BiasVariance)
     return list(_of_parts(of))
 
 
 def _of_capacity(of: ValidationCurve) -> Iterator[str]:
-    best, measure, name = of[of.best], short(of.measure), called(of.parameter)
-    value = numbers.single(best.validation.value, best.validation.low, best.validation.high)
+    best, measure, name = of[of.best], shorten_name(of.measure), called(of.parameter)
+    value = numbers.rounding_of_one(
+        best.validation.value, best.validation.low, best.validation.high
+    )
     word = "highest" if of.higher_is_better else "lowest"
     yield (
-        f"{name} {short(of.best)} has the {word} {measure} in validation, "
+        f"{name} {shorten_name(of.best)} has the {word} {measure} in validation, "
         f"{value(best.validation.value)}."
     )
     if of.chosen == of.best:
         yield "No simpler model is within one standard error of it."
     else:
-        yield f"{name} {short(of.chosen)} is the simplest within one standard error of it."
+        yield f"{name} {shorten_name(of.chosen)} is the simplest within one standard error of it."
     regions = ((UNDERFITS, "Underfits"), (OVERFITS, "Overfits"), (WORSE, "Worse than the best"))
     for region, said in regions:
-        values = [short(row.value) for row in of if row.region == region]
+        values = [shorten_name(row.value) for row in of if row.region == region]
         if values:
-            yield f"{said}: {name} {joined(values)}."
+            yield f"{said}: {name} {join_words(values)}."
     if not any(row.region for row in of):
         yield f"No other is worse beyond chance on the same {'rows' if is_once(of) else 'splits'}."
     if (tested := of.test) is not None:
-        at = numbers.single(tested.value, tested.low, tested.high)
+        at = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
             f"On the test rows, which had no part in the choice, {measure} at {name} "
-            f"{short(of.chosen)} is {at.triple(tested.value, tested.low, tested.high)}."
+            f"{shorten_name(of.chosen)} is {at.triple(tested.value, tested.low, tested.high)}."
         )
 
 
@@ -109,7 +111,7 @@ def is_once(of: ValidationCurve | LearningCurve) -> bool:
 
 
 def _of_sizes(of: LearningCurve) -> Iterator[str]:
-    rows, measure, more = list(of), short(of.measure), of.more
+    rows, measure, more = list(of), shorten_name(of.measure), of.more
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
     yield (
@@ -119,28 +121,28 @@ def _of_sizes(of: LearningCurve) -> Iterator[str]:
     if more.reason is not None:
         yield f"What {more.n:,} rows would bring cannot be told: {more.reason}."
         return
-    at = numbers.single(more.value, more.low, more.high)
+    at = numbers.rounding_of_one(more.value, more.low, more.high)
     word = "higher" if of.higher_is_better else "lower"
-    goes = f"{'one of these' if len(more.forms) > 1 else 'this'}: {joined(more.forms)}"
+    goes = f"{'one of these' if len(more.forms) > 1 else 'this'}: {join_words(more.forms)}"
     yield (
         f"With {more.n:,} it would be {at.triple(more.value, more.low, more.high)}, {word} by "
         f"{at.triple(more.gain, more.gain_low, more.gain_high)}, if the curve goes on as {goes}."
     )
 
 
-def _of_parts(of: Decomposition) -> Iterator[str]:
+def _of_parts(of: BiasVariance) -> Iterator[str]:
     rows = list(of)
     errors = [row.parts["error"].value for row in rows]
     best = min(range(len(rows)), key=lambda i: errors[i])
     name = called(of.parameter)
     if len(rows) > 1:
-        yield f"The error is least at {name} {short(rows[best].value)}."
+        yield f"The error is least at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
-        where = f"{name} {short(rows[i].value)}: " if of.parameter else ""
+        where = f"{name} {shorten_name(rows[i].value)}: " if of.parameter else ""
         yield f"{where}error {_three(errors[i])} = {_sum(of, rows[i].parts)}."
 
 
-def _sum(of: Decomposition, parts: Mapping[str, Estimate]) -> str:
+def _sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
     """What the error is made of."""
     terms = [n for n in parts if n not in ("error", *["variance"] * (of.loss == "0-1"))]
     text = _three(parts[terms[0]].value) + f" {terms[0]}"
@@ -155,23 +157,23 @@ def _three(value: float) -> str:
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def notes(of: Learned) -> list[str]:
+def notes(of: LearningResult) -> list[str]:
     """How the numbers were made, and what was odd."""
-    if isinstance(of, Decomposition):
+    if isinstance(of, BiasVariance):
         drawn = f"{of.training_sets:,} training sets of {of.trained_on:,} rows"
         made = [f"{drawn}, {SOURCES[of.source]}; tested on {of.tested_on:,} rows."]
         if of.source == BOOTSTRAP:
             made.append(OF_ONE_SET)
         if any(name == "bias²" and e.value < 0 for row in of for name, e in row.parts.items()):
             made.append(_NEGATIVE)
-        return [*made, *_methods(of, of.parts), *map(visible, of.notes)]
+        return [*made, *_methods(of, of.parts), *map(escape_unprintable, of.notes)]
     assert isinstance(of, ValidationCurve | LearningCurve)
-    what = f"{of.splits[:1].upper()}{visible(of.splits[1:])}"
+    what = f"{of.splits[:1].upper()}{escape_unprintable(of.splits[1:])}"
     made = [f"{what}. {_OF_ROWS}" if is_once(of) else f"{what}; values are means over its splits."]
-    return [*made, *_methods(of, ("training", "validation")), *map(visible, of.notes)]
+    return [*made, *_methods(of, ("training", "validation")), *map(escape_unprintable, of.notes)]
 
 
-def _methods(of: Learned, parts: Sequence[str]) -> Iterator[str]:
+def _methods(of: LearningResult, parts: Sequence[str]) -> Iterator[str]:
     """The methods of the intervals."""
     by: dict[str, dict[str, None]] = {}
     against: dict[str, dict[str, None]] = {}
@@ -182,50 +184,54 @@ def _methods(of: Learned, parts: Sequence[str]) -> Iterator[str]:
                 by.setdefault(method, {})[part] = None
                 if caution:
                     against.setdefault(caution, {})[e.system] = None
-    level = numbers.percent(of.level)
+    level = numbers.format_percent(of.level)
     if by:
-        told = "; ".join(f"{joined(list(own))}: {short(way)}" for way, own in by.items())
+        told = "; ".join(f"{join_words(list(own))}: {shorten_name(way)}" for way, own in by.items())
         yield f"{level} intervals: {told}."
     for caution, values in against.items():
-        named = [short(value) for value in values if value]
-        where = f"At {called(of.parameter)} {joined(named)} they" if named else "They"  # type: ignore[attr-defined]
-        yield f"{where} may be too short: {short(caution)}."
+        named = [shorten_name(value) for value in values if value]
+        where = f"At {called(of.parameter)} {join_words(named)} they" if named else "They"  # type: ignore[attr-defined]
+        yield f"{where} may be too short: {shorten_name(caution)}."
 
 
-def _estimates(of: Learned, part: str) -> list[Estimate]:
-    if isinstance(of, Decomposition):
+def _estimates(of: LearningResult, part: str) -> list[Estimate]:
+    if isinstance(of, BiasVariance):
         return [row.parts[part] for row in of if part in row.parts]
     assert isinstance(of, ValidationCurve | LearningCurve)
     return [getattr(row, part) for row in of]
 
 
-def columns(of: Learned) -> list[Column]:
+def columns(of: LearningResult) -> list[Column]:
     """A row a value or a size: each number with its interval."""
-    if isinstance(of, Decomposition):
+    if isinstance(of, BiasVariance):
         key = Column(called(of.parameter), KEY, _names(of))
         named = [(part, part) for part in of.parts]
     elif isinstance(of, ValidationCurve):
         key = Column(called(of.parameter), KEY, _names(of))
-        named = [(f"{part} {short(of.measure)}", part) for part in ("training", "validation")]
+        named = [
+            (f"{part} {shorten_name(of.measure)}", part) for part in ("training", "validation")
+        ]
     else:
         assert isinstance(of, LearningCurve)
         key = Column("rows", KEY, [f"{row.n:,}" for row in of])
-        named = [(f"{part} {short(of.measure)}", part) for part in ("training", "validation")]
+        named = [
+            (f"{part} {shorten_name(of.measure)}", part) for part in ("training", "validation")
+        ]
     made = [key, *(Column(name, NUMBERS, _cells(_estimates(of, part))) for name, part in named)]
     if isinstance(of, ValidationCurve):
         made += _beside_the_best(of)
     return filled(made)
 
 
-def _names(of: ValidationCurve | Decomposition) -> list[str]:
-    named = labels([row.value for row in of])
+def _names(of: ValidationCurve | BiasVariance) -> list[str]:
+    named = unique_labels([row.value for row in of])
     return [named[row.value] if row.value else "" for row in of]
 
 
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
     """Each with its own digits: errors of capacities differ by orders of magnitude."""
     return [
-        numbers.single(e.value, e.low, e.high).triple(e.value, e.low, e.high)
+        numbers.rounding_of_one(e.value, e.low, e.high).triple(e.value, e.low, e.high)
         if e.has_interval
         else f"{e.value:.3g}"
         for e in estimates
@@ -253,7 +259,7 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
     return numbers.rounding([(e.value, e.low, e.high) for e in estimates])
 
 
-def grid(of: Learned) -> tuple[list[str], list[list[str]]]:
+def grid(of: LearningResult) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table."""
     made = columns(of)
     return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
@@ -269,10 +275,10 @@ def selection_sentence(of: Selection) -> str:
     """What the best shows, and what it is worth."""
     shown, honest, optimism = of[of.best].shown, of.honest, of.optimism
     digits = numbers.rounding([(one.value, one.low, one.high) for one in (shown, honest)])
-    apart = numbers.single(optimism.value, optimism.low, optimism.high)
+    apart = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
     by = apart.triple(optimism.value, optimism.low, optimism.high)
     return (
-        f"{short(of.best)} is the best of {len(of.candidates)}: {short(of.measure)} "
+        f"{shorten_name(of.best)} is the best of {len(of.candidates)}: {shorten_name(of.measure)} "
         f"{digits(shown.value)}. What is chosen so is worth "
         f"{digits.triple(honest.value, honest.low, honest.high)} on other data: choosing flatters "
         f"it by {by}."
@@ -281,25 +287,27 @@ def selection_sentence(of: Selection) -> str:
 
 def selection_notes(of: Selection) -> list[str]:
     """How the numbers were made, and what was odd."""
-    level = numbers.percent(of.level)
+    level = numbers.format_percent(of.level)
     ways = {
         "shown": of[of.best].shown.method,
         "worth": of.honest.method,
         "flattered": of.optimism.method,
     }
-    told = "; ".join(f"{what}: {short(way)}" for what, way in ways.items() if way != "none")
-    return [*([f"{level} intervals: {told}."] if told else []), *map(visible, of.notes)]
+    told = "; ".join(f"{what}: {shorten_name(way)}" for what, way in ways.items() if way != "none")
+    return [*([f"{level} intervals: {told}."] if told else []), *map(escape_unprintable, of.notes)]
 
 
 def selection_columns(of: Selection) -> list[Column]:
     """A row a candidate."""
-    named = labels([one.name for one in of])
+    named = unique_labels([one.name for one in of])
     estimates = [one.shown for one in of]
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
     made = [
         Column("candidate", KEY, [named[one.name] for one in of]),
         Column(
-            short(of.measure), NUMBERS, [digits.triple(e.value, e.low, e.high) for e in estimates]
+            shorten_name(of.measure),
+            NUMBERS,
+            [digits.triple(e.value, e.low, e.high) for e in estimates],
         ),
         Column("chosen", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
     ]
@@ -311,10 +319,12 @@ def selection_columns(of: Selection) -> list[Column]:
 
 def threshold_sentence(of: TunedThreshold) -> str:
     """The threshold, what it seems to gain where it was chosen, and what on other rows."""
-    name = f"{short(of.system)}: " if of.system not in ("", UNNAMED) else ""
-    measure = short(of.measure)
+    name = f"{shorten_name(of.system)}: " if of.system not in ("", UNNAMED) else ""
+    measure = shorten_name(of.measure)
     begin = f"{name}the" if name else "The"
-    chosen = f"{begin} threshold for the best {short(of.rule)} is {_thresholds(of)}, chosen on "
+    chosen = (
+        f"{begin} threshold for the best {shorten_name(of.rule)} is {_thresholds(of)}, chosen on "
+    )
     chosen += f"{of.chosen_on}"
     value = numbers.rounding([(v, math.nan, math.nan) for v in (of.tuned_there, of.tuned)])
     if math.isnan(of.usual):
@@ -322,8 +332,8 @@ def threshold_sentence(of: TunedThreshold) -> str:
             f"{chosen}. There {measure} is {value(of.tuned_there)}, on other rows "
             f"{value(of.tuned)}."
         )
-    gain = numbers.single(of.gain.value, of.gain.low, of.gain.high)
-    there = gain if of.gain.has_interval else numbers.single(of.seemed)
+    gain = numbers.rounding_of_one(of.gain.value, of.gain.low, of.gain.high)
+    there = gain if of.gain.has_interval else numbers.rounding_of_one(of.seemed)
     return (
         f"{chosen}. There it changes {measure} from {value(of.usual_there)} to "
         f"{value(of.tuned_there)}, by {there(of.seemed)}; on other rows from {value(of.usual)} to "

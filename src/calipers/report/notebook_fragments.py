@@ -11,8 +11,8 @@ from calipers.report.class_tables import label_caption, label_grid
 from calipers.report.figures.figure import Figure
 from calipers.report.headlines import estimate_sentence
 from calipers.report.plan import columns, lines
-from calipers.report.safe_names import short
-from calipers.report.table_rows import call_of, finding_numbers, finding_text
+from calipers.report.safe_names import shorten_name
+from calipers.report.table_rows import finding_numbers, finding_text, severity_prefix
 from calipers.report.verdict import outcome, sentence
 from calipers.report.writers.html import rendered, resource
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
-def small(
+def compact_fragment(
     said: Iterable[tuple[str, str]] = (),
     *,
     tables: Sequence[Table] = (),
@@ -42,22 +42,24 @@ def small(
 
 def estimate(e: Estimate) -> str:
     """One number."""
-    return small([("", estimate_sentence(e))])
+    return compact_fragment([("", estimate_sentence(e))])
 
 
 def difference(d: Difference) -> str:
     """One difference: the verdict, and what it rests on."""
-    how = [f"Interval: {short(d.method)}."] if d.has_interval else []
+    how = [f"Interval: {shorten_name(d.method)}."] if d.has_interval else []
     if d.test != "none":
-        how.append(f"Test: {short(d.test)}.")
-    over = f"Over {numbers.count(d.n, short(d.unit))}; {outcome(d).value}."
-    return small([("", sentence(d)), ("soft", " ".join([over, *how]))])
+        how.append(f"Test: {shorten_name(d.test)}.")
+    over = f"Over {numbers.format_count(d.n, shorten_name(d.unit))}; {outcome(d).value}."
+    return compact_fragment([("", sentence(d)), ("soft", " ".join([over, *how]))])
 
 
 def finding(f: Finding) -> str:
     """One finding, and why it is said."""
     why = [f.rule, *(f"{name}: {value}" for name, value in finding_numbers(f))]
-    return small([(f.severity, f"{call_of(f)}{finding_text(f, ())}")], more=(_WHY, why))
+    return compact_fragment(
+        [(f.severity, f"{severity_prefix(f)}{finding_text(f, ())}")], more=(_WHY, why)
+    )
 
 
 _WHY = "Why this is said"
@@ -69,12 +71,14 @@ def plan(p: Plan) -> str:
     of = columns(p)
     rows = list(zip(*(column.cells for column in of), strict=True))
     said = [("", first), *(("soft", line) for line in rest)]
-    return small(said, tables=[([column.name for column in of], rows)])
+    return compact_fragment(said, tables=[([column.name for column in of], rows)])
 
 
-def charted(figures: Sequence[Figure], digest: str) -> str:
+def figures_fragment(figures: Sequence[Figure], digest: str) -> str:
     """Figures; ids in them begin with ``digest``, so that no two charts of a notebook share any."""
-    return small(figures=[replace(f, name=f"c{digest}-{i}") for i, f in enumerate(figures)])
+    return compact_fragment(
+        figures=[replace(f, name=f"c{digest}-{i}") for i, f in enumerate(figures)]
+    )
 
 
 def label_tables(of: Sequence[LabelTable]) -> str:
@@ -83,6 +87,6 @@ def label_tables(of: Sequence[LabelTable]) -> str:
     made = []
     for own in of:
         head, rows = label_grid(own)
-        named = [[f"{short(own.system)}: {row[0]}", *row[1:]] for row in rows]
+        named = [[f"{shorten_name(own.system)}: {row[0]}", *row[1:]] for row in rows]
         made.append((head, named if len(of) > 1 else rows))
-    return small(said, tables=made)
+    return compact_fragment(said, tables=made)

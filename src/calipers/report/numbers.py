@@ -106,29 +106,29 @@ def _exponent(x: float) -> int:
     return math.floor(math.log10(x))
 
 
-def single(value: float, low: float = NAN, high: float = NAN) -> Rounding:
+def rounding_of_one(value: float, low: float = NAN, high: float = NAN) -> Rounding:
     """The rounding of one number."""
     return rounding([(value, low, high)])
 
 
 def sizes(values: Any) -> Rounding:
     """The rounding of an array of counts, in full, or of weights."""
-    return Rounding(0) if (values == values.round()).all() else single(float(values.max()))
+    return Rounding(0) if (values == values.round()).all() else rounding_of_one(float(values.max()))
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """One number that has no interval."""
-    return single(value)(value)
+    return rounding_of_one(value)(value)
 
 
-def p_value(p: float, name: str = "p") -> str:
+def format_p(p: float, name: str = "p") -> str:
     """``p < 0.001`` or ``p = 0.034``."""
     if math.isnan(p):
         return f"{name} {UNDEFINED}"
-    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p_digits(p)}"
+    return f"{name} < 0.001" if p < 0.001 else f"{name} = {format_p_digits(p)}"
 
 
-def p_digits(p: float) -> str:
+def format_p_digits(p: float) -> str:
     """A p-value alone: two significant digits, ``<0.001``, or a dash."""
     if math.isnan(p):
         return "–"
@@ -139,13 +139,13 @@ def p_digits(p: float) -> str:
     return f"{p:.{decimals}f}"
 
 
-def count(n: int, unit: str = "") -> str:
+def format_count(n: int, unit: str = "") -> str:
     """``1,234 topics``; ``1 topic``."""
     if not unit:
         return f"{n:,}"
     return f"{n:,} {unit[:-1] if n == 1 and unit.endswith('s') else unit}"
 
 
-def percent(level: float) -> str:
+def format_percent(level: float) -> str:
     """``95%``."""
     return f"{100 * level:.10g}%"

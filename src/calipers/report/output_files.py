@@ -19,13 +19,13 @@ _PLAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` to ``path`` as UTF-8, as :func:`replacing` does."""
+    """Write ``text`` to ``path`` as UTF-8, as :func:`atomic_writer` does."""
     data = text.encode("utf-8")
-    with replacing(path) as stream:
+    with atomic_writer(path) as stream:
         stream.write(data)
 
 
-def saved(text: str, path: str | os.PathLike[str] | None) -> str:
+def save_text(text: str, path: str | os.PathLike[str] | None) -> str:
     """``text``, written to ``path`` where one is given."""
     if path is not None:
         write_text(path, text)
@@ -33,7 +33,7 @@ def saved(text: str, path: str | os.PathLike[str] | None) -> str:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_writer(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream of bytes for ``path``: a file is written whole or not at all.
 
     The bytes go to a temporary file in the same folder, which then takes the place of the file in
@@ -44,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Errors of the system name ``path``.
     """
     path = os.fspath(path)
-    place = Place.of(path)
+    place = OutputTarget.of(path)
     with _named(path):
         place.check()
         with _beside(place) if place.is_replaced else _into(place) as stream:
@@ -64,7 +64,7 @@ def _named(path: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputTarget:
     """Where what is written to ``path`` ends up.
 
     ``target`` is the path behind all symbolic links and ``state`` what stands there, None where
@@ -78,7 +78,7 @@ class Place:
     descriptor: int | None = None
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> Place:
+    def of(cls, path: str | os.PathLike[str]) -> OutputTarget:
         """The place that ``path`` means; :class:`OSError` where links lead nowhere."""
         given = at = os.fspath(path)
         if not given:
@@ -101,7 +101,7 @@ class Place:
             raise OSError(error.errno, error.strerror, given) from None
 
     @classmethod
-    def opened(cls, descriptor: int, path: str) -> Place:
+    def opened(cls, descriptor: int, path: str) -> OutputTarget:
         """The place of an open file of this process, to be called ``path``."""
         with _named(path):
             return cls(path, path, os.fstat(descriptor), descriptor)
@@ -129,7 +129,7 @@ class Place:
     def _error(self, number: int, text: str) -> OSError:
         return OSError(number, text, self.path)
 
-    def is_same(self, other: Place) -> bool:
+    def is_same(self, other: OutputTarget) -> bool:
         """Whether both are one file, or would be. A terminal or ``/dev/null`` may serve twice."""
         if self.state is None or other.state is None:
             return self.state is other.state and self._key() == other._key()
@@ -153,7 +153,7 @@ _PART = ".part"
 
 
 @contextmanager
-def _beside(place: Place) -> Iterator[BinaryIO]:
+def _beside(place: OutputTarget) -> Iterator[BinaryIO]:
     """A new file, which takes the place of the old one in the end."""
     folder, name = os.path.split(place.target)
     hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
@@ -179,7 +179,7 @@ def _beside(place: Place) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _into(place: Place) -> Iterator[BinaryIO]:
+def _into(place: OutputTarget) -> Iterator[BinaryIO]:
     """A stream into what is there."""
     if place.descriptor is None:
         handle = os.open(place.target, _PLAIN | os.O_TRUNC)

@@ -10,10 +10,10 @@ from typing import Any
 
 from calipers.report import numbers
 from calipers.report.blocks import Explorer, Lines
-from calipers.report.grouping import grouped
-from calipers.report.headlines import systems_of
-from calipers.report.safe_names import labels, short
-from calipers.report.verdict import Outcome, outcome, pairs
+from calipers.report.grouping import group_by
+from calipers.report.headlines import list_systems
+from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.report.verdict import Outcome, group_by_pair, outcome
 from calipers.results import Comparison, Curve, Difference, Evaluation, of_kinds
 
 #: So many thresholds of a system at most, the one in use among them.
@@ -41,12 +41,12 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not known:
         return Lines([_WEIGHED], aside=True) if made and conventions.get("weighted") else None
-    names = labels(known)
+    names = unique_labels(known)
     odd = ("clusters", "cross-validation")  # rows that share more than being drawn alike
     plain = not conventions.get("weighted") and not any(name in conventions for name in odd)
     data = {
         "systems": [{"name": names[name], **of} for name, of in known.items()],
-        "classes": [short(str(conventions.get(of, of))) for of in ("positive", "negative")],
+        "classes": [shorten_name(str(conventions.get(of, of))) for of in ("positive", "negative")],
         # Wilson's intervals are of rows that are independent and weigh alike.
         "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6) if plain else None,
         "level": f"{100 * evaluation.level:.4g}%",
@@ -151,19 +151,19 @@ _VERDICTS = tuple(Outcome)
 _OF_P = 4
 
 
-def every_pair(comparison: Comparison) -> str:
+def all_pairs_data(comparison: Comparison) -> str:
     """The data of which the page's script makes tables, as JSON: numbers are whole, so many of
     their digits stand behind the point; a verdict is its place among the words."""
-    systems = systems_of(comparison)
+    systems = list_systems(comparison)
     place = {name: i for i, name in enumerate(systems)}
-    of_pairs = list(pairs(comparison))
+    of_pairs = list(group_by_pair(comparison))
     data = {
-        "systems": list(labels(systems).values()),
+        "systems": list(unique_labels(systems).values()),
         "pairs": [(place[a], place[b]) for a, b in of_pairs],
         "verdicts": [verdict.value for verdict in _VERDICTS],
         "measures": {
-            short(measure): _columns(own, of_pairs)
-            for measure, own in grouped(comparison, lambda d: d.measure).items()
+            shorten_name(measure): _columns(own, of_pairs)
+            for measure, own in group_by(comparison, lambda d: d.measure).items()
         },
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

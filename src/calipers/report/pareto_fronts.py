@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from calipers.report import numbers
-from calipers.report.safe_names import joined, short
+from calipers.report.safe_names import join_words, shorten_name
 from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, filled
-from calipers.results import Front, FrontRow
+from calipers.results import ParetoFront, ParetoRow
 
 #: More systems than these are left to the table.
 MOST_SAID = 8
@@ -23,21 +23,21 @@ SURELY = (
 NOT_SURE = " Of none that is dominated do tests find another one to be better by both."
 
 
-def said_of(fronts: Sequence[Front]) -> str:
+def front_caption(fronts: Sequence[ParetoFront]) -> str:
     """What the words of the table mean."""
     rows = [row for front in fronts for row in front]
     if any(row.surely for row in rows):
-        return SAID + SURELY.format(level=numbers.percent(round(1 - fronts[0].level, 12)))
+        return SAID + SURELY.format(level=numbers.format_percent(round(1 - fronts[0].level, 12)))
     return SAID + (NOT_SURE if any(row.dominated_by for row in rows) else "")
 
 
-def sentences(front: Front, name: Callable[[str], str] = short) -> list[str]:
+def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_name) -> list[str]:
     """Which systems are on the front, and what beats each other one."""
     on = [name(system) for system in front.systems]
     axes = f"{name(front.measure)} against {name(front.cost_measure)}"
     if not on:
         return []
-    listed = joined(on) if len(on) <= MOST_SAID else f"{len(on)} of {len(front)} systems"
+    listed = join_words(on) if len(on) <= MOST_SAID else f"{len(on)} of {len(front)} systems"
     first = f"{axes}: {listed} {'is' if len(on) == 1 else 'are'} on the Pareto front."
     beaten = [row for row in front if row.dominated_by]
     if len(beaten) > MOST_SAID:
@@ -46,22 +46,22 @@ def sentences(front: Front, name: Callable[[str], str] = short) -> list[str]:
     return [first, *(f"{name(row.system)} is {place(row, name)}." for row in beaten)]
 
 
-def place(row: FrontRow, name: Callable[[str], str] = short) -> str:
+def place(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
     """Where a system is: on the front, or behind which systems."""
     if row.on_front:
         return "on the front"
     if not row.dominated_by:
         return ""
     by = list(map(name, row.dominated_by))
-    text = f"dominated by {joined(by) if len(by) <= MOST_SAID else f'{len(by)} systems'}"
+    text = f"dominated by {join_words(by) if len(by) <= MOST_SAID else f'{len(by)} systems'}"
     if not row.surely:
         return text
     if set(row.dominated_by) <= set(row.surely):
         return f"{text}, surely"
-    return f"{text}, surely by {joined(list(map(name, row.surely[:MOST_SAID])))}"
+    return f"{text}, surely by {join_words(list(map(name, row.surely[:MOST_SAID])))}"
 
 
-def texts(front: Front) -> list[tuple[str, str, str, str]]:
+def texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:
     """Quality, its interval, cost and its interval of each system."""
     quality = [(r.quality, r.quality_low, r.quality_high) for r in front]
     cost = [(r.cost, r.cost_low, r.cost_high) for r in front]
@@ -72,17 +72,17 @@ def texts(front: Front) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def table(front: Front) -> list[Column]:
+def table(front: ParetoFront) -> list[Column]:
     """A row a system, those on the front first, the cheapest before all others."""
     cells = texts(front)
     order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
     quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))
-    level = f"{numbers.percent(front.level)} interval"
+    level = f"{numbers.format_percent(front.level)} interval"
     columns = [
-        Column("system", KEY, [short(front.all[i].system) for i in order]),
-        Column(short(front.measure), NUMBER, quality),
+        Column("system", KEY, [shorten_name(front.all[i].system) for i in order]),
+        Column(shorten_name(front.measure), NUMBER, quality),
         Column(level, NUMBERS, of_quality),
-        Column(short(front.cost_measure), NUMBER, cost),
+        Column(shorten_name(front.cost_measure), NUMBER, cost),
         Column(f"{level} ", NUMBERS, of_cost),
         Column("Pareto front", WORDS, [place(front.all[i]) for i in order]),
     ]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from calipers.report import numbers
 from calipers.report.blocks import Block, Heading, Notes, Table, literal
-from calipers.report.safe_names import labels, short, visible
-from calipers.report.table_rows import heading
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
+from calipers.report.table_rows import report_heading
 from calipers.report.tables import KEY, NUMBER, Column, filled
 from calipers.results import NAN, Evaluation, PerUnit
 
@@ -24,7 +24,7 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
     one system. Values are in full precision, and ``nan`` where undefined."""
     of = per_unit.values[system]
     lines = [
-        f"{measure}\t{visible(unit)}\t{float(values[place])!r}"
+        f"{measure}\t{escape_unprintable(unit)}\t{float(values[place])!r}"
         for place, unit in enumerate(per_unit.ids)
         for measure, values in of.items()
     ]
@@ -36,7 +36,9 @@ def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
     """The lines of each system by the name of a file for them."""
     files: dict[str, str] = {}
     for system in evaluation.systems:
-        name = re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", visible(system)).strip(". ") or "run"
+        name = (
+            re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", escape_unprintable(system)).strip(". ") or "run"
+        )
         while f"{name}.eval".lower() in map(str.lower, files):
             name += "_"
         files[f"{name}.eval"] = trec_lines(evaluation, per_unit, system)
@@ -46,18 +48,18 @@ def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
 def units(evaluation: Evaluation, per_unit: PerUnit) -> Iterator[Block]:
     """A row a topic, and one of all together; a column a measure."""
     systems = evaluation.systems
-    names = labels(systems)
-    ids = [short(name) for name in per_unit.ids]
+    names = unique_labels(systems)
+    ids = [shorten_name(name) for name in per_unit.ids]
     rows = {per_unit.unit.removesuffix("s"): [name for name in (*ids, ALL) for _ in systems]}
     if len(systems) > 1:
         rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
     keys = [Column(name, KEY, of) for name, of in rows.items()]
     columns = [
-        Column(short(measure), NUMBER, _cells(evaluation, per_unit, measure))
+        Column(shorten_name(measure), NUMBER, _cells(evaluation, per_unit, measure))
         for measure in evaluation.measures
         if measure in per_unit.values[systems[0]]
     ]
-    yield Heading(heading(evaluation), 1)
+    yield Heading(report_heading(evaluation), 1)
     yield Table(filled([*keys, *columns]), wrapped=True)
     yield Notes(list(map(literal, evaluation.notes)))
 

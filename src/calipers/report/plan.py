@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.safe_names import short
+from calipers.report.safe_names import shorten_name
 from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
 
 
 def sentence(plan: Plan) -> str:
     """The answer, for people."""
-    name, units = short(plan.measure), numbers.count(plan.n, plan.unit)
-    level = numbers.percent(plan.level)
+    name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
+    level = numbers.format_percent(plan.level)
     half = _digits(plan.half_width)
     narrow = f"{units} give {name} a {level} interval of about ±{half} ({plan.of})."
     if "half_width" in plan.wanted:
@@ -31,7 +31,7 @@ def sentence(plan: Plan) -> str:
         return narrow
     else:
         what = f"a true difference of {_digits(plan.detectable)} or more in {name}"
-        power = numbers.percent(plan.wanted["power"])
+        power = numbers.format_percent(plan.wanted["power"])
     return f"{units} {verb} {what} with {power} power ({plan.method})."
 
 
@@ -40,9 +40,10 @@ def lines(plan: Plan) -> Iterator[str]:
     yield sentence(plan)
     if plan.assured is not None and {"half_width", "assurance"} <= set(plan.wanted):
         yield (
-            f"That is the average. {numbers.count(plan.assured, plan.unit).capitalize()} give one "
+            f"That is the average. {numbers.format_count(plan.assured, plan.unit).capitalize()} "
+            "give one "
             f"of ±{_digits(plan.wanted['half_width'])} or less with "
-            f"{numbers.percent(plan.wanted['assurance'])} probability."
+            f"{numbers.format_percent(plan.wanted['assurance'])} probability."
         )
     if plan.resampled:
         parts = {
@@ -53,8 +54,9 @@ def lines(plan: Plan) -> Iterator[str]:
         yield f"Drawing as many from the pilot's {plan.pilot:,} gives {found}."
     if plan.cautious is not None:
         yield (
-            f"The pilot has {numbers.count(plan.pilot or 0, plan.unit)} only; to be 80% sure "
-            f"of having enough, take {numbers.count(plan.cautious, plan.unit)}."
+            f"The pilot has {numbers.format_count(plan.pilot or 0, plan.unit)} only; to be 80% "
+            "sure "
+            f"of having enough, take {numbers.format_count(plan.cautious, plan.unit)}."
         )
     if plan.assumed:
         # Assumptions are told as they were given: 0.9999 is not 1.
@@ -63,7 +65,8 @@ def lines(plan: Plan) -> Iterator[str]:
         yield f"{whose}: {said}."
     if plan.level_each != plan.level:
         yield (
-            f"Each comparison is made at {numbers.percent(round(plan.level_each, 6))} (Bonferroni)."
+            f"Each comparison is made at {numbers.format_percent(round(plan.level_each, 6))} "
+            "(Bonferroni)."
         )
     yield from plan.notes
 
@@ -72,9 +75,9 @@ def columns(plan: Plan) -> list[Column]:
     """The table."""
     names = {
         "n": plan.unit,
-        "half_width": f"{numbers.percent(plan.level)} half-width",
+        "half_width": f"{numbers.format_percent(plan.level)} half-width",
         "power": "power",
-        "detectable": f"found with {numbers.percent(plan.wanted.get('power', 0.8))} power",
+        "detectable": f"found with {numbers.format_percent(plan.wanted.get('power', 0.8))} power",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
     return [

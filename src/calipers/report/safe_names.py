@@ -1,6 +1,7 @@
 """Names as they may be shown: whoever wrote the data chose them, so nothing is assumed of them.
 
-Every name passes through :func:`visible` before it reaches a terminal, a page or a chart.
+Every name passes through :func:`escape_unprintable` before it reaches a terminal, a page or a
+chart.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _JOINERS = frozenset("\u200c\u200d")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def visible(text: object, keep: str = "") -> str:
+def escape_unprintable(text: object, keep: str = "") -> str:
     """``text`` with every character that is not plain writing spelled out, say ``\\x1b``.
 
     Characters in ``keep`` pass.
@@ -46,22 +47,22 @@ def shorten(text: str, limit: int = LIMIT) -> str:
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
 
 
-def short(text: object) -> str:
+def shorten_name(text: object) -> str:
     """A name fit for a sentence or a table cell."""
-    return shorten(visible(text))
+    return shorten(escape_unprintable(text))
 
 
 def method_text(text: object) -> str:
     """What an interval was made by, with what speaks against it, which is longer than a name."""
-    return shorten(visible(text), 2 * LIMIT)
+    return shorten(escape_unprintable(text), 2 * LIMIT)
 
 
-def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
+def unique_labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
     """A label for each name: visible, short, and different from all the others; of none ``''``."""
     out: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
-        label = base = shorten(visible(name), limit) or "''"
+        label = base = shorten(escape_unprintable(name), limit) or "''"
         copy = 1
         while label in taken:
             copy += 1
@@ -71,6 +72,6 @@ def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
     return out
 
 
-def joined(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

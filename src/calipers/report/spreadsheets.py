@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from calipers.report.safe_names import visible
+from calipers.report.safe_names import escape_unprintable
 
 # A spreadsheet takes a cell that begins so for a formula and may run it; the full-width forms
 # count where the locale uses them.
@@ -32,12 +32,12 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = 
     return out.getvalue()
 
 
-def covered(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Text for a cell of a table that a spreadsheet may open: it is no formula."""
     return f"'{text}" if _is_formula(text) else text
 
 
-def uncovered(text: str) -> str:
+def unescape_formula(text: str) -> str:
     """What a cell of :func:`csv_text` said before it got its apostrophe."""
     return text[1:] if text[:1] == "'" and _is_formula(text) else text
 
@@ -54,4 +54,4 @@ def _csv_cell(value: Any) -> str:
         return "" if math.isnan(value) else repr(float(value))
     if not isinstance(value, str):
         return str(value)
-    return covered(visible(value, keep="\t\n\r"))
+    return escape_formula(escape_unprintable(value, keep="\t\n\r"))

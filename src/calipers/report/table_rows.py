@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.report import numbers
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, method_text, short, visible
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import escape_unprintable, method_text, shorten_name, unique_labels
 from calipers.report.verdict import (
     Outcome,
-    detectable_text,
-    groups_text,
+    format_detectable,
+    homogeneous_groups_text,
     outcome,
     undefined_reasons,
 )
@@ -76,9 +76,9 @@ OVERALL_HEAD = (
 
 def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
     """The rows of all systems on the first measure, then on the second, and so on."""
-    systems = labels(evaluation.systems)
+    systems = unique_labels(evaluation.systems)
     rows = []
-    for group in grouped(evaluation, lambda e: e.measure).values():
+    for group in group_by(evaluation, lambda e: e.measure).values():
         digits = numbers.rounding((e.value, e.low, e.high) for e in group)
         rows += [estimate_row(e, digits, systems[e.system]) for e in group]
     return rows
@@ -88,14 +88,14 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
     """One estimate of a group that is rounded alike."""
     return EstimateRow(
         estimate=e,
-        measure=short(e.measure),
+        measure=shorten_name(e.measure),
         system=system,
         value=digits(e.value),
         interval=digits.interval(e.low, e.high),
         judgments=judgments(e, digits),
         bounds=bounds(e),
         method=method_text(e.method) if e.has_interval else "",
-        n=used(e.n, e.of),
+        n=n_used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
         optimism=optimism(e),
         pooled="" if math.isnan(e.pooled) else digits(e.pooled),
@@ -130,7 +130,7 @@ def bounds(e: Estimate) -> str:
     )
 
 
-def used(n: int, of: int) -> str:
+def n_used(n: int, of: int) -> str:
     """``50``, or ``48 of 50`` where some units could not be used."""
     return f"{n:,}" if of in (0, n) else f"{n:,} of {of:,}"
 
@@ -138,15 +138,15 @@ def used(n: int, of: int) -> str:
 def unit_label(evaluation: Evaluation) -> str:
     """What ``n`` counts, where all estimates count the same."""
     units = {e.unit for e in evaluation.estimates}
-    return short(units.pop()) if len(units) == 1 else "n"
+    return shorten_name(units.pop()) if len(units) == 1 else "n"
 
 
 def remarks(result: Estimate | Difference) -> str:
     """Why units, the value or the interval are missing."""
-    parts = [*map(visible, undefined_reasons(result))]
+    parts = [*map(escape_unprintable, undefined_reasons(result))]
     if result.no_interval is not None and not result.has_interval:
         why = NO_INTERVAL.get(result.no_interval, result.no_interval)
-        parts.append(f"no interval: {short(why)}")
+        parts.append(f"no interval: {shorten_name(why)}")
     if isinstance(result, Estimate):
         parts += _of_thresholds(result)
     return "; ".join(parts)
@@ -164,7 +164,7 @@ def _of_thresholds(e: Estimate) -> list[str]:
 
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
     """One row a difference."""
-    systems = labels(name for d in comparison for name in (d.system, d.baseline))
+    systems = unique_labels(name for d in comparison for name in (d.system, d.baseline))
     return [
         difference_row(
             d,
@@ -181,21 +181,21 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
     return DifferenceRow(
         difference=d,
         outcome=found,
-        measure=short(d.measure),
+        measure=shorten_name(d.measure),
         systems=systems,
         value=digits(d.value),
         interval=digits.interval(d.low, d.high),
-        p=numbers.p_digits(d.p_adjusted),
-        test="" if d.test == "none" else short(d.test),
+        p=numbers.format_p_digits(d.p_adjusted),
+        test="" if d.test == "none" else shorten_name(d.test),
         effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
         counts=_counts(d),
         # Which difference could have been found, where none was.
-        detectable=detectable_text(d.detectable)
+        detectable=format_detectable(d.detectable)
         if found is Outcome.NOT_TOLD_APART and known
         else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
-        not_inferior="" if math.isnan(d.margin) else numbers.p_digits(d.p_not_inferior),
-        equivalent="" if math.isnan(d.margin) else numbers.p_digits(d.p_equivalent),
+        not_inferior="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_not_inferior),
+        equivalent="" if math.isnan(d.margin) else numbers.format_p_digits(d.p_equivalent),
         remarks=remarks(d),
     )
 
@@ -204,14 +204,14 @@ def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """One row a measure: does any system differ, and which are not told apart."""
     return [
         (
-            short(o.measure),
-            numbers.count(o.n, short(o.unit)),
+            shorten_name(o.measure),
+            numbers.format_count(o.n, shorten_name(o.unit)),
             _statistic(o.friedman_f),
-            numbers.p_digits(o.friedman_p),
+            numbers.format_p_digits(o.friedman_p),
             _statistic(o.anova_f),
-            numbers.p_digits(o.anova_p),
+            numbers.format_p_digits(o.anova_p),
             "–" if math.isnan(o.omega_squared) else f"{o.omega_squared:.3f}",
-            groups_text(o),
+            homogeneous_groups_text(o),
         )
         for o in comparison.overall
     ]
@@ -236,7 +236,7 @@ def arrow(definition: Definition | None) -> str:
     return "↑" if definition.higher_is_better else "↓"
 
 
-def call_of(found: Finding) -> str:
+def severity_prefix(found: Finding) -> str:
     """``Warning: ``, ``Caution: ``, or nothing."""
     return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
 
@@ -247,13 +247,13 @@ MOST_ALIKE = 3
 MOST_OF_A_KIND = 6
 
 
-def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+def deduplicate_findings(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
     """The findings, what is said of one system with all others of which the same is said: of the
     same class, of the same column of slices, in the same direction."""
     told: list[tuple[Finding, list[Finding]]] = []
-    for kind in grouped(findings, lambda f: (f.kind, len(f.systems))).values():
+    for kind in group_by(findings, lambda f: (f.kind, len(f.systems))).values():
         groups: list[tuple[Finding, list[Finding]]] = []
-        for alike in grouped(kind, lambda f: f.about).values():
+        for alike in group_by(kind, lambda f: f.about).values():
             about = len(alike[0].systems)
             if about == 1 or (about and len(alike) > MOST_ALIKE):
                 groups.append((alike[0], alike[1:]))
@@ -270,16 +270,18 @@ def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]
 def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
     """The sentence, and of whom the same is said."""
     if not alike:
-        return visible(found.sentence)
+        return escape_unprintable(found.sentence)
     of = [
-        " and ".join(map(short, other.systems))
-        + (f" on '{short(other.output)}'" if other.output else "")
-        + (f" ({short(other.about)})" if other.about != found.about else "")
+        " and ".join(map(shorten_name, other.systems))
+        + (f" on '{shorten_name(other.output)}'" if other.output else "")
+        + (f" ({shorten_name(other.about)})" if other.about != found.about else "")
         for other in alike
     ]
     between = "; " if len(alike[0].systems) > 1 else ", "
     more = f"{between}and {len(of) - MOST_LIKEWISE} more" if len(of) > MOST_LIKEWISE else ""
-    return f"{visible(found.sentence)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
+    return (
+        f"{escape_unprintable(found.sentence)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
+    )
 
 
 #: Of more of whom the same is said the rest are counted.
@@ -292,7 +294,7 @@ def finding_numbers(found: Finding) -> list[tuple[str, str]]:
     for name, value in found.numbers.items():
         low, high = found.intervals.get(name, (math.nan, math.nan))
         digits = numbers.rounding([(value, low, high)], keep_sign=True)
-        out.append((visible(name), digits.triple(value, low, high)))
+        out.append((escape_unprintable(name), digits.triple(value, low, high)))
     return out
 
 
@@ -328,26 +330,26 @@ def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            name = short(key)
+            name = shorten_name(key)
             yield from _flat(f"{prefix} · {name}" if prefix else name, inner)
     elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
         for record in value:  # the inputs: each by its name
-            name = short(record.get("name", ""))
+            name = shorten_name(record.get("name", ""))
             facts = (f"{key} {inner}" for key, inner in record.items() if key != "name")
-            yield f"{prefix} · {name}", visible(", ".join(facts)) or "from memory"
+            yield f"{prefix} · {name}", escape_unprintable(", ".join(facts)) or "from memory"
     elif isinstance(value, list | tuple):
-        yield prefix, ", ".join(visible(v) for v in value) or "none"
+        yield prefix, ", ".join(escape_unprintable(v) for v in value) or "none"
     else:
-        yield prefix, "none" if value is None else visible(value)
+        yield prefix, "none" if value is None else escape_unprintable(value)
 
 
-def heading(evaluation: Evaluation) -> str:
+def report_heading(evaluation: Evaluation) -> str:
     """``Retrieval: 2 systems, 8 measures``."""
     systems, measures = evaluation.systems, len(evaluation.measures)
     kind = "pairs of runs" if evaluation.task == "overlap" else "systems"
-    who = f"{len(systems)} {kind}" if len(systems) != 1 else short(systems[0])
+    who = f"{len(systems)} {kind}" if len(systems) != 1 else shorten_name(systems[0])
     what = f"{measures} measure" + ("" if measures == 1 else "s")
-    task = visible(evaluation.task)
+    task = escape_unprintable(evaluation.task)
     return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (who, what)))}"
 
 
@@ -355,9 +357,12 @@ def comparison_heading(comparison: Comparison) -> str:
     """``Comparison: 5 systems, 2 measures, against bm25``."""
     systems = {name for d in comparison for name in (d.system, d.baseline)}
     measures = {d.measure for d in comparison}
-    parts = [numbers.count(len(systems), "systems"), numbers.count(len(measures), "measures")]
+    parts = [
+        numbers.format_count(len(systems), "systems"),
+        numbers.format_count(len(measures), "measures"),
+    ]
     if comparison.baseline is not None:
-        parts.append(f"against {short(comparison.baseline)}")
+        parts.append(f"against {shorten_name(comparison.baseline)}")
     units = {d.unit for d in comparison}
     if units == {"splits"}:
         parts.append("over test splits")

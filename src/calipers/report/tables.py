@@ -10,8 +10,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from calipers.report import numbers
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, short
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.table_rows import (
     OVERALL_HEAD,
     DifferenceRow,
@@ -29,13 +29,13 @@ from calipers.report.table_rows import (
 from calipers.report.verdict import Outcome, outcome, p_heading
 from calipers.results import (
     Comparison,
-    Cutoffs,
-    CutoffTable,
     Definition,
     Estimate,
     Evaluation,
-    Slice,
+    SliceEstimate,
     Slices,
+    ThresholdTable,
+    ThresholdTables,
 )
 
 
@@ -144,7 +144,7 @@ def of_estimates(
         ("measure", KEY, "measure"),
         ("system", KEY, "system"),
         ("value", NUMBER, "value", VALUE),
-        (f"{numbers.percent(evaluation.level)} interval", NUMBERS, "interval", INTERVAL),
+        (f"{numbers.format_percent(evaluation.level)} interval", NUMBERS, "interval", INTERVAL),
         ("judgments", NUMBERS, "judgments"),
         ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method", METHOD),
@@ -160,11 +160,11 @@ def of_estimates(
         titles = [of[m].title if (m := r.estimate.measure) in of else "" for r in rows]
         made[0] = made[0]._replace(cells=cells, titles=titles)
     if drawn:
-        groups = grouped((r.estimate for r in rows), lambda e: e.measure)
+        groups = group_by((r.estimate for r in rows), lambda e: e.measure)
         scales = [whiskers(own, of.get(m), evaluation.systems) for m, own in groups.items()]
         made.insert(6, _drawn([one for own in scales for one in own]))
         if unit_label(evaluation) == "n":
-            units = [short(row.estimate.unit) for row in rows]
+            units = [shorten_name(row.estimate.unit) for row in rows]
             made = [c._replace(units=units) if c.name == "n" else c for c in made]
     return _without_lone_system(made, evaluation.systems)
 
@@ -184,7 +184,7 @@ def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Col
         ("measure", KEY, "measure"),
         ("systems", KEY, "systems"),
         ("difference", NUMBER, "value", VALUE),
-        (f"{numbers.percent(comparison.level)} interval", NUMBERS, "interval", INTERVAL),
+        (f"{numbers.format_percent(comparison.level)} interval", NUMBERS, "interval", INTERVAL),
         (p_heading(comparison), NUMBER, "p", P),
         ("test", WORDS, "test", METHOD),
         ("effect", NUMBER, "effect"),
@@ -218,7 +218,7 @@ def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
             if number > MOST_IN_TEXT:
                 left_out += len(rows)
                 continue
-            made[short(column)] = within_columns(slices, rows)
+            made[shorten_name(column)] = within_columns(slices, rows)
     return made, within_left_out_text(left_out)
 
 
@@ -230,7 +230,7 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
         ("slice", KEY, "slice"),
         ("systems", KEY, "of.systems"),
         ("difference", NUMBER, "of.value", VALUE),
-        (f"{numbers.percent(slices.level)} interval", NUMBERS, "of.interval", INTERVAL),
+        (f"{numbers.format_percent(slices.level)} interval", NUMBERS, "of.interval", INTERVAL),
         (slices.unit, NUMBER, "n"),
         (WITHIN_P, NUMBER, "of.p", P),
         ("verdict", WORDS, "of.outcome.value", VERDICT),
@@ -245,7 +245,7 @@ def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
     is no room for."""
     groups, left_out = slice_groups(slices, MOST_IN_TEXT)
     made = {}
-    for column in map(short, slices.columns):
+    for column in map(shorten_name, slices.columns):
         rows = [row for group in groups if group.column == column for row in group.rows]
         made[column] = slice_columns(slices, rows)
     return made, left_out_text(left_out) if left_out else ""
@@ -257,7 +257,7 @@ def slice_columns(
     whiskers: Sequence[Whisker | None] | None = None,
 ) -> list[Column]:
     """A row a slice and measure, drawn where there are ``whiskers``."""
-    level = numbers.percent(slices.level)
+    level = numbers.format_percent(slices.level)
     columns = _columns(
         rows,
         ("measure", KEY, "of.measure"),
@@ -336,8 +336,8 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
     out; each column has its share of the rows. What there is room for is the first measure, then
     those by which a slice differs from the rest, then the others."""
-    systems = labels(s.estimate.system for s in slices)
-    by_column: dict[str, dict[str, list[Slice]]] = {}
+    systems = unique_labels(s.estimate.system for s in slices)
+    by_column: dict[str, dict[str, list[SliceEstimate]]] = {}
     for s in slices:
         by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
     share = most // max(1, len(by_column))
@@ -377,11 +377,13 @@ def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[Wi
     """The pairs of systems on the slices of a column by measure: the primary one, then others as
     far as all are no more than ``most`` rows."""
     rows = [d for d in slices.differences if d.column == column]
-    systems = labels(name for d in rows for name in (d.difference.system, d.difference.baseline))
-    names = labels(d.slice for d in rows)
+    systems = unique_labels(
+        name for d in rows for name in (d.difference.system, d.difference.baseline)
+    )
+    names = unique_labels(d.slice for d in rows)
     made: dict[str, list[WithinRow]] = {}
     number = 0
-    for measure, own in grouped(rows, lambda d: d.difference.measure).items():
+    for measure, own in group_by(rows, lambda d: d.difference.measure).items():
         number += len(own)
         if made and number > most:
             break
@@ -396,17 +398,17 @@ def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[Wi
     return made
 
 
-def _slice_group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
-    slices = labels(s.slice for s in rows)
+def _slice_group(rows: Sequence[SliceEstimate], systems: Mapping[str, str]) -> SliceGroup:
+    slices = unique_labels(s.slice for s in rows)
     digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
     apart = numbers.rounding(
         ((s.to_rest.value, s.to_rest.low, s.to_rest.high) for s in rows), keep_sign=True
     )
     first = rows[0]
     return SliceGroup(
-        column=short(first.column),
+        column=shorten_name(first.column),
         name=first.estimate.measure,
-        measure=short(first.estimate.measure),
+        measure=shorten_name(first.estimate.measure),
         rows=tuple(
             SliceRow(
                 slices[s.slice],
@@ -419,7 +421,7 @@ def _slice_group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGrou
     )
 
 
-def _slice_remarks(s: Slice) -> str:
+def _slice_remarks(s: SliceEstimate) -> str:
     own = remarks(s.estimate)
     # An undefined slice has said why; a slice that has no difference has to.
     if s.estimate.undefined or s.to_rest.no_interval is None:
@@ -430,7 +432,7 @@ def _slice_remarks(s: Slice) -> str:
 
 def p_label(slices: Slices) -> str:
     """What stands above the p-values."""
-    return f"p ({short(slices.adjustment)})"
+    return f"p ({shorten_name(slices.adjustment)})"
 
 
 def within_left_out_text(rows: int) -> str:
@@ -447,7 +449,7 @@ def left_out_text(rows: int) -> str:
 # --- Cut-offs -------------------------------------------------------------------------------------
 
 
-def cutoff_columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
+def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
     """A row a cut-off: how many rows are above it, and each measure with its interval."""
     sizes = numbers.sizes(own.above)
     out = [
@@ -460,20 +462,22 @@ def cutoff_columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
         )
         # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
         cells = [
-            numbers.UNDEFINED if math.isnan(t[0]) else numbers.single(*t).triple(*t)
+            numbers.UNDEFINED if math.isnan(t[0]) else numbers.rounding_of_one(*t).triple(*t)
             for t in triples
         ]
-        out.append(Column(short(made.name_of(name)), NUMBERS, cells))
+        out.append(Column(shorten_name(made.name_of(name)), NUMBERS, cells))
     return out
 
 
-def cutoffs_caption(made: Cutoffs) -> str:
+def cutoffs_caption(made: ThresholdTables) -> str:
     """What the table holds."""
     methods: dict[str, list[str]] = {}
     for name, method in (pair for own in made for pair in own.methods.items()):
-        methods.setdefault(method, []).append(short(made.name_of(name)))
-    how = "; ".join(f"{short(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items())
-    level = numbers.percent(made.level)
+        methods.setdefault(method, []).append(shorten_name(made.name_of(name)))
+    how = "; ".join(
+        f"{shorten_name(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items()
+    )
+    level = numbers.format_percent(made.level)
     intervals = f"{level} intervals ({how}) are of each cut-off by itself, " * bool(how)
     return (
         f"A score at or above the cut-off is positive. {intervals}"

@@ -11,12 +11,12 @@ from typing import TextIO
 GAP = 2
 
 
-def width_of(file: TextIO) -> int | None:
+def terminal_width(file: TextIO) -> int | None:
     """How wide the terminal behind a stream is; None where there is none, so any width will do."""
     return shutil.get_terminal_size().columns if file.isatty() else None
 
 
-def folded(line: str, width: int | None, hanging: int = 2) -> list[str]:
+def wrap_line(line: str, width: int | None, hanging: int = 2) -> list[str]:
     """A line in lines that are no wider; those after the first are indented by ``hanging`` more."""
     if width is None or len(line) <= width:
         return [line]
@@ -32,7 +32,9 @@ def folded(line: str, width: int | None, hanging: int = 2) -> list[str]:
     )
 
 
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+def align_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None
+) -> str:
     """A table whose first column names the rows, the others right-aligned.
 
     Columns that do not fit beside each other come in tables below each other, each with the names.
@@ -41,7 +43,7 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | Non
     if width is not None and len(head) > 1 and widths[0] + GAP + max(widths[1:]) > width:
         columns = {name: [row[j] for row in rows] for j, name in enumerate(head) if j}
         names = [row[0] for row in rows]
-        return "\n".join(records({head[0]: names, **columns}, head[:1], width))
+        return "\n".join(record_blocks({head[0]: names, **columns}, head[:1], width))
     blocks = [
         "\n".join(
             "  ".join(
@@ -49,12 +51,12 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | Non
             ).rstrip()
             for row in (head, *rows)
         )
-        for places in parts(widths, width)
+        for places in split_columns(widths, width)
     ]
     return "\n\n".join(blocks)
 
 
-def parts(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+def split_columns(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
     """The places of the columns behind the first, in parts that fit beside it."""
     part: list[int] = []
     taken = widths[0]
@@ -67,7 +69,7 @@ def parts(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
     yield part
 
 
-def records(
+def record_blocks(
     cells: Mapping[str, Sequence[str]], keys: Sequence[str], width: int | None
 ) -> Iterator[str]:
     """The lines of a block for each row: what it is about, then a line for each further cell that
@@ -77,7 +79,7 @@ def records(
         of_row = dict(zip(cells, row, strict=True))
         if place:
             yield ""
-        yield from folded("  ".join(of_row[key] for key in keys if of_row.get(key)), width)
+        yield from wrap_line("  ".join(of_row[key] for key in keys if of_row.get(key)), width)
         for name in others:
             if of_row[name]:
-                yield from folded(f"  {name}  {of_row[name]}", width)
+                yield from wrap_line(f"  {name}  {of_row[name]}", width)

@@ -13,12 +13,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from calipers.report import numbers
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import short
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import shorten_name
 from calipers.results.name_lookup import is_measure
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Estimate, Overall
+    from calipers.results import Comparison, Difference, Estimate, OmnibusTest
 
 #: How a sentence writes the name of a system or of a measure.
 Show = Callable[[str], str]
@@ -62,14 +62,14 @@ def outcome(difference: Difference) -> Outcome:
     return Outcome.BETTER if (d.value > 0) == d.higher_is_better else Outcome.WORSE
 
 
-def most(level: float) -> float:
+def significance_level(level: float) -> float:
     """The largest p-value that is small at a level."""
     # 1 - 0.95 is a little more than 0.05 in binary; without rounding, p = 0.05 could go either way.
     return round(1 - level, 12)
 
 
 def _p_is_small(d: Difference) -> bool:
-    return d.p_adjusted <= most(d.level)
+    return d.p_adjusted <= significance_level(d.level)
 
 
 def _contains_zero(d: Difference) -> bool:
@@ -83,20 +83,22 @@ _FDR = "false discovery rate"
 
 def adjusted_word(comparison: Comparison, measure: str) -> str:
     """What a sentence puts before p-values of a measure; nothing where they stand alone."""
-    if comparison.adjustment == "none" or tests_beside(comparison, measure) < 2:
+    if comparison.adjustment == "none" or family_size(comparison, measure) < 2:
         return ""
     return f"{_FDR} adjusted " if comparison.controls == _FDR else "adjusted "
 
 
-def tests_beside(comparison: Comparison, measure: str) -> int:
+def family_size(comparison: Comparison, measure: str) -> int:
     """How many differences are adjusted together with those of a measure."""
-    number, measures = len(pairs(comparison)), {d.measure for d in comparison}
+    number, measures = len(group_by_pair(comparison)), {d.measure for d in comparison}
     if comparison.primary in (None, measure):
         return number
     return number * len(measures - {comparison.primary})
 
 
-def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show = short) -> str:
+def sentence(
+    difference: Difference, *, adjusted: str = "adjusted ", show: Show = shorten_name
+) -> str:
     """The verdict on one difference.
 
     ``adjusted`` is what to call a p-value that accounts for other differences.
@@ -152,10 +154,10 @@ def _detectable(d: Difference) -> str:
     """What the data could have shown, where they did not show a difference."""
     if math.isnan(d.detectable):
         return ""
-    return f"; minimum detectable difference {detectable_text(d.detectable)} (80% power)"
+    return f"; minimum detectable difference {format_detectable(d.detectable)} (80% power)"
 
 
-def detectable_text(difference: float) -> str:
+def format_detectable(difference: float) -> str:
     """Two digits, rounded up: a smaller difference would be found less often than is said."""
     if not difference > 0 or math.isinf(difference):
         return f"{difference:g}"
@@ -176,7 +178,7 @@ def unseen(d: Difference) -> str:
     units is missed 5 times of 100 (Hanley and Lippman-Hand 1983)."""
     if not d.n:
         return ""
-    units = numbers.count(d.n, d.unit)
+    units = numbers.format_count(d.n, d.unit)
     return f" {units} cannot show what happens on fewer than {_rare(d.n)} of them."
 
 
@@ -188,7 +190,8 @@ def _rare(n: int) -> str:
 def _identical(d: Difference, show: Show) -> str:
     return (
         f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
-        f"{numbers.count(d.n, d.unit)}; fewer than {_rare(d.n)} of other {d.unit} may differ "
+        f"{numbers.format_count(d.n, d.unit)}; fewer than {_rare(d.n)} of other {d.unit} may "
+        "differ "
         "unseen."
     )
 
@@ -198,7 +201,7 @@ def _moved_points(d: Difference) -> str:
     if d.unit != "points" or d.differing is None or not d.n:
         return ""
     verb = "is" if d.differing == 1 else "are"
-    return f" {d.differing:,} of {numbers.count(d.n, d.unit)} {verb} in another cluster."
+    return f" {d.differing:,} of {numbers.format_count(d.n, d.unit)} {verb} in another cluster."
 
 
 def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
@@ -207,14 +210,14 @@ def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
         return ""
     if identical(d):
         return _identical(d, show)
-    margin, small = f"{d.margin:g}", most(d.level)
+    margin, small = f"{d.margin:g}", significance_level(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
     worse = "lower" if d.higher_is_better is None else "worse"
     if d.p_equivalent <= small:
-        p = numbers.p_value(d.p_equivalent, kind)
+        p = numbers.format_p(d.p_equivalent, kind)
         return f" The two are within {margin} of each other ({p}).{unseen(d)}"
-    p = numbers.p_value(d.p_not_inferior, kind)
+    p = numbers.format_p(d.p_not_inferior, kind)
     if d.p_not_inferior <= small:
         return f" {first} is not {worse} than {second} by {margin} or more ({p}).{unseen(d)}"
     return f" That {first} is not {worse} than {second} by {margin} or more is not shown ({p})."
@@ -234,7 +237,7 @@ _WORDS = {
 def _told_apart(d: Difference, found: Outcome, adjusted: str, show: Show) -> str:
     words = _WORDS[found, d.value > 0]
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
-    facts = [_p(d, adjusted), show(d.test), numbers.count(d.n, d.unit)]
+    facts = [_p(d, adjusted), show(d.test), numbers.format_count(d.n, d.unit)]
     return (
         f"{show(d.system)} {words} {show(d.baseline)} on {show(d.called)}{amount} "
         f"({', '.join(facts)})."
@@ -248,7 +251,7 @@ def _amount(d: Difference) -> str:
 
 def _p(d: Difference, adjusted: str) -> str:
     sided = "" if d.alternative == "two-sided" else "one-sided "
-    return numbers.p_value(d.p_adjusted, f"{adjusted}{sided}p")
+    return numbers.format_p(d.p_adjusted, f"{adjusted}{sided}p")
 
 
 def is_adjusted(comparison: Comparison) -> bool:
@@ -256,16 +259,16 @@ def is_adjusted(comparison: Comparison) -> bool:
     return any(adjusted_word(comparison, measure) for measure in {d.measure for d in comparison})
 
 
-def sentences(comparison: Comparison, show: Show = short) -> list[str]:
+def sentences(comparison: Comparison, show: Show = shorten_name) -> list[str]:
     """One verdict a difference."""
     measures = {d.measure for d in comparison}
     adjusted = {measure: adjusted_word(comparison, measure) for measure in measures}
     return [sentence(d, adjusted=adjusted[d.measure], show=show) for d in comparison]
 
 
-def pairs(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
+def group_by_pair(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
     """The differences of each pair of systems."""
-    return grouped(comparison, lambda d: (d.system, d.baseline))
+    return group_by(comparison, lambda d: (d.system, d.baseline))
 
 
 def p_heading(comparison: Comparison) -> str:
@@ -275,7 +278,7 @@ def p_heading(comparison: Comparison) -> str:
     if not is_adjusted(comparison):
         return p
     rate = ", FDR" if comparison.controls == _FDR else ""
-    return f"{p} ({short(comparison.adjustment)}{rate})"
+    return f"{p} ({shorten_name(comparison.adjustment)}{rate})"
 
 
 def adjustment_text(comparison: Comparison) -> str:
@@ -292,11 +295,12 @@ def adjustment_text(comparison: Comparison) -> str:
         )
     what = "p-values and intervals hold" if _simultaneous(comparison) else "p-values are adjusted"
     text = (
-        f"{what} {_families(comparison, measures)} ({short(comparison.adjustment)}, which controls "
-        f"the {short(comparison.controls)})."
+        f"{what} {_families(comparison, measures)} ({shorten_name(comparison.adjustment)}, which "
+        "controls "
+        f"the {shorten_name(comparison.controls)})."
     )
     if comparison.controls == _FDR:
-        rest = numbers.percent(most(comparison.level))
+        rest = numbers.format_percent(significance_level(comparison.level))
         text += f" Up to {rest} of the differences called real are expected to be none."
     if not _simultaneous(comparison) and any(d.has_interval for d in comparison):
         text += " Intervals hold for one difference each and are not adjusted."
@@ -310,7 +314,7 @@ def _simultaneous(comparison: Comparison) -> bool:
 
 def _families(comparison: Comparison, measures: set[str]) -> str:
     """Together with which others."""
-    number, primary = len(pairs(comparison)), comparison.primary
+    number, primary = len(group_by_pair(comparison)), comparison.primary
     several, rest = f"for the {number:,} pairs of systems", len(measures) - 1
     if primary is None or (rest and comparison.adjustment.endswith("HSD")):
         return several + (" within each measure, not across measures" if rest else "")
@@ -318,27 +322,28 @@ def _families(comparison: Comparison, measures: set[str]) -> str:
         return f"{several} together"
     others = f"{rest} other measure{'s' * (rest > 1)}"
     if number == 1:
-        return f"for the {others} together, and for {short(primary)}, the primary one, by itself"
+        return f"for the {others} together, and for {shorten_name(primary)}, the primary one, by itself"
     return (
-        f"for the {number:,} pairs on {short(primary)}, the primary measure, together, and for "
+        f"for the {number:,} pairs on {shorten_name(primary)}, the primary measure, together, and "
+        "for "
         f"the {number * rest:,} differences on {others} together"
     )
 
 
-def overall_sentence(overall: Overall, show: Show = short) -> str:
+def overall_sentence(overall: OmnibusTest, show: Show = shorten_name) -> str:
     """What is said of all systems together, by the ranks."""
     o = overall
-    units = numbers.count(o.n, o.unit)
-    p = numbers.p_value(o.friedman_p)
+    units = numbers.format_count(o.n, o.unit)
+    p = numbers.format_p(o.friedman_p)
     if math.isnan(o.friedman_p):
         return f"On {show(o.measure)} Friedman's test of {len(o.systems)} systems is undefined."
     said = f"the {len(o.systems)} systems do not all rank alike"
-    if o.friedman_p > most(o.level):
+    if o.friedman_p > significance_level(o.level):
         said = f"the data do not show that any of {len(o.systems)} systems ranks unlike the others"
     return f"On {show(o.measure)} {said} (Friedman, {p}, {units})."
 
 
-def groups_text(overall: Overall, show: Show = short) -> str:
+def homogeneous_groups_text(overall: OmnibusTest, show: Show = shorten_name) -> str:
     """Which systems Nemenyi's test cannot tell apart."""
     if math.isnan(overall.critical_difference):
         return ""
@@ -357,7 +362,9 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
     of, parts = getattr(result, "of", 0), []
     for reason, n in result.undefined.items():
         some = math.isnan(result.value) and 0 < n < of
-        parts.append(f"{short(reason)}: {n:,}" + f" of {numbers.count(of, result.unit)}" * some)
+        parts.append(
+            f"{shorten_name(reason)}: {n:,}" + f" of {numbers.format_count(of, result.unit)}" * some
+        )
         if math.isnan(result.value):
             parts += _remedy(result.measure, reason)
     return parts
@@ -375,4 +382,4 @@ def _remedy(measure: str, reason: str) -> list[str]:
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:
     """``no_relevant: 2; nothing_retrieved: 1``."""
-    return "; ".join(f"{short(reason)}: {n:,}" for reason, n in undefined)
+    return "; ".join(f"{shorten_name(reason)}: {n:,}" for reason, n in undefined)

@@ -11,13 +11,26 @@ from typing import Any
 
 from calipers.report import numbers
 from calipers.report.display_names import with_display_names
-from calipers.report.grouping import grouped
-from calipers.report.headlines import MANY_SYSTEMS, by_value, gains, listed, of_primary, systems_of
-from calipers.report.safe_names import joined, labels, short
-from calipers.report.table_rows import arrow, definitions_of, remarks, used
+from calipers.report.grouping import group_by
+from calipers.report.headlines import (
+    MANY_SYSTEMS,
+    format_names,
+    list_systems,
+    mean_gains,
+    primary_differences,
+    sort_by_value,
+)
+from calipers.report.safe_names import join_words, shorten_name, unique_labels
+from calipers.report.table_rows import arrow, definitions_of, n_used, remarks
 from calipers.report.tables import KEY, LINED, Column
-from calipers.report.text_columns import GAP, parts
-from calipers.report.verdict import Outcome, adjustment_text, most, outcome, pairs
+from calipers.report.text_columns import GAP, split_columns
+from calipers.report.verdict import (
+    Outcome,
+    adjustment_text,
+    group_by_pair,
+    outcome,
+    significance_level,
+)
 from calipers.results import LAYOUTS, NAN, Comparison, Difference, Estimate, Evaluation
 
 #: Of no more systems than these a caption names each.
@@ -33,7 +46,7 @@ POOLED = ", pooled over rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class WideCell:
     """A number, its interval, whether it is the best of its column, and what it is told apart
     from."""
 
@@ -44,7 +57,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Wide:
+class WideLayout:
     """A table of a row for each system, or pair of systems, and a column for each measure; the
     first column is ``about``.
 
@@ -57,14 +70,14 @@ class Wide:
     about: str
     names: tuple[str, ...]
     measures: tuple[str, ...]
-    cells: tuple[tuple[Cell | None, ...], ...]
+    cells: tuple[tuple[WideCell | None, ...], ...]
     values: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     ranked: bool = False
     signs: tuple[str, ...] = ()
-    below: tuple[tuple[str, tuple[Cell | None, ...]], ...] = ()
+    below: tuple[tuple[str, tuple[WideCell | None, ...]], ...] = ()
 
     def said(self, best: str, *, tests: bool = True) -> list[str]:
         """A caption; ``best`` is how the best value of each column is shown."""
@@ -73,24 +86,24 @@ class Wide:
         return [*self.values, *([best] if shown else []), *self.key, *of_tests]
 
 
-def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
+def from_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> WideLayout:
     """A row a system, in the order in which they were given; many are ranked by the primary
     measure."""
-    order, comparison = ordered(evaluation), evaluation.comparison
+    order, comparison = order_systems(evaluation), evaluation.comparison
     ranked = is_ranked(evaluation)
-    names = labels(order)
+    names = unique_labels(order)
     definitions = definitions_of(evaluation)
     arrows = {m: arrow(d) for m, d in definitions.items()}
-    key_of = dict(zip(names, keys(len(names)), strict=True))
-    marked = marks_of(evaluation)
+    key_of = dict(zip(names, system_letters(len(names)), strict=True))
+    marked = significance_marks(evaluation)
     columns, constants, pooled = [], [], []
-    for measure, group in grouped(evaluation, lambda e: e.measure).items():
+    for measure, group in group_by(evaluation, lambda e: e.measure).items():
         of = definitions.get(measure)
         digits = numbers.rounding((e.value, e.low, e.high) for e in group)
         best = _best([e.value for e in group], None if of is None else of.higher_is_better)
         columns.append(
             {
-                e.system: Cell(
+                e.system: WideCell(
                     digits(e.value),
                     digits.interval(e.low, e.high) if intervals else "",
                     e.value == best,
@@ -100,19 +113,21 @@ def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
             }
         )
         constants.append(_constant(group, digits))
-        pooled.append({e.system: Cell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)})
+        pooled.append(
+            {e.system: WideCell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)}
+        )
     found = {mark for of in marked.values() for mark in of.values() if mark}
-    keyed = bool(found) and named(comparison, len(names))
+    keyed = bool(found) and marks_name_systems(comparison, len(names))
     by_rank = _signs(comparison, order) if ranked else []
     below = [(CONSTANT, tuple(constants))] if any(constants) else []
     if any(pooled):
         below[:0] = [
             (f"{label}{POOLED}", tuple(of.get(s) for of in pooled)) for s, label in names.items()
         ]
-    return Wide(
+    return WideLayout(
         "system",
         tuple(f"{key_of[s]} {label}" if keyed else label for s, label in names.items()),
-        tuple(f"{short(m)} {arrows.get(m, '')}".rstrip() for m in evaluation.measures),
+        tuple(f"{shorten_name(m)} {arrows.get(m, '')}".rstrip() for m in evaluation.measures),
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=tuple(_about_values(evaluation, intervals=intervals)),
         key=tuple(_key(comparison, found, len(names))),
@@ -126,12 +141,12 @@ def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
 
 def is_ranked(evaluation: Evaluation) -> bool:
     """Whether there are so many systems that the best come first."""
-    of = definitions_of(evaluation).get(primary_of(evaluation))
+    of = definitions_of(evaluation).get(primary_measure(evaluation))
     directed = of is not None and of.higher_is_better is not None
     return len(evaluation.systems) > MANY_SYSTEMS and directed
 
 
-def primary_of(evaluation: Evaluation) -> str:
+def primary_measure(evaluation: Evaluation) -> str:
     """The measure that decides: the first with a better side, unless another is said to be that."""
     comparison, measures = evaluation.comparison, evaluation.measures
     if comparison is not None and comparison.primary in measures:
@@ -141,20 +156,20 @@ def primary_of(evaluation: Evaluation) -> str:
     return next(directed, next(iter(measures), ""))
 
 
-def ordered(evaluation: Evaluation) -> tuple[str, ...]:
+def order_systems(evaluation: Evaluation) -> tuple[str, ...]:
     """The systems as the rows of a wide table have them."""
     if not is_ranked(evaluation):
         return evaluation.systems
-    primary = primary_of(evaluation)
+    primary = primary_measure(evaluation)
     values = {e.system: e.value for e in evaluation if e.measure == primary}
-    ranked = by_value(values, definitions_of(evaluation)[primary].higher_is_better)
+    ranked = sort_by_value(values, definitions_of(evaluation)[primary].higher_is_better)
     return tuple(dict.fromkeys([*ranked, *evaluation.systems]))
 
 
-def marks_of(evaluation: Evaluation) -> dict[str, dict[str, str]]:
+def significance_marks(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """By measure and system what a cell says of other systems."""
-    key_of = dict(zip(evaluation.systems, keys(len(evaluation.systems)), strict=True))
-    differences = grouped(evaluation.comparison or (), lambda d: d.measure)
+    key_of = dict(zip(evaluation.systems, system_letters(len(evaluation.systems)), strict=True))
+    differences = group_by(evaluation.comparison or (), lambda d: d.measure)
     return {
         measure: marks(
             evaluation.comparison,
@@ -162,52 +177,52 @@ def marks_of(evaluation: Evaluation) -> dict[str, dict[str, str]]:
             {e.system: e.value for e in group if not math.isnan(e.value)},
             key_of,
         )
-        for measure, group in grouped(evaluation, lambda e: e.measure).items()
+        for measure, group in group_by(evaluation, lambda e: e.measure).items()
     }
 
 
-def of_comparison(comparison: Comparison) -> Wide:
+def from_comparison(comparison: Comparison) -> WideLayout:
     """A row a pair of systems, with the differences between them."""
-    names = labels(name for d in comparison for name in (d.system, d.baseline))
+    names = unique_labels(name for d in comparison for name in (d.system, d.baseline))
     measures = tuple(dict.fromkeys(d.measure for d in comparison))
     digits = {
         measure: numbers.rounding(((d.value, d.low, d.high) for d in group), keep_sign=True)
-        for measure, group in grouped(comparison, lambda d: d.measure).items()
+        for measure, group in group_by(comparison, lambda d: d.measure).items()
     }
     rows = []
-    for of_pair in pairs(comparison).values():
+    for of_pair in group_by_pair(comparison).values():
         found = {d.measure: d for d in of_pair}
         rows.append(tuple(_difference(found.get(m), digits[m]) for m in measures))
-    return Wide(
+    return WideLayout(
         "systems",
-        tuple(f"{names[a]} - {names[b]}" for a, b in pairs(comparison)),
-        tuple(map(short, measures)),
+        tuple(f"{names[a]} - {names[b]}" for a, b in group_by_pair(comparison)),
+        tuple(map(shorten_name, measures)),
         tuple(rows),
         key=tuple(_key_of_pairs(comparison, rows)),
         tests=tuple(_tests(comparison)),
     )
 
 
-def of_many(comparison: Comparison) -> Wide:
+def from_many_systems(comparison: Comparison) -> WideLayout:
     """Many systems of which every pair was compared: a row a system, the leader first, with how far
     it lies above the mean of the others."""
-    own = of_primary(comparison)
-    order = by_value(gains(own), own[0].higher_is_better)
-    names = labels(order)
+    own = primary_differences(comparison)
+    order = sort_by_value(mean_gains(own), own[0].higher_is_better)
+    names = unique_labels(order)
     columns = []
-    for group in grouped(comparison, lambda d: d.measure).values():
-        above = gains(group)
+    for group in group_by(comparison, lambda d: d.measure).values():
+        above = mean_gains(group)
         digits = numbers.rounding(
             ((v, numbers.NAN, numbers.NAN) for v in above.values()), keep_sign=True
         )
         defined = {name: value for name, value in above.items() if not math.isnan(value)}
         found = marks(comparison, group, defined, dict.fromkeys(order, ""))
-        columns.append({s: Cell(digits(v), marks=found.get(s, "")) for s, v in above.items()})
+        columns.append({s: WideCell(digits(v), marks=found.get(s, "")) for s, v in above.items()})
     measures = dict.fromkeys(d.measure for d in comparison)
-    return Wide(
+    return WideLayout(
         "system",
         tuple(names.values()),
-        tuple(map(short, measures)),
+        tuple(map(shorten_name, measures)),
         tuple(tuple(column.get(system) for column in columns) for system in order),
         values=("Values less the mean of the other systems.",),
         key=tuple(_key(comparison, {c.marks for of in columns for c in of.values()}, len(names))),
@@ -219,13 +234,15 @@ def of_many(comparison: Comparison) -> Wide:
 
 def is_of_many(comparison: Comparison) -> bool:
     """Whether every pair of many systems was compared."""
-    return comparison.baseline is None and len(systems_of(comparison)) > MANY_SYSTEMS
+    return comparison.baseline is None and len(list_systems(comparison)) > MANY_SYSTEMS
 
 
-def _difference(d: Difference | None, digits: numbers.Rounding) -> Cell | None:
+def _difference(d: Difference | None, digits: numbers.Rounding) -> WideCell | None:
     if d is None:
         return None
-    return Cell(digits(d.value), digits.interval(d.low, d.high), marks=MARKS.get(outcome(d), ""))
+    return WideCell(
+        digits(d.value), digits.interval(d.low, d.high), marks=MARKS.get(outcome(d), "")
+    )
 
 
 def _best(values: Iterable[float], higher: bool | None) -> float:
@@ -236,18 +253,18 @@ def _best(values: Iterable[float], higher: bool | None) -> float:
     return max(known) if higher else min(known)
 
 
-def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> Cell | None:
+def _constant(group: Sequence[Estimate], digits: numbers.Rounding) -> WideCell | None:
     """What one answer for all scores, where that is the same beside all systems."""
     scores = {e.default for e in group if not math.isnan(e.default)}
-    return Cell(digits(scores.pop())) if len(scores) == 1 else None
+    return WideCell(digits(scores.pop())) if len(scores) == 1 else None
 
 
 def _signs(comparison: Comparison | None, order: Sequence[str]) -> list[str]:
     if comparison is None or comparison.baseline is not None:
         return []
-    own = of_primary(comparison)
+    own = primary_differences(comparison)
     two_sided = own and all(d.alternative == "two-sided" for d in own)
-    return signs(own, order) if two_sided else []
+    return sign_rows(own, order) if two_sided else []
 
 
 # ---------------------------------------------------------------------------------- what is said
@@ -257,12 +274,14 @@ def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     """By what the rows are ranked; over how many units values are, where that is the same
     everywhere, and how their intervals were made."""
     if is_ranked(evaluation):
-        yield f"Ranked by {short(primary_of(evaluation))}."
+        yield f"Ranked by {shorten_name(primary_measure(evaluation))}."
     of = {_over(e) for e in evaluation}
     over = f" {of.pop()}" if len(of) == 1 else ""
     level = ""
     if intervals and any(e.has_interval for e in evaluation):
-        level = f", with {numbers.percent(evaluation.level)} intervals ({_methods(evaluation)})"
+        level = (
+            f", with {numbers.format_percent(evaluation.level)} intervals ({_methods(evaluation)})"
+        )
     if over or level:
         yield f"Values{over}{level}."
 
@@ -276,13 +295,17 @@ def _methods(evaluation: Evaluation) -> str:
         own = [e for e in cells if e.method == method]
         where = _where(own, evaluation)
         of[method] = where if len(where) <= LONGEST else f"{len(own):,} of {len(cells):,}"
-    return "; ".join([short(usual), *(f"{short(m)}: {where}" for m, where in of.items())])
+    return "; ".join(
+        [shorten_name(usual), *(f"{shorten_name(m)}: {where}" for m, where in of.items())]
+    )
 
 
 def _over(e: Estimate) -> str:
     """``over 50 topics``, ``over 48 of 50 topics``."""
-    unit = short(e.unit)
-    return f"over {numbers.count(e.n, unit) if e.of in (0, e.n) else f'{used(e.n, e.of)} {unit}'}"
+    unit = shorten_name(e.unit)
+    if e.of in (0, e.n):
+        return f"over {numbers.format_count(e.n, unit)}"
+    return f"over {n_used(e.n, e.of)} {unit}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
@@ -292,7 +315,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     def said(e: Estimate) -> str:
         return "; ".join(filter(None, [_over(e) if differs else "", remarks(e)]))
 
-    by = {text: cells for text, cells in grouped(evaluation, said).items() if text}
+    by = {text: cells for text, cells in group_by(evaluation, said).items() if text}
     lines = [
         f"{_where(cells, evaluation)}: {text.replace('no interval: ', 'no interval, ')}."
         for text, cells in by.items()
@@ -305,14 +328,18 @@ def _remarks(evaluation: Evaluation) -> list[str]:
 
 def _where(cells: Sequence[Estimate], evaluation: Evaluation) -> str:
     """``nDCG@10 and AP of run1, run2``; measures alone where it is all systems."""
-    by_measure = grouped(cells, lambda e: e.measure)
+    by_measure = group_by(cells, lambda e: e.measure)
     systems = {m: tuple(e.system for e in of) for m, of in by_measure.items()}
     parts = []
-    for who, measures in grouped(systems, lambda m: systems[m]).items():
+    for who, measures in group_by(systems, lambda m: systems[m]).items():
         whole = len(who) == len(evaluation.systems)
-        few = joined([short(s) for s in who]) if len(who) <= FEW_NAMED else f"{len(who)} systems"
+        few = (
+            join_words([shorten_name(s) for s in who])
+            if len(who) <= FEW_NAMED
+            else f"{len(who)} systems"
+        )
         of = "" if whole else f" of {few}"
-        parts.append(f"{listed([short(m) for m in measures])}{of}")
+        parts.append(f"{format_names([shorten_name(m) for m in measures])}{of}")
     return ", ".join(parts)
 
 
@@ -325,11 +352,15 @@ def _key(comparison: Comparison | None, found: Collection[str], systems: int) ->
     if not any(tested):
         yield "No difference is tested."
     elif not any(found):
-        of = "No two systems differ" if base is None else f"No system differs from {short(base)}"
+        of = (
+            "No two systems differ"
+            if base is None
+            else f"No system differs from {shorten_name(base)}"
+        )
         yield f"{of} significantly" + ("." if all(tested) else " where differences are tested.")
     elif base is not None:
-        yield f"{BETTER} ({WORSE}): significantly better (worse) than {short(base)}."
-    elif named(comparison, systems):
+        yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(base)}."
+    elif marks_name_systems(comparison, systems):
         yield "Letters name the systems that are significantly worse."
     else:
         if any(mark not in ("", AS_BEST) for mark in found):
@@ -338,7 +369,9 @@ def _key(comparison: Comparison | None, found: Collection[str], systems: int) ->
             yield f"{AS_BEST}: not significantly different from the best by that measure."
 
 
-def _key_of_pairs(comparison: Comparison, rows: Sequence[Sequence[Cell | None]]) -> Iterator[str]:
+def _key_of_pairs(
+    comparison: Comparison, rows: Sequence[Sequence[WideCell | None]]
+) -> Iterator[str]:
     """What the marks of differences mean."""
     found = {cell.marks for row in rows for cell in row if cell is not None}
     words = {BETTER: "the first system is significantly better", WORSE: "significantly worse"}
@@ -353,10 +386,10 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
     """The tests, the level and what accounts for their number."""
     if comparison is None or not len(comparison):
         return
-    level = numbers.percent(most(comparison.level))
-    tests = list(dict.fromkeys(short(d.test) for d in comparison if d.test != "none"))
+    level = numbers.format_percent(significance_level(comparison.level))
+    tests = list(dict.fromkeys(shorten_name(d.test) for d in comparison if d.test != "none"))
     if tests:
-        yield f"Tested at {level} by {joined(tests)}."
+        yield f"Tested at {level} by {join_words(tests)}."
     if text := adjustment_text(comparison):
         yield f"The {text}"
 
@@ -381,14 +414,14 @@ MOST_SETS = 3
 MOST_WIDE = 12
 
 
-def keys(number: int) -> list[str]:
+def system_letters(number: int) -> list[str]:
     """``a``, ``b``, …; numbers of more than there are letters."""
     if number > 26:
         return [f"{place}" for place in range(1, number + 1)]
     return [chr(ord("a") + place) for place in range(number)]
 
 
-def named(comparison: Comparison | None, systems: int) -> bool:
+def marks_name_systems(comparison: Comparison | None, systems: int) -> bool:
     """Whether cells name the systems that they are better than."""
     return comparison is not None and comparison.baseline is None and systems <= MANY_SYSTEMS
 
@@ -405,7 +438,7 @@ def marks(
         return {}
     if comparison.baseline is not None:
         return {d.system: MARKS.get(outcome(d), "") for d in differences}
-    if named(comparison, len(key_of)):
+    if marks_name_systems(comparison, len(key_of)):
         beaten: dict[str, list[str]] = {}
         for d in differences:
             mark = MARKS.get(outcome(d))
@@ -416,7 +449,7 @@ def marks(
     if any(outcome(d) is Outcome.NOT_TESTED for d in differences):
         return {}  # a letter that two share would say what nobody tested
     apart = {frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided}
-    order = by_value(values, differences[0].higher_is_better)
+    order = sort_by_value(values, differences[0].higher_is_better)
     shared = shared_letters(order, apart) or {}
     written = {name: runs(found) for name, found in shared.items()}
     if not written or max(map(len, written.values())) > MOST_WIDE:
@@ -449,7 +482,7 @@ def shared_letters(
         if len(sets) > MOST_SETS * len(order):
             return None
     sets.sort(key=lambda s: sorted(place[name] for name in s))
-    lettered = list(zip(keys(len(sets)), sets, strict=True))
+    lettered = list(zip(system_letters(len(sets)), sets, strict=True))
     return {name: tuple(key for key, s in lettered if name in s) for name in order}
 
 
@@ -472,7 +505,7 @@ def runs(found: Sequence[str]) -> str:
     return between.join(written)
 
 
-def signs(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
+def sign_rows(differences: Iterable[Difference], order: Sequence[str]) -> list[str]:
     """A row for each system: how it compares with the first, the second, …"""
     found: dict[tuple[str, str], str] = {}
     turned = {BETTER: WORSE, WORSE: BETTER}
@@ -511,7 +544,7 @@ def is_wide(result: Evaluation | Comparison, layout: str | None) -> bool:
     return systems > MANY_SYSTEMS or min(systems, measures) > 1
 
 
-def text_tables(made: Wide, width: int | None) -> Iterator[list[Column]]:
+def text_tables(made: WideLayout, width: int | None) -> Iterator[list[Column]]:
     """The columns of the tables below each other that a wide table takes, each with the names.
     Where it is too wide and has more measures than systems, measures are the rows."""
     room = WIDTH if width is None else width
@@ -534,7 +567,7 @@ def text_tables(made: Wide, width: int | None) -> Iterator[list[Column]]:
         if _size(names) + sum(_GAP + _size((c.name, *c.cells)) for c in (*columns, beside)) <= room:
             columns.append(beside)
     taken = [_size((about, *names)), *(_size((c.name, *c.cells)) + _GAP - GAP for c in columns)]
-    for part in parts(taken, room):
+    for part in split_columns(taken, room):
         yield [Column(about, KEY, names), *(columns[j - 1] for j in part)]
 
 
@@ -552,7 +585,7 @@ def signs_key(measure: str) -> str:
     )
 
 
-def _ranked_names(made: Wide) -> list[str]:
+def _ranked_names(made: WideLayout) -> list[str]:
     if not made.ranked:
         return list(made.names)
     digits = len(str(len(made.names)))
@@ -566,16 +599,19 @@ def _size(texts: Iterable[str]) -> int:
 
 
 def _width(
-    names: Sequence[str], heads: Sequence[str], cells: Sequence[Sequence[Cell | None]], about: str
+    names: Sequence[str],
+    heads: Sequence[str],
+    cells: Sequence[Sequence[WideCell | None]],
+    about: str,
 ) -> int:
     own = (_lined(column) for column in zip(*cells, strict=True))
     sizes = (_size((head, *of)) for head, of in zip(heads, own, strict=True))
     return _size((about, *names)) + sum(_GAP + size for size in sizes)
 
 
-def _lined(cells: Sequence[Cell | None]) -> list[str]:
+def _lined(cells: Sequence[WideCell | None]) -> list[str]:
     """Values, marks of the best, intervals and letters, each below each other."""
-    shown = [cell or Cell("") for cell in cells]
+    shown = [cell or WideCell("") for cell in cells]
     # What is undefined has no interval, and may reach over to where that would be.
     value = max((len(c.value) for c in shown if c.interval), default=0)
     value = value or max(len(c.value) for c in shown)
@@ -595,16 +631,16 @@ def _lined(cells: Sequence[Cell | None]) -> list[str]:
 @with_display_names
 def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A row a system: the value of each measure, its limits and its marks."""
-    marked = marks_of(evaluation)
+    marked = significance_marks(evaluation)
     limits = {e.measure for e in evaluation if e.has_interval}
     found = {(e.system, e.measure): e for e in evaluation}
     systems = evaluation.systems
-    key_of = dict(zip(systems, keys(len(systems)), strict=True))
-    keyed = named(evaluation.comparison, len(systems)) and any(
+    key_of = dict(zip(systems, system_letters(len(systems)), strict=True))
+    keyed = marks_name_systems(evaluation.comparison, len(systems)) and any(
         any(m.values()) for m in marked.values()
     )
     rows = []
-    for rank, system in enumerate(ordered(evaluation), 1):
+    for rank, system in enumerate(order_systems(evaluation), 1):
         row: dict[str, Any] = {"rank": rank} if is_ranked(evaluation) else {}
         row |= {"key": key_of[system], "system": system} if keyed else {"system": system}
         for measure in evaluation.measures:

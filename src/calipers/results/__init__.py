@@ -7,58 +7,59 @@ prints.
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy_imports import loading
+from calipers.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from calipers.results.comparison import Comparison, Overall
+    from calipers.results.comparison import Comparison, OmnibusTest
     from calipers.results.confusion import (
         NORMALISED,
-        AnyConfusion,
-        Confusion,
-        Confusions,
+        ConfusionBase,
+        ConfusionMatrices,
+        ConfusionMatrixResult,
         FewOrMany,
-        OccupiedConfusion,
+        SparseConfusion,
     )
     from calipers.results.curve import Curve, Curves, kinds_in, of_kinds
-    from calipers.results.decision_regions import Regions
+    from calipers.results.decision_regions import DecisionRegions
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
-    from calipers.results.evaluation import Evaluation, Kept
+    from calipers.results.evaluation import Evaluation, StoredPredictions
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.labels import LabelTable, LabelTables
     from calipers.results.learning import (
-        Decomposition,
+        BiasVariance,
         LearningCurve,
         Selection,
         TunedThreshold,
         ValidationCurve,
     )
-    from calipers.results.pareto_fronts import Front, FrontRow
+    from calipers.results.pareto_fronts import ParetoFront, ParetoRow
     from calipers.results.per_unit import PerUnit
     from calipers.results.plan import Plan, PlanRow
     from calipers.results.schema import from_json, json_schema
     from calipers.results.serialization import LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray
-    from calipers.results.slices import Slice, SliceDifference, Slices
-    from calipers.results.threshold_table import Cutoffs, CutoffTable
-    from calipers.results.tidy import Tidy
+    from calipers.results.slices import SliceDifference, SliceEstimate, Slices
+    from calipers.results.threshold_table import ThresholdTable, ThresholdTables
+    from calipers.results.tidy import TidyResult
 
 _HOMES = {
-    "comparison": "Comparison, Overall",
-    "confusion": "NORMALISED, AnyConfusion, Confusion, Confusions, FewOrMany, OccupiedConfusion",
+    "comparison": "Comparison, OmnibusTest",
+    "confusion": "NORMALISED, ConfusionBase, ConfusionMatrixResult, ConfusionMatrices, FewOrMany, "
+    "SparseConfusion",
     "curve": "Curve, Curves, kinds_in, of_kinds",
-    "decision_regions": "Regions",
+    "decision_regions": "DecisionRegions",
     "estimate": "NO_INTERVAL, Difference, Estimate",
-    "evaluation": "Evaluation, Kept",
+    "evaluation": "Evaluation, StoredPredictions",
     "finding": "SEVERITIES, Definition, Finding",
     "labels": "LabelTable, LabelTables",
-    "learning": "Decomposition, LearningCurve, Selection, TunedThreshold, ValidationCurve",
-    "pareto_fronts": "Front, FrontRow",
+    "learning": "BiasVariance, LearningCurve, Selection, TunedThreshold, ValidationCurve",
+    "pareto_fronts": "ParetoFront, ParetoRow",
     "per_unit": "PerUnit",
     "plan": "Plan, PlanRow",
     "schema": "from_json, json_schema",
     "serialization": "LAYOUTS, NAN, ORIENTATIONS, SCHEMA, FloatArray",
-    "slices": "Slice, SliceDifference, Slices",
-    "threshold_table": "Cutoffs, CutoffTable",
-    "tidy": "Tidy",
+    "slices": "SliceEstimate, SliceDifference, Slices",
+    "threshold_table": "ThresholdTables, ThresholdTable",
+    "tidy": "TidyResult",
 }
 
 __all__ = [
@@ -69,15 +70,14 @@ __all__ = [
     "ORIENTATIONS",
     "SCHEMA",
     "SEVERITIES",
-    "AnyConfusion",
+    "BiasVariance",
     "Comparison",
-    "Confusion",
-    "Confusions",
+    "ConfusionBase",
+    "ConfusionMatrices",
+    "ConfusionMatrixResult",
     "Curve",
     "Curves",
-    "CutoffTable",
-    "Cutoffs",
-    "Decomposition",
+    "DecisionRegions",
     "Definition",
     "Difference",
     "Estimate",
@@ -85,23 +85,24 @@ __all__ = [
     "FewOrMany",
     "Finding",
     "FloatArray",
-    "Front",
-    "FrontRow",
-    "Kept",
     "LabelTable",
     "LabelTables",
     "LearningCurve",
-    "OccupiedConfusion",
-    "Overall",
+    "OmnibusTest",
+    "ParetoFront",
+    "ParetoRow",
     "PerUnit",
     "Plan",
     "PlanRow",
-    "Regions",
     "Selection",
-    "Slice",
     "SliceDifference",
+    "SliceEstimate",
     "Slices",
-    "Tidy",
+    "SparseConfusion",
+    "StoredPredictions",
+    "ThresholdTable",
+    "ThresholdTables",
+    "TidyResult",
     "TunedThreshold",
     "ValidationCurve",
     "from_json",
@@ -111,7 +112,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
-    __getattr__ = loading(__name__, _HOMES)
+    __getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

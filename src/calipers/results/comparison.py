@@ -17,14 +17,14 @@ from calipers.results.serialization import (
     NAN,
     OWN,
     Count,
+    JsonSerializable,
     Level,
-    Written,
     at_index,
     checked_layout,
-    repeated,
-    unknown,
+    duplicate_names,
+    unknown_names,
 )
-from calipers.results.tidy import Tidy, because, kinds_of
+from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Overall(Written):
+class OmnibusTest(JsonSerializable):
     """Several systems on the same units, by one measure: does any of them differ?
 
     ``means`` and ``mean_ranks`` (1 the best) are in the order of ``systems``, over the ``n`` units
@@ -62,13 +62,13 @@ class Overall(Written):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one mean and one mean rank for each system."""
-        yield from repeated(self.systems, "systems")
+        yield from duplicate_names(self.systems, "systems")
         for name in ("means", "mean_ranks"):
             have = len(getattr(self, name))
             if have != len(self.systems):
                 yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
         yield from no_probabilities(self, "friedman_p", "anova_p")
-        yield from unknown(
+        yield from unknown_names(
             {f"groups[{i}]": group for i, group in enumerate(self.groups)}, self.systems
         )
 
@@ -82,7 +82,7 @@ _OF_MARGIN = ("margin", "p_not_inferior", "p_equivalent", "margin_test")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Written, Tidy):
+class Comparison(JsonSerializable, TidyResult):
     """Paired differences between systems, adjusted together for their number.
 
     ``adjustment`` names what accounts for the number of differences in either of two families, all
@@ -98,7 +98,7 @@ class Comparison(Written, Tidy):
     baseline: str | None = None
     primary: str | None = None
     controls: str = "family-wise error rate"
-    overall: Sequence[Overall] = ()
+    overall: Sequence[OmnibusTest] = ()
     notes: tuple[str, ...] = ()
     per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -147,19 +147,19 @@ class Comparison(Written, Tidy):
         places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.overall)}
         if self.baseline is not None and self.differences:
             places["baseline"] = (self.baseline,)
-        yield from unknown(places, named)
+        yield from unknown_names(places, named)
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
         stated = not all(math.isnan(d.margin) for d in self)
-        return kinds_of((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
+        return column_types((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one difference each."""
         names, adjusted = self.kinds(), {"adjustment": self.adjustment}
         return [
             {name: getattr(d, name, None) for name in names}
-            | {"difference": d.value, "undefined": because(d.undefined), **adjusted}
+            | {"difference": d.value, "undefined": format_reasons(d.undefined), **adjusted}
             for d in self
         ]
 
@@ -173,7 +173,7 @@ class Comparison(Written, Tidy):
         """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
         for each pair, with the difference, its limits and its p-value by each measure."""
         if checked_layout(layout) == LAYOUTS[1]:
-            return Tidy.to_csv(self)
+            return TidyResult.to_csv(self)
         from calipers.report.spreadsheets import csv_text
         from calipers.report.wide import csv_pairs
 

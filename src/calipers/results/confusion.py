@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, overload
 import numpy as np
 
 from calipers.results.serialization import (
+    Codec,
     FloatArray,
-    Form,
     IntArray,
     Json,
+    JsonSerializable,
     Level,
     Matrix,
     Positions,
     Schema,
-    Written,
     at_index,
     checked_orientation,
-    form_of,
-    of_system,
-    repeated,
+    codec_for,
+    duplicate_names,
+    find_system,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
 
 
-class AnyConfusion(Written):
+class ConfusionBase(JsonSerializable):
     """A confusion matrix, however many classes it is of: what all have in common."""
 
     __slots__ = ()
@@ -188,27 +188,27 @@ class AnyConfusion(Written):
     __repr__ = __str__
 
 
-class Confusions(Sequence[AnyConfusion]):
+class ConfusionMatrices(Sequence[ConfusionBase]):
     """The confusion matrices of several systems, in one figure; ``confusions["forest"]`` is that of
     one."""
 
-    def __init__(self, confusions: Iterable[AnyConfusion]) -> None:
+    def __init__(self, confusions: Iterable[ConfusionBase]) -> None:
         self._confusions = tuple(confusions)
 
     @overload
-    def __getitem__(self, key: int | str) -> AnyConfusion: ...
+    def __getitem__(self, key: int | str) -> ConfusionBase: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[AnyConfusion, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> AnyConfusion | tuple[AnyConfusion, ...]:
+    def __getitem__(self, key: slice) -> tuple[ConfusionBase, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> ConfusionBase | tuple[ConfusionBase, ...]:
         if not isinstance(key, str):
             return at_index(self._confusions, key, "a system, or an index")
-        return of_system(self._confusions, key)
+        return find_system(self._confusions, key)
 
     def __len__(self) -> int:
         return len(self._confusions)
 
     def chart(self) -> Chart:
-        """All matrices side by side: see :meth:`Confusion.chart`."""
+        """All matrices side by side: see :meth:`ConfusionMatrixResult.chart`."""
         from calipers.report.charts import confusions_chart
 
         return confusions_chart(self)
@@ -225,7 +225,7 @@ class Confusions(Sequence[AnyConfusion]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Confusion(AnyConfusion):
+class ConfusionMatrixResult(ConfusionBase):
     """The confusion matrix of one system.
 
     ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
@@ -287,7 +287,7 @@ class Confusion(AnyConfusion):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one row and one column for each class."""
-        yield from repeated(self.labels, "labels")
+        yield from duplicate_names(self.labels, "labels")
         k = len(self.labels)
         for name in ("counts", "low", "high"):
             if getattr(self, name).size != k * k or len(getattr(self, name)) != k:
@@ -298,7 +298,7 @@ class Confusion(AnyConfusion):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OccupiedConfusion(AnyConfusion):
+class SparseConfusion(ConfusionBase):
     """The confusion matrix of one system on more than a hundred classes.
 
     Of K² cells most hold no row; kept are those that do. ``truth`` and ``predicted`` (C,) are the
@@ -385,7 +385,7 @@ class OccupiedConfusion(AnyConfusion):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Cells that are none of the matrix or stand twice, columns of other lengths."""
-        yield from repeated(self.labels, "labels")
+        yield from duplicate_names(self.labels, "labels")
         k, cells = len(self.labels), len(self.truth)
         for name in ("predicted", "cells", "cell_low", "cell_high"):
             if len(getattr(self, name)) != cells:
@@ -404,23 +404,29 @@ class OccupiedConfusion(AnyConfusion):
             yield "truth", "expected the cells in the order of the matrix, each once"
 
 
-class OfFewOrMany(Form):
+class ConfusionCodec(Codec):
     """The confusion matrix of few classes or of many, told by its keys."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
         """The object of either."""
-        return form_of(type(value)).plain(value, details=details)
+        return codec_for(type(value)).plain(value, details=details)
 
-    def read(self, data: Json, path: str) -> AnyConfusion:
+    def read(self, data: Json, path: str) -> ConfusionBase:
         """Whichever it is."""
         many = isinstance(data, Mapping) and "cells" in data
-        found: AnyConfusion = form_of(OccupiedConfusion if many else Confusion).read(data, path)
+        found: ConfusionBase = codec_for(SparseConfusion if many else ConfusionMatrixResult).read(
+            data, path
+        )
         return found
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """Either."""
-        return {"anyOf": [form_of(cls).schema(defs) for cls in (Confusion, OccupiedConfusion)]}
+        return {
+            "anyOf": [
+                codec_for(cls).schema(defs) for cls in (ConfusionMatrixResult, SparseConfusion)
+            ]
+        }
 
 
 #: A confusion matrix, as results hold it.
-FewOrMany = Annotated[AnyConfusion, OfFewOrMany]
+FewOrMany = Annotated[ConfusionBase, ConfusionCodec]

@@ -12,13 +12,13 @@ import numpy as np
 from calipers.results.serialization import (
     BRIEF,
     NAN,
+    Choices,
     Count,
     FloatArray,
+    JsonSerializable,
     Level,
-    OneOf,
-    Written,
     at_index,
-    of_system,
+    find_system,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _no_points() -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve(Written):
+class Curve(JsonSerializable):
     """One curve of one system: ROC, precision-recall, the accuracy at every threshold, and so on.
 
     ``x``, ``y`` and ``threshold`` are its points: all of them, or those left by thinning it for
@@ -72,8 +72,8 @@ class Curve(Written):
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
     at: str = "threshold"
     series: str = ""
-    shape: Annotated[str, OneOf(("line", "step", "bars", "point"))] = "line"
-    scale: Annotated[str, OneOf(("linear", "deviate"))] = "linear"
+    shape: Annotated[str, Choices(("line", "step", "bars", "point"))] = "line"
+    scale: Annotated[str, Choices(("linear", "deviate"))] = "linear"
     wide_low: FloatArray = field(default_factory=_no_points)
     wide_high: FloatArray = field(default_factory=_no_points)
     wide_method: str = "none"
@@ -147,7 +147,7 @@ class Curves(tuple[Curve, ...]):
     def __getitem__(self, key: SupportsIndex | str | slice) -> Curve | tuple[Curve, ...]:
         if not isinstance(key, str):
             return at_index(tuple(self), key, "a system, or an index")
-        return of_system(self, key)
+        return find_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:
         """The points of all as one pandas frame."""
@@ -170,10 +170,10 @@ class Curves(tuple[Curve, ...]):
 
 
 def _charted(curves: Sequence[Curve]) -> Chart:
-    from calipers.curves.downsampling import thinned
+    from calipers.curves.downsampling import downsample_curve
     from calipers.report.charts import curves_chart
 
-    return curves_chart([curve if curve.tolerance else thinned(curve) for curve in curves])
+    return curves_chart([curve if curve.tolerance else downsample_curve(curve) for curve in curves])
 
 
 def kinds_in(curves: Sequence[Curve]) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calipers.results.evaluation import Evaluation
-from calipers.results.serialization import Written
+from calipers.results.serialization import JsonSerializable
 
 _REGIONS = ("in", "open", "out")
 
 
 @dataclass(frozen=True)
-class Regions(Written):
+class DecisionRegions(JsonSerializable):
     """Scores at or above ``rule_in`` say that a row is positive, scores below ``rule_out`` that it
     is not, and those between leave it open.
 

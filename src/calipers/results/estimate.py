@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.serialization import BRIEF, NAN, OWN, Count, Level, OneOf, Written
+from calipers.results.serialization import BRIEF, NAN, OWN, Choices, Count, JsonSerializable, Level
 
 #: The name of a system that was given without one.
 UNNAMED = "system"
@@ -49,7 +49,7 @@ NO_INTERVAL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate(Written):
+class Estimate(JsonSerializable):
     """One number with its interval.
 
     ``n`` is how many units (rows or topics) the value is made of, ``of`` how many there were;
@@ -85,7 +85,9 @@ class Estimate(Written):
     system: str = field(default="", metadata=BRIEF)
     possible_low: float = field(default=NAN, metadata=BRIEF)
     possible_high: float = field(default=NAN, metadata=BRIEF)
-    possible: Annotated[str, OneOf(("exact", "bound"))] | None = field(default=None, metadata=BRIEF)
+    possible: Annotated[str, Choices(("exact", "bound"))] | None = field(
+        default=None, metadata=BRIEF
+    )
     threshold: float = field(default=NAN, metadata=BRIEF)
     out_of_bag: float = field(default=NAN, metadata=BRIEF)
     optimism_low: float = field(default=NAN, metadata=BRIEF)
@@ -128,7 +130,7 @@ class Estimate(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Written):
+class Difference(JsonSerializable):
     """``system`` minus ``baseline`` on the same units: its interval, and a test of no difference.
 
     ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other

@@ -16,39 +16,39 @@ from calipers.results.serialization import (
     LAYOUTS,
     ORIENTATIONS,
     OWN,
-    Form,
+    Codec,
     Json,
+    JsonSerializable,
     Level,
     Schema,
-    Written,
-    a_list,
     at_index,
     checked_layout,
     checked_orientation,
-    form_of,
-    unknown,
-    wrong,
+    codec_for,
+    expect_list,
+    type_error_message,
+    unknown_names,
 )
-from calipers.results.tidy import Tidy, because, kinds_of
+from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from calipers.report.charts import Chart
     from calipers.results import (
-        AnyConfusion,
         Comparison,
-        Confusions,
+        ConfusionBase,
+        ConfusionMatrices,
         Curve,
-        Cutoffs,
         Definition,
         FewOrMany,
         Finding,
-        Front,
         LabelTable,
         LabelTables,
+        ParetoFront,
         PerUnit,
         Slices,
+        ThresholdTables,
         TunedThreshold,
     )
 
@@ -62,14 +62,14 @@ _POSSIBLE = ("possible_low", "possible_high", "possible")
 _SOME = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high", "pooled")
 
 
-class BySystem(Form):
+class EstimatesBySystem(Codec):
     """Estimates as an object a system, which names it once."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
         """The objects of the systems."""
         names = dict.fromkeys(e.system for e in value)
         of = {name: [replace(e, system="") for e in value if e.system == name] for name in names}
-        form = form_of(tuple[Estimate, ...])
+        form = codec_for(tuple[Estimate, ...])
         return [
             {"name": name, "estimates": form.plain(of[name], details=details)} for name in names
         ]
@@ -77,23 +77,23 @@ class BySystem(Form):
     def read(self, data: Json, path: str) -> tuple[Estimate, ...]:
         """The estimates, each with its system."""
         out: list[Estimate] = []
-        form = form_of(System)
-        for i, row in enumerate(a_list(data, path)):
+        form = codec_for(SystemEstimates)
+        for i, row in enumerate(expect_list(data, path)):
             read = form.read(row, f"{path}[{i}]")
             for j, estimate in enumerate(read.estimates):
                 if estimate.system not in ("", read.name):
                     where = f"{path}[{i}].estimates[{j}].system"
-                    raise wrong(where, json.dumps(read.name), estimate.system)
+                    raise type_error_message(where, json.dumps(read.name), estimate.system)
                 out.append(replace(estimate, system=read.name))
         return tuple(out)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """An array of systems."""
-        return {"type": "array", "items": form_of(System).schema(defs)}
+        return {"type": "array", "items": codec_for(SystemEstimates).schema(defs)}
 
 
 @dataclass(frozen=True)
-class System:
+class SystemEstimates:
     """The estimates of one system."""
 
     name: str
@@ -101,7 +101,7 @@ class System:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Written, Tidy):
+class Evaluation(JsonSerializable, TidyResult):
     """The estimates of one system, or of several on the same data.
 
     ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
@@ -113,7 +113,9 @@ class Evaluation(Written, Tidy):
     """
 
     task: str
-    estimates: Annotated[tuple[Estimate, ...], BySystem] = field(metadata={"as": "systems"})
+    estimates: Annotated[tuple[Estimate, ...], EstimatesBySystem] = field(
+        metadata={"as": "systems"}
+    )
     level: Level = 0.95
     comparison: Comparison | None = None
     definitions: tuple[Definition, ...] = field(default=(), metadata=DETAILS)
@@ -123,13 +125,13 @@ class Evaluation(Written, Tidy):
     label_tables: Sequence[LabelTable] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
-    cutoffs: Cutoffs | None = field(default=None, metadata=BRIEF)
+    cutoffs: ThresholdTables | None = field(default=None, metadata=BRIEF)
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    kept: Kept | None = field(default=None, metadata=BRIEF)
+    kept: StoredPredictions | None = field(default=None, metadata=BRIEF)
     asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     costs: Evaluation | None = field(default=None, metadata=BRIEF)
-    fronts: tuple[Front, ...] = field(default=(), metadata=BRIEF)
+    fronts: tuple[ParetoFront, ...] = field(default=(), metadata=BRIEF)
     thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
@@ -171,8 +173,8 @@ class Evaluation(Written, Tidy):
         for i, front in enumerate(self.fronts):
             systems[f"fronts[{i}].rows"] = tuple(row.system for row in front)
             measures[f"fronts[{i}].measure"] = (front.measure,)
-        yield from unknown(systems, self.systems)
-        yield from unknown(measures, self.measures, "measure")
+        yield from unknown_names(systems, self.systems)
+        yield from unknown_names(measures, self.measures, "measure")
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -246,14 +248,16 @@ class Evaluation(Written, Tidy):
         return measure_named(name, self.measures, provenance, self.asked) or name
 
     @property
-    def confusion(self) -> AnyConfusion | Confusions:
+    def confusion(self) -> ConfusionBase | ConfusionMatrices:
         """The confusion matrix; of several systems theirs, in one figure and by name:
         ``evaluation.confusion["forest"]``."""
-        from calipers.results.confusion import Confusions
+        from calipers.results.confusion import ConfusionMatrices
 
         if not self.confusions:
             raise ValueError("there is no confusion matrix: no system predicts labels")
-        return self.confusions[0] if len(self.confusions) == 1 else Confusions(self.confusions)
+        return (
+            self.confusions[0] if len(self.confusions) == 1 else ConfusionMatrices(self.confusions)
+        )
 
     def per_class(self, system: str | None = None) -> LabelTable | LabelTables:
         """A row for each class against the rest, or for each label a row may have: how many rows
@@ -279,16 +283,16 @@ class Evaluation(Written, Tidy):
         2   fox   1.0     0.0        NaN
         """
         from calipers.results.labels import LabelTables
-        from calipers.results.name_lookup import meant, refused
+        from calipers.results.name_lookup import lookup_error, match_name
 
         tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
         if not tables:
-            raise refused(
+            raise lookup_error(
                 "there is no table of classes: it is of 3 to 100 classes, or of labels a row may "
                 "have several of; of two classes the evaluation itself has all measures"
             )
         if system is not None:
-            return tables[meant("system", system, (table.system for table in tables))]
+            return tables[match_name("system", system, (table.system for table in tables))]
         return tables[0] if len(tables) == 1 else tables
 
     @property
@@ -342,14 +346,14 @@ class Evaluation(Written, Tidy):
         possible = _POSSIBLE if any(e.possible for e in self) else ()
         known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
         asked = ("asked",) if self.asked else ()
-        return kinds_of((*_COLUMNS, *possible, *known, *asked))
+        return column_types((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each, those of costs last."""
         names = self.kinds()
         return [
             {name: getattr(e, name) for name in names}
-            | {"undefined": because(e.undefined)}
+            | {"undefined": format_reasons(e.undefined)}
             | ({"asked": self.asked.get(e.measure, "")} if self.asked else {})
             for e in (*self.estimates, *(self.costs or ()))
         ]
@@ -401,7 +405,7 @@ class Evaluation(Written, Tidy):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class StoredPredictions:
     """What each system said of each unit, so that one of another day can be compared with it.
 
     ``ids`` are those of the units; there are none where rows are told by their places alone.

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calipers.results.serialization import BRIEF, Level, OneOf, Written
+from calipers.results.serialization import BRIEF, Choices, JsonSerializable, Level
 
 
 @dataclass(frozen=True, slots=True)
-class Definition(Written):
+class Definition(JsonSerializable):
     """What a measure means, as printed in a report's glossary."""
 
     measure: str
@@ -27,7 +27,7 @@ SEVERITIES = ("warning", "caution", "information")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(Written):
+class Finding(JsonSerializable):
     """What the numbers mean, as a statistician would say it; present only where ``rule`` holds.
 
     ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
@@ -42,7 +42,7 @@ class Finding(Written):
     kind: str
     sentence: str
     rule: str
-    severity: Annotated[str, OneOf(SEVERITIES)] = "information"
+    severity: Annotated[str, Choices(SEVERITIES)] = "information"
     systems: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)

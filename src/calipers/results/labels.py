@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from calipers.results.serialization import (
+    Choices,
     FloatArray,
+    JsonSerializable,
     Level,
-    OneOf,
-    Written,
     at_index,
-    of_system,
-    repeated,
+    duplicate_names,
+    find_system,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ COUNTED = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelTable(Written):
+class LabelTable(JsonSerializable):
     """What one system does with each label, where a row may have several; each cluster of one; or
     each rater, or pair of raters, of a set of them.
 
@@ -61,7 +61,7 @@ class LabelTable(Written):
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
     level: Level = 0.95
-    of: Annotated[str, OneOf(tuple(COUNTED))] = "label"
+    of: Annotated[str, Choices(tuple(COUNTED))] = "label"
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class LabelTable(Written):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one number for each label, or measures without limits."""
-        yield from repeated(self.labels, "labels")
+        yield from duplicate_names(self.labels, "labels")
         columns = {"truth": self.truth}
         for of in ("counts", "values", "low", "high"):
             columns |= {f"{of}.{name}": column for name, column in getattr(self, of).items()}
@@ -135,7 +135,7 @@ class LabelTables(Sequence[LabelTable]):
     def __getitem__(self, key: int | str | slice) -> LabelTable | tuple[LabelTable, ...]:
         if not isinstance(key, str):
             return at_index(self._tables, key, "a system, or an index")
-        return of_system(self, key)
+        return find_system(self, key)
 
     def __len__(self) -> int:
         return len(self._tables)

@@ -24,16 +24,16 @@ from calipers.results.serialization import (
     BRIEF,
     DETAILS,
     NAN,
+    Choices,
     Count,
     FloatArray,
+    JsonSerializable,
     Level,
-    OneOf,
     Share,
-    Written,
     at_index,
-    repeated,
+    duplicate_names,
 )
-from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy
+from calipers.results.tidy import COUNT, NUMBER, TEXT, TidyResult
 
 if TYPE_CHECKING:
     from calipers.report.charts import Chart
@@ -45,20 +45,20 @@ UNDERFITS, OVERFITS, WORSE = "underfits", "overfits", "worse"
 GENERATED, DISJOINT, BOOTSTRAP = "generator", "disjoint subsets", "bootstrap of one training set"
 
 
-class _OfValue(Protocol):
+class _ParameterLookup(Protocol):
     @property
     def value(self) -> str:
         """That of the parameter."""
 
 
-R = TypeVar("R", bound=_OfValue)
+R = TypeVar("R", bound=_ParameterLookup)
 
 
 def _none() -> FloatArray:
     return np.zeros(0)
 
 
-class Learned(Written, Tidy):
+class LearningResult(JsonSerializable, TidyResult):
     """What results about learning can do: show themselves as text, Markdown, a chart and a page."""
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class Learned(Written, Tidy):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CapacityRow(Written):
+class ValidationCurveRow(JsonSerializable):
     """One value of a capacity parameter.
 
     ``training`` and ``validation`` are means over splits. ``difference`` is that of the errors of
@@ -120,13 +120,13 @@ class CapacityRow(Written):
     training: Estimate
     validation: Estimate
     difference: Difference | None = None
-    region: Annotated[str, OneOf(("", UNDERFITS, OVERFITS, WORSE))] = ""
+    region: Annotated[str, Choices(("", UNDERFITS, OVERFITS, WORSE))] = ""
     training_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
     validation_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ValidationCurve(Learned):
+class ValidationCurve(LearningResult):
     """Training and validation errors over a capacity parameter, simplest model first.
 
     ``best`` is the value with the best mean in validation, ``chosen`` the simplest one within one
@@ -139,7 +139,7 @@ class ValidationCurve(Learned):
 
     parameter: str
     measure: str
-    rows_by_value: tuple[CapacityRow, ...] = field(metadata={"as": "rows"})
+    rows_by_value: tuple[ValidationCurveRow, ...] = field(metadata={"as": "rows"})
     best: str
     chosen: str
     level: Level
@@ -150,10 +150,10 @@ class ValidationCurve(Learned):
     test: Estimate | None = field(default=None, metadata=BRIEF)
     thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
-    def __iter__(self) -> Iterator[CapacityRow]:
+    def __iter__(self) -> Iterator[ValidationCurveRow]:
         return iter(self.rows_by_value)
 
-    def __getitem__(self, value: Any) -> CapacityRow:
+    def __getitem__(self, value: Any) -> ValidationCurveRow:
         return _row_of(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
@@ -188,7 +188,7 @@ class ValidationCurve(Learned):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SizeRow(Written):
+class LearningCurveRow(JsonSerializable):
     """One size of training sets: means over splits, and the values on each of them."""
 
     n: Count
@@ -199,7 +199,7 @@ class SizeRow(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class MoreData(Written):
+class LearningCurveExtrapolation(JsonSerializable):
     """What the measure would be with ``n`` rows to train on: ``value``, between ``low`` and
     ``high``; and how much better than with the largest training sets that there are, ``gain``.
     Where that cannot be told all are NaN, and ``reason`` says why. ``forms`` are the curves that
@@ -217,15 +217,15 @@ class MoreData(Written):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LearningCurve(Learned):
+class LearningCurve(LearningResult):
     """Training and validation errors over the number of rows to train on, and what ``more`` of them
     would bring. ``thresholds`` are what tuned thresholds gain at the largest number."""
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
 
     measure: str
-    rows_by_size: tuple[SizeRow, ...] = field(metadata={"as": "rows"})
-    more: MoreData
+    rows_by_size: tuple[LearningCurveRow, ...] = field(metadata={"as": "rows"})
+    more: LearningCurveExtrapolation
     level: Level
     higher_is_better: bool
     splits: str
@@ -233,7 +233,7 @@ class LearningCurve(Learned):
     provenance: Mapping[str, Any] = field(default_factory=dict)
     thresholds: tuple[TunedThreshold, ...] = field(default=(), metadata=BRIEF)
 
-    def __iter__(self) -> Iterator[SizeRow]:
+    def __iter__(self) -> Iterator[LearningCurveRow]:
         return iter(self.rows_by_size)
 
     def kinds(self) -> dict[str, str]:
@@ -255,7 +255,7 @@ class LearningCurve(Learned):
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposedRow(Written):
+class BiasVarianceRow(JsonSerializable):
     """The error at one value of a capacity parameter and its parts by name, each with its interval
     over training sets; ``value`` is empty where there is no parameter."""
 
@@ -264,7 +264,7 @@ class DecomposedRow(Written):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Decomposition(Learned):
+class BiasVariance(LearningResult):
     """Bias and variance over a capacity parameter, simplest model first.
 
     Of squared loss error = noise + bias² + variance, where bias² and noise stand together if the
@@ -275,21 +275,21 @@ class Decomposition(Learned):
 
     DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
 
-    loss: Annotated[str, OneOf(("squared", "0-1"))]
+    loss: Annotated[str, Choices(("squared", "0-1"))]
     parameter: str
-    rows_by_value: tuple[DecomposedRow, ...] = field(metadata={"as": "rows"})
+    rows_by_value: tuple[BiasVarianceRow, ...] = field(metadata={"as": "rows"})
     level: Level
-    source: Annotated[str, OneOf((GENERATED, DISJOINT, BOOTSTRAP))]
+    source: Annotated[str, Choices((GENERATED, DISJOINT, BOOTSTRAP))]
     training_sets: Count
     trained_on: Count
     tested_on: Count
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[DecomposedRow]:
+    def __iter__(self) -> Iterator[BiasVarianceRow]:
         return iter(self.rows_by_value)
 
-    def __getitem__(self, value: Any) -> DecomposedRow:
+    def __getitem__(self, value: Any) -> BiasVarianceRow:
         return _row_of(self.rows_by_value, value, self.parameter)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
@@ -349,14 +349,14 @@ def _row_of(rows: tuple[R, ...], value: Any, parameter: str) -> R:
 
 
 def _of_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    yield from repeated(there, "rows")
+    yield from duplicate_names(there, "rows")
     for key, value in named.items():
         if value not in there:
             yield key, f"there is no row of {value!r}, only {', '.join(map(repr, there))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate(Written):
+class Candidate(JsonSerializable):
     """One that could be chosen: its ``shown`` value, and the share of choices that fell on it."""
 
     name: str
@@ -365,7 +365,7 @@ class Candidate(Written):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Selection(Written, Tidy):
+class Selection(JsonSerializable, TidyResult):
     """The best of several candidates.
 
     ``best`` has the best value as ``shown``; that value flatters, since chance chose it as well.
@@ -454,7 +454,7 @@ class Selection(Written, Tidy):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TunedThreshold(Written):
+class TunedThreshold(JsonSerializable):
     """A threshold that a ``rule`` chose, by one measure that the rule is about.
 
     ``thresholds`` are those chosen, one a split, on the rows that ``chosen_on`` names. There the

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 
-def alike(name: str, there: Iterable[str]) -> str | None:
+def match_case_insensitive(name: str, there: Iterable[str]) -> str | None:
     """The one of the names that is this one, or else the only one that differs in capitals alone;
     None where there is none such."""
     names = tuple(there)
@@ -23,7 +23,7 @@ def alike(name: str, there: Iterable[str]) -> str | None:
     return close[0] if len(close) == 1 else None
 
 
-def meant(what: str, name: str, there: Iterable[str]) -> str:
+def match_name(what: str, name: str, there: Iterable[str]) -> str:
     """The one of the names that is meant, however it is capitalised.
 
     Raises
@@ -32,7 +32,7 @@ def meant(what: str, name: str, there: Iterable[str]) -> str:
         Where there is none such; it says which there are.
     """
     names = tuple(there)
-    found = alike(name, names)
+    found = match_case_insensitive(name, names)
     if found is not None:
         return found
     if not names:
@@ -46,7 +46,7 @@ def meant(what: str, name: str, there: Iterable[str]) -> str:
 NOTHING = "there is nothing to draw"
 
 
-def refused(message: str) -> InputError:
+def lookup_error(message: str) -> InputError:
     """The error of what cannot be done with what was asked."""
     return InputError(message)
 
@@ -68,7 +68,7 @@ def measure_named(
         was asked for with, and another one where that is a full name.
     """
     from calipers.measures import TASKS
-    from calipers.measures.definition import spelled
+    from calipers.measures.definition import format_name
 
     measures, conventions = tuple(there), provenance.get("conventions")
     # As they were asked for, then as full names.
@@ -83,7 +83,7 @@ def measure_named(
         meant_by = (m for m in _meanings(name, own, given) if str(m) in measures)
         for measure in islice(meant_by, 1):
             found.append(str(measure))
-            full[str(measure)] = spelled(measure, measure.definition.name, stating=defaults[0])
+            full[str(measure)] = format_name(measure, measure.definition.name, stating=defaults[0])
     if not found and own is not None:
         return measure_named(name, measures, {**provenance, "task": None})
     if len(set(found)) > 1:
@@ -102,10 +102,10 @@ def is_measure(name: str) -> bool:
 
 def _meanings(name: str, task: str | None, defaults: Mapping[str, Any]) -> Iterator[Measure]:
     """What a name means in a task; in each, where none is named."""
-    from calipers.measures import TASKS, UnknownMeasureError, in_each_task, parse
+    from calipers.measures import TASKS, UnknownMeasureError, parse, parse_by_task
 
     if task is None:
-        yield from in_each_task(name, defaults=defaults)
+        yield from parse_by_task(name, defaults=defaults)
         return
     with suppress(UnknownMeasureError):
         yield parse(name, TASKS[task], defaults)

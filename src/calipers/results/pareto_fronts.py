@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, SupportsIndex, overload
 
-from calipers.results.serialization import Level, Written, at_index, of_system, repeated, unknown
-from calipers.results.tidy import Tidy, kinds_of
+from calipers.results.serialization import (
+    JsonSerializable,
+    Level,
+    at_index,
+    duplicate_names,
+    find_system,
+    unknown_names,
+)
+from calipers.results.tidy import TidyResult, column_types
 
 
 @dataclass(frozen=True, slots=True)
-class FrontRow(Written):
+class ParetoRow(JsonSerializable):
     """One system by its quality and its cost, each with its interval.
 
     It is on the front unless another system is at least as good by both, and better by one of
@@ -36,7 +43,7 @@ _COLUMNS = ("system", "measure", "cost_measure", *_NUMBERS, "front", "dominated_
 
 
 @dataclass(frozen=True, slots=True)
-class Front(Written, Tidy):
+class ParetoFront(JsonSerializable, TidyResult):
     """The Pareto front of some systems by a measure of quality and one of cost: the systems that
     no other one beats at both.
 
@@ -53,24 +60,24 @@ class Front(Written, Tidy):
 
     measure: str
     cost_measure: str
-    all: tuple[FrontRow, ...] = field(metadata={"as": "rows"})
+    all: tuple[ParetoRow, ...] = field(metadata={"as": "rows"})
     higher_is_better: bool = True
     level: Level = 0.95
 
-    def __iter__(self) -> Iterator[FrontRow]:
+    def __iter__(self) -> Iterator[ParetoRow]:
         return iter(self.all)
 
     def __len__(self) -> int:
         return len(self.all)
 
     @overload
-    def __getitem__(self, key: str | SupportsIndex) -> FrontRow: ...
+    def __getitem__(self, key: str | SupportsIndex) -> ParetoRow: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[FrontRow, ...]: ...
-    def __getitem__(self, key: str | SupportsIndex | slice) -> FrontRow | tuple[FrontRow, ...]:
+    def __getitem__(self, key: slice) -> tuple[ParetoRow, ...]: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> ParetoRow | tuple[ParetoRow, ...]:
         if not isinstance(key, str):
             return at_index(self.all, key, "a system, or an index")
-        return of_system(self.all, key)
+        return find_system(self.all, key)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -82,17 +89,17 @@ class Front(Written, Tidy):
         """Systems that stand there twice, or that others are said to be beaten by and are not
         there."""
         there = [row.system for row in self.all]
-        yield from repeated(there, "rows")
+        yield from duplicate_names(there, "rows")
         places = {
             f"rows[{i}].{name}": getattr(row, name)
             for i, row in enumerate(self.all)
             for name in ("dominated_by", "surely")
         }
-        yield from unknown(places, there)
+        yield from unknown_names(places, there)
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return kinds_of(_COLUMNS)
+        return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one system each."""

@@ -14,22 +14,22 @@ from calipers.results.serialization import (
     NAN,
     Count,
     FloatArray,
-    Written,
-    dumps,
+    JsonSerializable,
+    codec_for,
+    dump_json,
+    duplicate_names,
     error,
-    form_of,
-    loads,
-    repeated,
-    wrong,
+    load_json,
+    type_error_message,
 )
-from calipers.results.tidy import NUMBER, TEXT, Tidy
+from calipers.results.tidy import NUMBER, TEXT, TidyResult
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PerUnit(Written, Tidy):
+class PerUnit(JsonSerializable, TidyResult):
     """The value of each measure on each unit, say each topic: ``values[system][measure]``.
 
     ``possible[system][measure]`` are the low and the high ends of what judging the rest could make
@@ -111,8 +111,8 @@ class PerUnit(Written, Tidy):
         """The table as a JSON list of objects, a row a line, undefined values ``null``; with
         ``details`` as the object that stands in the JSON of an evaluation."""
         if details:
-            return dumps(self.to_dict())
-        form = form_of(Any)
+            return dump_json(self.to_dict())
+        form = codec_for(Any)
         lines = (
             json.dumps(form.plain(row, details=False), ensure_ascii=False) for row in self.rows()
         )
@@ -121,7 +121,7 @@ class PerUnit(Written, Tidy):
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """What :meth:`to_json` wrote, in either form."""
-        data = loads(text)
+        data = load_json(text)
         return cls.from_rows(data) if isinstance(data, list) else cls.from_dict(data)
 
     @classmethod
@@ -136,16 +136,16 @@ class PerUnit(Written, Tidy):
                     raise error("", f"there is no row of {system!r}, {name!r} and {measure!r}")
         columns = {pair: [read[pair[0], name, pair[1]] for name in ids] for pair in names}
 
-        def nested(make: Callable[[list[UnitRow]], Any]) -> dict[str, dict[str, Any]]:
+        def nested(make: Callable[[list[PerUnitRow]], Any]) -> dict[str, dict[str, Any]]:
             out: dict[str, dict[str, Any]] = {}
             for (system, measure), cells in columns.items():
                 out.setdefault(system, {})[measure] = make(cells)
             return out
 
-        def numbers(name: str) -> Callable[[list[UnitRow]], FloatArray]:
+        def numbers(name: str) -> Callable[[list[PerUnitRow]], FloatArray]:
             return lambda cells: np.array([getattr(cell, name) for cell in cells], np.float64)
 
-        def reasons(cells: list[UnitRow]) -> dict[str, tuple[int, ...]]:
+        def reasons(cells: list[PerUnitRow]) -> dict[str, tuple[int, ...]]:
             names = dict.fromkeys(why for cell in cells for why in cell.reasons)
             return {
                 why: tuple(i for i, cell in enumerate(cells) if why in cell.reasons)
@@ -164,7 +164,7 @@ class PerUnit(Written, Tidy):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one value for each unit, or more said of systems and measures that have none."""
-        yield from repeated(self.ids, "ids")
+        yield from duplicate_names(self.ids, "ids")
         size = len(self.ids)
         columns = {
             f"values.{system}.{measure}": column
@@ -198,7 +198,7 @@ _POSSIBLE = ("possible_low", "possible_high")
 
 
 @dataclass(frozen=True)
-class UnitRow:
+class PerUnitRow:
     """A value of one unit, in the table of all; one more key names the unit: topic, say."""
 
     system: str
@@ -214,25 +214,25 @@ class UnitRow:
         return [why for why in self.undefined.split("; ") if why]
 
 
-def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], UnitRow], str]:
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], PerUnitRow], str]:
     """The rows by system, unit and measure, and the column that names the units."""
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise wrong(f"[{i}]", "an object", row)
-    own = {f.name for f in fields(UnitRow)}
+            raise type_error_message(f"[{i}]", "an object", row)
+    own = {f.name for f in fields(PerUnitRow)}
     columns = dict.fromkeys(name for row in rows for name in row)
     others = [name for name in columns if name not in own]
     if len(others) != 1:
         raise error(
             "", f"expected one column that names the units, found {', '.join(others) or 'none'}"
         )
-    out: dict[tuple[str, str, str], UnitRow] = {}
+    out: dict[tuple[str, str, str], PerUnitRow] = {}
     for i, row in enumerate(rows):
         bare = {name: value for name, value in row.items() if name in own}
-        cell: UnitRow = form_of(UnitRow).read(bare, f"[{i}]")
+        cell: PerUnitRow = codec_for(PerUnitRow).read(bare, f"[{i}]")
         if others[0] not in row:
             raise error(f"[{i}].{others[0]}", "is missing")
-        key = (cell.system, form_of(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)
+        key = (cell.system, codec_for(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)
         if key in out:
             raise error(f"[{i}]", f"a second row of {key[0]!r}, {key[1]!r} and {key[2]!r}")
         out[key] = cell

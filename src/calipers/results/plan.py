@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, SupportsIndex, overload
 
-from calipers.results.serialization import NAN, Count, Level, Written, at_index
-from calipers.results.tidy import Tidy, kinds_of
+from calipers.results.serialization import NAN, Count, JsonSerializable, Level, at_index
+from calipers.results.tidy import TidyResult, column_types
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRow(Written):
+class PlanRow(JsonSerializable):
     """What ``n`` units would give: the expected half-width of the interval, the power of what is
     asked, and the smallest difference found with the wanted power. NaN where it does not apply."""
 
@@ -22,7 +22,7 @@ class PlanRow(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Written, Tidy):
+class Plan(JsonSerializable, TidyResult):
     """A number of units, and what it gives.
 
     ``wanted`` is what was asked for (``half_width``, ``difference``, ``margin``, ``reference``,
@@ -80,7 +80,9 @@ class Plan(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return kinds_of(("measure", "unit", "planned", "n", "half_width", "power", "detectable"))
+        return column_types(
+            ("measure", "unit", "planned", "n", "half_width", "power", "detectable")
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, tidy: ``n`` units and what they give, and of which plan: its measure, and the

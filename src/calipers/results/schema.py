@@ -7,42 +7,66 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calipers.results.comparison import Comparison, Overall
-from calipers.results.confusion import Confusion, OccupiedConfusion
+from calipers.results.comparison import Comparison, OmnibusTest
+from calipers.results.confusion import ConfusionMatrixResult, SparseConfusion
 from calipers.results.curve import Curve
-from calipers.results.decision_regions import Regions
+from calipers.results.decision_regions import DecisionRegions
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import Definition, Finding
 from calipers.results.labels import LabelTable
 from calipers.results.learning import (
+    BiasVariance,
+    BiasVarianceRow,
     Candidate,
-    CapacityRow,
-    DecomposedRow,
-    Decomposition,
     LearningCurve,
-    MoreData,
+    LearningCurveExtrapolation,
+    LearningCurveRow,
     Selection,
-    SizeRow,
     TunedThreshold,
     ValidationCurve,
+    ValidationCurveRow,
 )
-from calipers.results.pareto_fronts import Front, FrontRow
-from calipers.results.per_unit import PerUnit, UnitRow
+from calipers.results.pareto_fronts import ParetoFront, ParetoRow
+from calipers.results.per_unit import PerUnit, PerUnitRow
 from calipers.results.plan import Plan, PlanRow
-from calipers.results.serialization import SCHEMA, Schema, error, form_of, loads, result_name, shown
-from calipers.results.slices import Slice, SliceDifference, Slices
-from calipers.results.threshold_table import Cutoffs, CutoffTable
+from calipers.results.serialization import (
+    SCHEMA,
+    Schema,
+    codec_for,
+    error,
+    load_json,
+    result_name,
+    shown,
+)
+from calipers.results.slices import SliceDifference, SliceEstimate, Slices
+from calipers.results.threshold_table import ThresholdTable, ThresholdTables
 
 #: What the key ``result`` may say, and the class of each.
 KINDS = {
     result_name(cls): cls
     for cls in (
-        *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
-        *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
-        *(Definition, Finding, PlanRow, Cutoffs, CutoffTable, Front, FrontRow),
-        *(ValidationCurve, CapacityRow, LearningCurve, SizeRow, MoreData),
-        *(Decomposition, DecomposedRow, Selection, Candidate, TunedThreshold),
+        *(
+            Evaluation,
+            Comparison,
+            Plan,
+            DecisionRegions,
+            PerUnit,
+            Slices,
+            Curve,
+            ConfusionMatrixResult,
+            LabelTable,
+        ),
+        *(Estimate, Difference, OmnibusTest, SparseConfusion, SliceEstimate, SliceDifference),
+        *(Definition, Finding, PlanRow, ThresholdTables, ThresholdTable, ParetoFront, ParetoRow),
+        *(
+            ValidationCurve,
+            ValidationCurveRow,
+            LearningCurve,
+            LearningCurveRow,
+            LearningCurveExtrapolation,
+        ),
+        *(BiasVariance, BiasVarianceRow, Selection, Candidate, TunedThreshold),
     )
 }
 
@@ -54,9 +78,9 @@ def from_json(text: str | bytes | os.PathLike[str]) -> Any:
     """The result that JSON holds, whichever kind it is.
 
     ``text`` is JSON, or the path of a file as a :class:`pathlib.Path`. What comes back is an
-    :class:`Evaluation`, a :class:`Comparison`, a :class:`Plan` (a tuple where there are several),
-    the values per unit, or whatever else was written with ``to_json``. It can be shown, but not
-    computed with anew.
+    :class:`Evaluation`, a :class:`Comparison`, a :class:`JudgingPlan` (a tuple where there are
+    several), the values per unit, or whatever else was written with ``to_json``. It can be shown,
+    but not computed with anew.
 
     Raises
     ------
@@ -74,9 +98,9 @@ def from_json(text: str | bytes | os.PathLike[str]) -> Any:
     calipers.data.errors.InputError: measure: is missing
     """
     if not isinstance(text, os.PathLike):
-        return _result(loads(text))
+        return _result(load_json(text))
     try:
-        return _result(loads(Path(text).read_bytes()))
+        return _result(load_json(Path(text).read_bytes()))
     except (OSError, ValueError) as bad:
         reason = bad.strerror if isinstance(bad, OSError) else bad
         raise error(os.fspath(text), str(reason)) from None
@@ -109,10 +133,10 @@ def json_schema() -> Schema:
     head = {"schema": {"const": SCHEMA}}
     documents: dict[str, Schema] = {}
     for name, cls in KINDS.items():
-        form = form_of(cls)
+        form = codec_for(cls)
         form.schema(defs)
         documents[f"{name}-document"] = form.described(defs, {**head, "result": {"const": name}})
-    rows = form_of(UnitRow).described(defs) | {"additionalProperties": {"type": "string"}}
+    rows = codec_for(PerUnitRow).described(defs) | {"additionalProperties": {"type": "string"}}
     plans = {"type": "array", "items": {"$ref": "#/$defs/plan-document"}, "minItems": 1}
     kinds = [{"$ref": f"#/$defs/{name}"} for name in documents]
     return {

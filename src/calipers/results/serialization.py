@@ -46,7 +46,7 @@ OWN: Mapping[str, Any] = {"own": True}
 
 
 @dataclass(frozen=True)
-class Between:
+class Bounds:
     """Bounds of a number, which then is neither undefined nor infinite."""
 
     low: float
@@ -55,15 +55,15 @@ class Between:
 
 
 @dataclass(frozen=True)
-class OneOf:
+class Choices:
     """What a text may be."""
 
     words: tuple[str, ...]
 
 
-Level = Annotated[float, Between(0, 1, open=True)]
-Count = Annotated[int, Between(0)]
-Share = Annotated[float, Between(0, 1)]
+Level = Annotated[float, Bounds(0, 1, open=True)]
+Count = Annotated[int, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
 Matrix = Annotated[FloatArray, 2]
 
 
@@ -74,7 +74,7 @@ def error(path: str, text: str) -> ValueError:
     return InputError(f"{path}: {text}" if path else text)
 
 
-def wrong(path: str, expected: str, found: Any) -> ValueError:
+def type_error_message(path: str, expected: str, found: Any) -> ValueError:
     """``estimates[3].value: expected a number or null, found "abc"``."""
     return error(path, f"expected {expected}, found {shown(found)}")
 
@@ -88,7 +88,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def inside(path: str, key: str) -> str:
+def join_path(path: str, key: str) -> str:
     """Where the value of a key stands."""
     if not re.fullmatch(r"[^\W\d]\w*", key):
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
@@ -123,7 +123,7 @@ def checked_layout(layout: str | None) -> str | None:
     return layout
 
 
-class Written:
+class JsonSerializable:
     """What can be written down as JSON and read again."""
 
     __slots__ = ()
@@ -131,7 +131,7 @@ class Written:
     def to_dict(self, *, details: bool = False) -> dict[str, Any]:
         """Plain data for JSON, schema 1; ``details`` adds what is long and seldom wanted."""
         head = {"schema": SCHEMA, "result": result_name(type(self))}
-        return {**head, **form_of(type(self)).plain(self, details=details)}
+        return {**head, **codec_for(type(self)).plain(self, details=details)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -147,24 +147,24 @@ class Written:
     @classmethod
     def read(cls, data: Any, path: str) -> Self:
         """What :meth:`to_dict` wrote, from what stands at ``path`` in a document."""
-        found: Self = form_of(cls).read(without_head(data, cls, path), path)
+        found: Self = codec_for(cls).read(without_head(data, cls, path), path)
         return found
 
     def to_json(self, *, details: bool = False) -> str:
         """JSON text, schema 1: full precision, NaN as ``null``, infinity as ``"inf"``."""
-        return dumps(self.to_dict(details=details))
+        return dump_json(self.to_dict(details=details))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """What :meth:`to_json` wrote; :meth:`from_dict` says more."""
-        return cls.from_dict(loads(text))
+        return cls.from_dict(load_json(text))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """What contradicts itself, though each field has its type: the field, and what is wrong."""
         yield from ()
 
 
-def unknown(
+def unknown_names(
     places: Mapping[str, Iterable[str]], known: Iterable[str], what: str = "system"
 ) -> Iterator[tuple[str, str]]:
     """Names that stand at these places and are none of the known ones, as inconsistencies."""
@@ -175,14 +175,14 @@ def unknown(
                 yield place, f"there is no {what} {name!r}, only {', '.join(map(repr, there))}"
 
 
-def repeated(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
+def duplicate_names(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
     """Names that stand there twice, as an inconsistency."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         yield where, f"{twice!r} stands there more than once"
 
 
-class OfSystem(Protocol):
+class SystemPart(Protocol):
     """What is of one system."""
 
     @property
@@ -190,7 +190,7 @@ class OfSystem(Protocol):
         """Its name."""
 
 
-S = TypeVar("S", bound=OfSystem)
+S = TypeVar("S", bound=SystemPart)
 T = TypeVar("T")
 
 
@@ -217,13 +217,13 @@ def at_index(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
         raise IndexError(f"there is no item {index}: there are {len(items)}") from None
 
 
-def of_system(several: Iterable[S], name: str) -> S:
+def find_system(several: Iterable[S], name: str) -> S:
     """That of the system of this name, or of the only one that differs from it in capitals alone;
     :class:`KeyError` says which there are."""
-    from calipers.results.name_lookup import alike
+    from calipers.results.name_lookup import match_case_insensitive
 
     there = {one.system: one for one in several}
-    found = alike(name, there)
+    found = match_case_insensitive(name, there)
     if found is None:
         raise KeyError(f"{name!r} is not here; systems: {', '.join(there)}")
     return there[found]
@@ -233,19 +233,19 @@ def without_head(data: Any, cls: type, path: str) -> Any:
     """The data of a result, once their head is as expected. Files of before 0.2 have a part of it
     at most."""
     if not isinstance(data, Mapping):
-        raise wrong(path, "an object", data)
+        raise type_error_message(path, "an object", data)
     if data.get("schema", SCHEMA) != SCHEMA or isinstance(data.get("schema"), bool):
-        raise wrong(inside(path, "schema"), str(SCHEMA), data["schema"])
+        raise type_error_message(join_path(path, "schema"), str(SCHEMA), data["schema"])
     name = result_name(cls)
     if data.get("result", name) != name:
-        raise wrong(inside(path, "result"), f'"{name}"', data["result"])
+        raise type_error_message(join_path(path, "result"), f'"{name}"', data["result"])
     return {key: value for key, value in data.items() if key not in ("schema", "result")}
 
 
 # --- Text ----------------------------------------------------------------------------------------
 
 
-def dumps(data: Any) -> str:
+def dump_json(data: Any) -> str:
     """JSON text."""
     return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
@@ -254,7 +254,7 @@ def dumps(data: Any) -> str:
 _BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
 
 
-def loads(text: str | bytes) -> Any:
+def load_json(text: str | bytes) -> Any:
     """The data of JSON text; whatever is no JSON is an ``InputError`` that says where."""
     try:
         if isinstance(text, bytes | bytearray):
@@ -304,7 +304,7 @@ _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 _REFERENCE = "#/$defs/"
 
 
-class Form:
+class Codec:
     """How the values of a type are written, what is read as one, and the schema that says so."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -320,7 +320,7 @@ class Form:
         raise NotImplementedError
 
 
-class _Number(Form):
+class _Number(Codec):
     def plain(self, value: Any, *, details: bool) -> Json:
         value = float(value)
         if math.isnan(value):
@@ -333,7 +333,7 @@ class _Number(Form):
         if isinstance(data, str) and data in _INFINITE:
             return _INFINITE[data]
         if isinstance(data, bool) or not isinstance(data, int | float):
-            raise wrong(path, "a number or null", data)
+            raise type_error_message(path, "a number or null", data)
         return _as_float(data, path)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -348,13 +348,13 @@ def _as_float(data: float, path: str) -> float:
     try:
         return float(data)
     except OverflowError:
-        raise wrong(path, "a number of less than 309 digits", str(data)) from None
+        raise type_error_message(path, "a number of less than 309 digits", str(data)) from None
 
 
-class _Bounded(Form):
+class _Bounded(Codec):
     """A number, or a whole one, within bounds."""
 
-    def __init__(self, bounds: Between, *, whole: bool) -> None:
+    def __init__(self, bounds: Bounds, *, whole: bool) -> None:
         self.bounds, self.whole = bounds, whole
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -368,9 +368,9 @@ class _Bounded(Form):
         if not good or (self.whole and data != int(data)):
             what = "a whole number" if self.whole else "a number"
             span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
-            raise wrong(path, f"{what} {span}", data)
+            raise type_error_message(path, f"{what} {span}", data)
         if self.whole and abs(data) >= 2**63:  # no column of a table holds it
-            raise wrong(path, "a whole number of less than 19 digits", data)
+            raise type_error_message(path, "a whole number of less than 19 digits", data)
         return int(data) if self.whole else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -381,7 +381,7 @@ class _Bounded(Form):
         return {"type": "integer" if self.whole else "number", low: self.bounds.low, **of_high}
 
 
-class _Simple(Form):
+class _Scalar(Codec):
     """A value that JSON has a type for."""
 
     def __init__(
@@ -394,7 +394,7 @@ class _Simple(Form):
 
     def read(self, data: Json, path: str) -> Any:
         if not self.good(data):
-            raise wrong(path, self.expected, data)
+            raise type_error_message(path, self.expected, data)
         return self.kind(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
@@ -406,21 +406,21 @@ def _is_whole(data: Any) -> bool:
     return number and not (isinstance(data, float) and not data.is_integer())
 
 
-_WHOLE = _Simple(int, "a whole number", _is_whole, {"type": "integer"})
-_TEXT = _Simple(str, "text", lambda data: isinstance(data, str), {"type": "string"})
-_SWITCH = _Simple(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
+_WHOLE = _Scalar(int, "a whole number", _is_whole, {"type": "integer"})
+_TEXT = _Scalar(str, "text", lambda data: isinstance(data, str), {"type": "string"})
+_SWITCH = _Scalar(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
 
 
-def _words(words: Sequence[str]) -> Form:
+def _words(words: Sequence[str]) -> Codec:
     """One of some texts."""
     expected = " or ".join(json.dumps(word) for word in words)
-    return _Simple(
+    return _Scalar(
         str, expected, lambda data: isinstance(data, str) and data in words, {"enum": list(words)}
     )
 
 
-class _OrNone(Form):
-    def __init__(self, of: Form) -> None:
+class _Optional(Codec):
+    def __init__(self, of: Codec) -> None:
         self.of = of
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -433,8 +433,8 @@ class _OrNone(Form):
         return {"anyOf": [self.of.schema(defs), {"type": "null"}]}
 
 
-class _List(Form):
-    def __init__(self, of: Form) -> None:
+class _List(Codec):
+    def __init__(self, of: Codec) -> None:
         self.of = of
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -442,24 +442,24 @@ class _List(Form):
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
         return tuple(
-            self.of.read(part, f"{path}[{i}]") for i, part in enumerate(a_list(data, path))
+            self.of.read(part, f"{path}[{i}]") for i, part in enumerate(expect_list(data, path))
         )
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": "array", "items": self.of.schema(defs)}
 
 
-def a_list(data: Any, path: str) -> Sequence[Any]:
+def expect_list(data: Any, path: str) -> Sequence[Any]:
     """The data, which have to be a list."""
     if not isinstance(data, list | tuple):
-        raise wrong(path, "a list", data)
+        raise type_error_message(path, "a list", data)
     return data
 
 
-class _Fixed(Form):
+class _Tuple(Codec):
     """As many values as there are forms."""
 
-    def __init__(self, parts: tuple[Form, ...]) -> None:
+    def __init__(self, parts: tuple[Codec, ...]) -> None:
         self.parts = parts
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -467,7 +467,7 @@ class _Fixed(Form):
         return [form.plain(part, details=details) for form, part in pairs]
 
     def read(self, data: Json, path: str) -> tuple[Any, ...]:
-        if len(a_list(data, path)) != len(self.parts):
+        if len(expect_list(data, path)) != len(self.parts):
             raise error(path, f"expected {len(self.parts)} entries, found {len(data)}")
         pairs = zip(self.parts, data, strict=True)
         return tuple(form.read(part, f"{path}[{i}]") for i, (form, part) in enumerate(pairs))
@@ -478,8 +478,8 @@ class _Fixed(Form):
         return {"type": "array", "prefixItems": parts, "minItems": size, "maxItems": size}
 
 
-class _Map(Form):
-    def __init__(self, of: Form) -> None:
+class _Map(Codec):
+    def __init__(self, of: Codec) -> None:
         self.of = of
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -487,19 +487,21 @@ class _Map(Form):
 
     def read(self, data: Json, path: str) -> dict[str, Any]:
         if not isinstance(data, Mapping):
-            raise wrong(path, "an object", data)
-        return {str(key): self.of.read(part, inside(path, str(key))) for key, part in data.items()}
+            raise type_error_message(path, "an object", data)
+        return {
+            str(key): self.of.read(part, join_path(path, str(key))) for key, part in data.items()
+        }
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": "object", "additionalProperties": self.of.schema(defs)}
 
 
-class _Numbers(Form):
+class _Numbers(Codec):
     """An array of numbers, with one axis or two."""
 
     def __init__(self, axes: int = 1) -> None:
         self.axes = axes
-        of: Form = _List(_Number())
+        of: Codec = _List(_Number())
         self.lists = of if axes == 1 else _List(of)
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -508,7 +510,7 @@ class _Numbers(Form):
         return values.tolist() if finite else self.lists.plain(values, details=details)
 
     def read(self, data: Json, path: str) -> FloatArray:
-        if self.axes == 1 and all(type(number) is float for number in a_list(data, path)):
+        if self.axes == 1 and all(type(number) is float for number in expect_list(data, path)):
             return np.array(data, np.float64)
         rows = self.lists.read(data, path)
         if self.axes == 2 and len({len(row) for row in rows}) > 1:
@@ -519,7 +521,7 @@ class _Numbers(Form):
         return self.lists.schema(defs)
 
 
-class _Places(Form):
+class _IntArray(Codec):
     """An array of whole numbers."""
 
     lists = _List(_WHOLE)
@@ -532,16 +534,18 @@ class _Places(Form):
         try:
             return np.array(whole, np.int64)
         except OverflowError:
-            raise wrong(path, "whole numbers of less than 19 digits", max(whole, key=abs)) from None
+            raise type_error_message(
+                path, "whole numbers of less than 19 digits", max(whole, key=abs)
+            ) from None
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return self.lists.schema(defs)
 
 
-Positions = Annotated[IntArray, _Places]
+Positions = Annotated[IntArray, _IntArray]
 
 
-class _Free(Form):
+class _Any(Codec):
     """Whatever JSON can hold."""
 
     def plain(self, value: Any, *, details: bool) -> Json:
@@ -569,12 +573,12 @@ class _Free(Form):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Field:
     """A field of a record."""
 
     name: str
     attribute: str
-    form: Form
+    form: Codec
     required: bool
     default: Callable[[], Any]
     brief: bool
@@ -588,7 +592,7 @@ class _Part:
         return self.brief and (value == default or (value != value and default != default))
 
 
-class _Record(Form):
+class _Record(Codec):
     """A dataclass, an object of its fields."""
 
     def __init__(self, cls: Any) -> None:
@@ -597,13 +601,13 @@ class _Record(Form):
         self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
 
     @cached_property
-    def parts(self) -> dict[str, _Part]:
+    def parts(self) -> dict[str, _Field]:
         hints = _hints(self.cls)
         parts = [
-            _Part(
+            _Field(
                 f.metadata.get("as", f.name),
                 f.name,
-                form_of(hints[f.name]),
+                codec_for(hints[f.name]),
                 f.default is f.default_factory is MISSING,
                 functools.partial(_default, f),
                 bool(f.metadata.get("brief")),
@@ -624,22 +628,22 @@ class _Record(Form):
 
     def read(self, data: Json, path: str) -> Any:
         if not isinstance(data, Mapping):
-            raise wrong(path, "an object", data)
+            raise type_error_message(path, "an object", data)
         for name in self.derived:
-            _TEXT.read(data.get(name, ""), inside(path, name))
+            _TEXT.read(data.get(name, ""), join_path(path, name))
         data = {name: value for name, value in data.items() if name not in self.derived}
         for name in data:
             if name not in self.parts:
                 from calipers.data.errors import did_you_mean
 
                 hint = did_you_mean(str(name), self.parts)
-                raise error(inside(path, str(name)), f"there is no such key; {hint}")
+                raise error(join_path(path, str(name)), f"there is no such key; {hint}")
         for part in self.parts.values():
             if part.required and part.name not in data:
-                raise error(inside(path, part.name), "is missing")
+                raise error(join_path(path, part.name), "is missing")
         made = self.cls(
             **{
-                self.parts[name].attribute: self.parts[name].form.read(value, inside(path, name))
+                self.parts[name].attribute: self.parts[name].form.read(value, join_path(path, name))
                 for name, value in data.items()
             }
         )
@@ -685,7 +689,7 @@ def _default(f: dataclasses.Field[Any]) -> Any:
     return f.default_factory() if f.default_factory is not MISSING else f.default
 
 
-def form_of(hint: Any) -> Any:
+def codec_for(hint: Any) -> Any:
     """The form of a type."""
     return _form_of(hint)
 
@@ -697,27 +701,27 @@ def _form_of(hint: Any) -> Any:
         return _annotated(*arguments)
     if origin in (Union, types.UnionType):
         (one,) = (a for a in arguments if a is not types.NoneType)
-        return _OrNone(form_of(one))
+        return _Optional(codec_for(one))
     if origin is tuple and arguments[-1] is not Ellipsis:
-        return _Fixed(tuple(form_of(a) for a in arguments))
+        return _Tuple(tuple(codec_for(a) for a in arguments))
     if origin in (tuple, Sequence):
-        return _List(form_of(arguments[0]))
+        return _List(codec_for(arguments[0]))
     if origin is Mapping:
-        return _Map(form_of(arguments[1]))
+        return _Map(codec_for(arguments[1]))
     if origin is np.ndarray:
         return _Numbers()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
-    form: Form = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Free()}[hint]
+    form: Codec = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Any()}[hint]
     return form
 
 
-def _annotated(hint: Any, note: Any) -> Form:
-    if isinstance(note, Between):
+def _annotated(hint: Any, note: Any) -> Codec:
+    if isinstance(note, Bounds):
         return _Bounded(note, whole=hint is int)
-    if isinstance(note, OneOf):
+    if isinstance(note, Choices):
         return _words(note.words)
     if isinstance(note, int):
         return _Numbers(note)
-    form: Form = note()
+    form: Codec = note()
     return form

@@ -10,12 +10,12 @@ from typing import Any, SupportsIndex, overload
 from calipers.data.errors import InputError
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.name_lookup import measure_named
-from calipers.results.serialization import OWN, Level, Written, at_index
-from calipers.results.tidy import Tidy, because, kinds_of
+from calipers.results.serialization import OWN, JsonSerializable, Level, at_index
+from calipers.results.tidy import TidyResult, column_types, format_reasons
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Written):
+class SliceEstimate(JsonSerializable):
     """One measure of one system on one slice of the rows or topics: those with one value of a
     column.
 
@@ -37,7 +37,7 @@ class Slice(Written):
 
 
 @dataclass(frozen=True, slots=True)
-class SliceDifference(Written):
+class SliceDifference(JsonSerializable):
     """Two systems compared on the rows of one slice, pair by pair of rows."""
 
     column: str
@@ -47,10 +47,10 @@ class SliceDifference(Written):
 
 _OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "of")
 #: The columns of the table, and where each stands.
-_COLUMNS: Mapping[str, Callable[[Slice], Any]] = {
+_COLUMNS: Mapping[str, Callable[[SliceEstimate], Any]] = {
     **{name: attrgetter(name) for name in ("column", "slice")},
     **{name: attrgetter(f"estimate.{name}") for name in _OF_ESTIMATE},
-    "undefined": lambda s: because(s.estimate.undefined),
+    "undefined": lambda s: format_reasons(s.estimate.undefined),
     "rest": attrgetter("to_rest.n"),
     "difference": attrgetter("to_rest.value"),
     **{f"difference_{name}": attrgetter(f"to_rest.{name}") for name in ("low", "high", "method")},
@@ -59,7 +59,7 @@ _COLUMNS: Mapping[str, Callable[[Slice], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Slices(Written, Tidy):
+class Slices(JsonSerializable, TidyResult):
     """Every measure of every system on every slice, and how it differs from the rest.
 
     ``differences`` are those of the systems of a comparison within each slice, first those of its
@@ -76,26 +76,26 @@ class Slices(Written, Tidy):
     0.5
     """
 
-    all: tuple[Slice, ...] = field(metadata={"as": "rows"})
+    all: tuple[SliceEstimate, ...] = field(metadata={"as": "rows"})
     level: Level = 0.95
     adjustment: str = "Holm"
     differences: tuple[SliceDifference, ...] = ()
     # What the evaluation says of how its numbers were made, which names are read by.
     origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
 
-    def __iter__(self) -> Iterator[Slice]:
+    def __iter__(self) -> Iterator[SliceEstimate]:
         return iter(self.all)
 
     def __len__(self) -> int:
         return len(self.all)
 
     @overload
-    def __getitem__(self, key: tuple[str, ...] | SupportsIndex) -> Slice: ...
+    def __getitem__(self, key: tuple[str, ...] | SupportsIndex) -> SliceEstimate: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[Slice, ...]: ...
+    def __getitem__(self, key: slice) -> tuple[SliceEstimate, ...]: ...
     def __getitem__(
         self, key: tuple[str, ...] | SupportsIndex | slice
-    ) -> Slice | tuple[Slice, ...]:
+    ) -> SliceEstimate | tuple[SliceEstimate, ...]:
         """``slices[column, slice, measure]`` of one system, or ``slices[column, slice, system,
         measure]``, the measure by any name that means it, as in an evaluation; or as in a list of
         all rows, ``slices[0]``."""
@@ -132,7 +132,7 @@ class Slices(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return kinds_of(_COLUMNS)
+        return column_types(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one measure of one system on one slice each."""

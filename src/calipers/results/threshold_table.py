@@ -9,19 +9,19 @@ from typing import Any, SupportsIndex, overload
 from calipers.results.serialization import (
     BRIEF,
     FloatArray,
+    JsonSerializable,
     Level,
-    Written,
     at_index,
-    of_system,
-    unknown,
+    find_system,
+    unknown_names,
 )
-from calipers.results.tidy import Tidy, kinds_of
+from calipers.results.tidy import TidyResult, column_types
 
 _CELLS = ("TP", "FP", "FN", "TN")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutoffTable(Written):
+class ThresholdTable(JsonSerializable):
     """What one system would be worth at each of some cut-offs; a score at or above one is positive.
 
     ``counts`` are the rows (or their weight) in the four cells, an entry a cut-off; ``values``,
@@ -49,14 +49,14 @@ class CutoffTable(Written):
                 if len(column) != len(self.cutoffs):
                     expected = f"expected {len(self.cutoffs)} numbers"
                     yield f"{of}.{name}", f"{expected}, found {len(column)}"
-        yield from unknown({"counts": _CELLS}, self.counts, "cell")
+        yield from unknown_names({"counts": _CELLS}, self.counts, "cell")
         for end in ("low", "high"):
             if getattr(self, end).keys() != self.values.keys():
                 yield end, f"expected the measures of values: {', '.join(self.values)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cutoffs(Written, Tidy):
+class ThresholdTables(JsonSerializable, TidyResult):
     """Cut-offs of the scores of systems, and every measure at each, with its interval.
 
     Intervals are of each cut-off by itself. ``asked`` are the names of measures that people are to
@@ -70,28 +70,28 @@ class Cutoffs(Written, Tidy):
     (1.0, 3.0)
     """
 
-    tables: tuple[CutoffTable, ...]
+    tables: tuple[ThresholdTable, ...]
     level: Level = 0.95
     asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     notes: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[CutoffTable]:
+    def __iter__(self) -> Iterator[ThresholdTable]:
         return iter(self.tables)
 
     def __len__(self) -> int:
         return len(self.tables)
 
     @overload
-    def __getitem__(self, key: str | SupportsIndex) -> CutoffTable: ...
+    def __getitem__(self, key: str | SupportsIndex) -> ThresholdTable: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[CutoffTable, ...]: ...
+    def __getitem__(self, key: slice) -> tuple[ThresholdTable, ...]: ...
     def __getitem__(
         self, key: str | SupportsIndex | slice
-    ) -> CutoffTable | tuple[CutoffTable, ...]:
+    ) -> ThresholdTable | tuple[ThresholdTable, ...]:
         """The table of a system, or as in a list of all tables, ``cutoffs[0]``."""
         if not isinstance(key, str):
             return at_index(self.tables, key, "a system, or an index")
-        return of_system(self.tables, key)
+        return find_system(self.tables, key)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ class Cutoffs(Written, Tidy):
         """The columns of :meth:`rows`, and what each holds."""
         measures = (self.name_of(name) for name in self.measures)
         ends = (f"{name}{end}" for name in measures for end in ("", " low", " high"))
-        return kinds_of(("system", "cutoff", "above", *_CELLS, *ends))
+        return column_types(("system", "cutoff", "above", *_CELLS, *ends))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one cut-off of one system each."""
         return [row for table in self.tables for row in self._rows_of(table)]
 
-    def _rows_of(self, table: CutoffTable) -> list[dict[str, Any]]:
+    def _rows_of(self, table: ThresholdTable) -> list[dict[str, Any]]:
         columns: dict[str, FloatArray] = {"cutoff": table.cutoffs, "above": table.above}
         columns |= {name: table.counts[name] for name in _CELLS}
         for name, values in table.values.items():

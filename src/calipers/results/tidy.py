@@ -27,17 +27,17 @@ _HOLD = {
 _KINDS = {name: kind for kind, names in _HOLD.items() for name in names.split()}
 
 
-def kinds_of(columns: Iterable[str]) -> dict[str, str]:
+def column_types(columns: Iterable[str]) -> dict[str, str]:
     """What the columns of a table hold, as their names say."""
     return {name: _KINDS.get(name, NUMBER) for name in columns}
 
 
-def because(undefined: Mapping[str, int]) -> str:
+def format_reasons(undefined: Mapping[str, int]) -> str:
     """Reasons and how many units each of them took, as a cell."""
     return "; ".join(f"{reason}: {n}" for reason, n in undefined.items())
 
 
-class Tidy:
+class TidyResult:
     """What can be told in rows."""
 
     __slots__ = ()
@@ -83,9 +83,9 @@ class Tidy:
         = Regression: system, 1 measure
         """
         from calipers.report.documents import written
-        from calipers.report.output_files import saved
+        from calipers.report.output_files import save_text
 
-        return saved(written(self, format, **look), path)
+        return save_text(written(self, format, **look), path)
 
     def columns_of_rows(self) -> Mapping[str, list[Any]]:
         """The rows by column."""

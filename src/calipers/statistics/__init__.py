@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy_imports import loading
+from calipers.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from calipers.statistics.base import (
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
         FloatArray,
         IntArray,
         Statistic,
-        all_but_one,
-        kish,
-        kish_of,
+        effective_size,
+        effective_size_of,
+        leave_one_out_sums,
     )
     from calipers.statistics.class_losses import ClassLosses
-    from calipers.statistics.class_scores import ClassRanks, ClassRows, rank_cells
+    from calipers.statistics.class_scores import ClassRanks, ClassScoreRows, rank_cells
     from calipers.statistics.class_tables import ClassTables
-    from calipers.statistics.clusters import ClusterMoments, Separations
+    from calipers.statistics.clusters import ClusterMoments, ClusterSeparation
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.differences import Commonest, Signs, UnitDifferences, signs
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ratings import RatingRows, Ratings
-    from calipers.statistics.regression import FitMoments, NumberMoments, NumberRows
+    from calipers.statistics.regression import FitMoments, NumericMoments, NumericRows
     from calipers.statistics.row_sample import Largest, LookedAt
     from calipers.statistics.sampled_rankings import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.several import Several
-    from calipers.statistics.sparse_confusion import OccupiedMatrix, confusion_matrix
+    from calipers.statistics.sparse_confusion import SparseConfusionMatrix, confusion_matrix
 
 _HOMES = {
-    "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, all_but_one, kish, kish_of",
+    "base": "FloatArray, GEOMETRIC_FLOOR, IntArray, Statistic, leave_one_out_sums, effective_size, "
+    "effective_size_of",
     "class_losses": "ClassLosses",
     "class_tables": "ClassTables",
-    "class_scores": "ClassRanks, ClassRows, rank_cells",
-    "clusters": "ClusterMoments, Separations",
+    "class_scores": "ClassRanks, ClassScoreRows, rank_cells",
+    "clusters": "ClusterMoments, ClusterSeparation",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "differences": "Commonest, Signs, UnitDifferences, signs",
@@ -49,8 +50,8 @@ _HOMES = {
     "label_sets": "LabelSets",
     "row_sample": "Largest, LookedAt",
     "moments": "Moments, SkewMoments",
-    "regression": "FitMoments, NumberMoments, NumberRows",
-    "sparse_confusion": "OccupiedMatrix, confusion_matrix",
+    "regression": "FitMoments, NumericMoments, NumericRows",
+    "sparse_confusion": "SparseConfusionMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
     "ratings": "RatingRows, Ratings",
@@ -63,9 +64,10 @@ __all__ = [
     "GEOMETRIC_FLOOR",
     "ClassLosses",
     "ClassRanks",
-    "ClassRows",
+    "ClassScoreRows",
     "ClassTables",
     "ClusterMoments",
+    "ClusterSeparation",
     "Commonest",
     "ConfusionMatrix",
     "ContingencyTable",
@@ -80,9 +82,8 @@ __all__ = [
     "Largest",
     "LookedAt",
     "Moments",
-    "NumberMoments",
-    "NumberRows",
-    "OccupiedMatrix",
+    "NumericMoments",
+    "NumericRows",
     "QuantileRows",
     "RatingRows",
     "Ratings",
@@ -90,22 +91,22 @@ __all__ = [
     "ScoreOrder",
     "ScoreParts",
     "ScoreTable",
-    "Separations",
     "Several",
     "Signs",
     "SkewMoments",
+    "SparseConfusionMatrix",
     "Statistic",
     "UnitDifferences",
-    "all_but_one",
     "confusion_matrix",
-    "kish",
-    "kish_of",
+    "effective_size",
+    "effective_size_of",
+    "leave_one_out_sums",
     "rank_cells",
     "signs",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
-    __getattr__ = loading(__name__, _HOMES)
+    __getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -37,18 +37,18 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def kish(weight: float | FloatArray, squares: float | FloatArray) -> float:
+def effective_size(weight: float | FloatArray, squares: float | FloatArray) -> float:
     """Kish's effective number of rows, (Σw)²/Σw²: as many rows of equal weight say as much.
 
-    >>> kish(4.0, 10.0)  # weights 1 and 3
+    >>> effective_size(4.0, 10.0)  # weights 1 and 3
     1.6
     """
     return float(weight**2 / squares) if squares > 0 else 0.0
 
 
-def kish_of(weight: FloatArray | IntArray) -> float:
-    """:func:`kish` of the weights themselves."""
-    return kish(float(weight.sum()), float(np.square(weight).sum()))
+def effective_size_of(weight: FloatArray | IntArray) -> float:
+    """:func:`effective_size` of the weights themselves."""
+    return effective_size(float(weight.sum()), float(np.square(weight).sum()))
 
 
 def cell_sums(
@@ -112,11 +112,11 @@ class Statistic:
         return cls(**values, **arrays)
 
 
-def all_but_one(parts: Sequence[S]) -> list[S]:
+def leave_one_out_sums(parts: Sequence[S]) -> list[S]:
     """Of each of several statistics the sum of all others, by sums from either end. Nothing is
     subtracted, so that no digit is lost where one of them outweighs the others.
 
-    >>> all_but_one([1, 20, 300])
+    >>> leave_one_out_sums([1, 20, 300])
     [320, 301, 21]
     """
     last = len(parts) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.caching import cached_property, kept
+from calipers.caching import cached, cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import BLOCK, FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
@@ -21,7 +21,7 @@ _HAIR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class ProbabilityLevels:
     """Distinct probabilities, ascending, with the positive and the total weight at each, and the
     sum of its squares, from which effective numbers of rows come.
 
@@ -31,7 +31,7 @@ class Levels:
     --------
     >>> import numpy as np
     >>> p = np.array([0.2, 0.2, 0.6, 0.8])
-    >>> levels = Levels.of(ScoreTable.from_rows(np.array([False, True, False, True]), p))
+    >>> levels = ProbabilityLevels.of(ScoreTable.from_rows(np.array([False, True, False, True]), p))
     >>> levels.share.tolist(), levels.fitted.round(4).tolist()
     ([0.5, 0.0, 1.0], [0.3333, 0.3333, 1.0])
     """
@@ -45,7 +45,7 @@ class Levels:
     def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
         """The levels of a table of probabilities, of one place of its leading axes where it has
         any; the same each time, so that what several measures need is fitted once."""
-        return kept(table, ("levels", place), lambda: cls._of(table, place))
+        return cached(table, ("levels", place), lambda: cls._of(table, place))
 
     @classmethod
     def _of(cls, table: ScoreTable, place: tuple[int, ...]) -> Self:
@@ -100,7 +100,7 @@ class Levels:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
         if delta == 0:
             return self
-        return kept(self, ("clipped", delta), lambda: self._clipped(delta))
+        return cached(self, ("clipped", delta), lambda: self._clipped(delta))
 
     def _clipped(self, delta: float) -> Self:
         moved = np.clip(self.probability, delta, 1 - delta)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRows:
+class ClassScoreRows:
     """A table of shape (n, K), and what one pass over it says of each row.
 
     Losses per row are formulas over these columns, so that none goes over the table again.
 
-    >>> rows = ClassRows.of(np.array([0, 2]), np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]]))
+    >>> rows = ClassScoreRows.of(np.array([0, 2]), np.array([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]]))
     >>> rows.highest, rows.own, rows.other_squares
     (array([0, 2]), array([0.75, 0.5 ]), array([0.0625, 0.125 ]))
     """
@@ -43,9 +43,9 @@ class ClassRows:
         highest, own, squares, *_ = _core.class_rows(values, truth.astype(np.int64, copy=False))
         return cls(values, highest, own, squares)
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassRows:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassScoreRows:
         """Some of the rows."""
-        return ClassRows(
+        return ClassScoreRows(
             self.table[rows], self.highest[rows], self.own[rows], self.other_squares[rows]
         )
 

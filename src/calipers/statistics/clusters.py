@@ -120,12 +120,12 @@ def sums_of(points: FloatArray, cluster: npt.NDArray[np.integer[Any]], clusters:
 
 
 @dataclass(frozen=True, eq=False)
-class Separations(Statistic):
+class ClusterSeparation(Statistic):
     """The smallest distance of points of any two of k clusters, infinite where there is none and of
     a cluster and itself, and the largest of two points of each; built from pairs of points.
 
     >>> pairs = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([2.0, 5.0, 1.0])
-    >>> found = Separations.from_pairs(*pairs, 2)
+    >>> found = ClusterSeparation.from_pairs(*pairs, 2)
     >>> float(found.apart.min()), found.widest.tolist()
     (5.0, [2.0, 1.0])
     """

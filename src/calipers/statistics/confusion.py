@@ -26,7 +26,7 @@ class ConfusionMatrix(Statistic):
 
     Measures of any number of classes read the margins (``truth``, ``prediction``), the diagonal
     (``hits``) and the sums (``total``, ``correct``), which matrices of many classes have too that
-    hold no more than the cells with rows (:class:`OccupiedMatrix`).
+    hold no more than the cells with rows (:class:`SparseConfusionMatrix`).
     """
 
     counts: FloatArray

@@ -11,12 +11,12 @@ from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.rankings import (
     JudgedRankings,
-    chained,
-    ends_of,
-    joined,
+    concat,
+    concat_offsets,
+    merge_topics,
+    segment_offsets,
     segment_sum,
-    segments,
-    topics_of_both,
+    take_segments,
 )
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class GroupedRankings(Statistic):
         return cls(
             tuple(str(i + 1) for i in range(len(rankings))),
             np.array(retrieved, np.int64),
-            ends_of([len(r) for r in ranks]),
+            segment_offsets([len(r) for r in ranks]),
             rank,
             rank,
             rank,
-            ends_of([len(n) for n in names]),
+            segment_offsets([len(n) for n in names]),
             tuple(name for topic in names for name in topic),
-            ends_of([len(group) for group in rows]),
+            segment_offsets([len(group) for group in rows]),
             np.array([document for document, _, _ in flat], np.int64),
             np.array([part for _, part, _ in flat], np.int64),
             np.array([level for _, _, level in flat], np.float64),
@@ -110,23 +110,23 @@ class GroupedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
-        topics, order = topics_of_both(self.topics, other.topics)
+        topics, order = merge_topics(self.topics, other.topics)
         both = type(self)(
             topics,
-            documents=chained(self.documents, other.documents),
-            groups=chained(self.groups, other.groups),
+            documents=concat_offsets(self.documents, other.documents),
+            groups=concat_offsets(self.groups, other.groups),
             group_names=self.group_names + other.group_names,
-            judgments=chained(self.judgments, other.judgments),
-            **joined(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
+            judgments=concat_offsets(self.judgments, other.judgments),
+            **concat(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
         )
         return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""
         picked = np.arange(len(self))[topics]
-        documents, document_rows = segments(self.documents, picked)
-        groups, group_rows = segments(self.groups, picked)
-        judgments, rows = segments(self.judgments, group_rows)
+        documents, document_rows = take_segments(self.documents, picked)
+        groups, group_rows = take_segments(self.groups, picked)
+        judgments, rows = take_segments(self.judgments, group_rows)
         parts: dict[str, Any] = {name: getattr(self, name)[document_rows] for name in _DOCUMENTS}
         return type(self)(
             tuple(self.topics[i] for i in picked),
@@ -204,10 +204,10 @@ class GroupedRankings(Statistic):
                 f"{self.topics[t]} {name}" for t, name in zip(topic, self.group_names, strict=True)
             ),
             self.retrieved[topic],
-            ends_of(np.bincount(pairs[:, 0], minlength=len(topic))),
+            segment_offsets(np.bincount(pairs[:, 0], minlength=len(topic))),
             -pairs[:, 1],
             counts.astype(np.int64),
-            ends_of(np.bincount(group[order], minlength=len(topic))),
+            segment_offsets(np.bincount(group[order], minlength=len(topic))),
             rank[order],
             grade[order],
             self.tied_from[self.place][order],
@@ -227,7 +227,9 @@ class GroupedRankings(Statistic):
             for g in range(self.groups[t], self.groups[t + 1]):
                 rows = slice(self.judgments[g], self.judgments[g + 1])
                 groups.append(
-                    Group.of(place[self.document[rows]], self.part[rows], self.level[rows])
+                    PreferenceGroup.of(
+                        place[self.document[rows]], self.part[rows], self.level[rows]
+                    )
                 )
             topics.append((int(np.count_nonzero(rank)), groups))
         return count_preferences(topics)
@@ -259,7 +261,7 @@ class PreferenceCounts:
 
 
 @dataclass(frozen=True)
-class Group:
+class PreferenceGroup:
     """What one group says of documents: ``place`` among the judged documents of the topic, in
     ascending order, retrieved ones first; their levels; and for a group of several parts which
     document (row) is preferred to which (column)."""
@@ -269,7 +271,7 @@ class Group:
     matrix: BoolArray | None = None
 
     @classmethod
-    def of(cls, place: IntArray, part: IntArray, level: FloatArray) -> Group:
+    def of(cls, place: IntArray, part: IntArray, level: FloatArray) -> PreferenceGroup:
         """From one row for each document of each part."""
         if len(part) == 0 or (part == part[0]).all():
             order = np.argsort(place)
@@ -290,10 +292,10 @@ class Group:
         """Whether a document stands there more than once, as trec_eval counts lines."""
         return bool((np.diff(self.place) == 0).any())
 
-    def only(self, chosen: BoolArray) -> Group:
+    def only(self, chosen: BoolArray) -> PreferenceGroup:
         """The group without the other documents."""
         matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
-        return Group(self.place[chosen], self.level[chosen], matrix)
+        return PreferenceGroup(self.place[chosen], self.level[chosen], matrix)
 
     def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
         """For documents ``first`` to ``last`` (rows) and those from ``first`` on (columns): whether
@@ -346,7 +348,7 @@ def _by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
     )
 
 
-def count_preferences(topics: Sequence[tuple[int, Sequence[Group]]]) -> PreferenceCounts:
+def count_preferences(topics: Sequence[tuple[int, Sequence[PreferenceGroup]]]) -> PreferenceCounts:
     """The counts of topics, each given by how many judged documents were retrieved and the groups
     of its judgments."""
     flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
@@ -376,7 +378,7 @@ def count_preferences(topics: Sequence[tuple[int, Sequence[Group]]]) -> Preferen
     )
 
 
-def _pairs(groups: Sequence[Group], retrieved: int) -> tuple[IntArray, FloatArray]:
+def _pairs(groups: Sequence[PreferenceGroup], retrieved: int) -> tuple[IntArray, FloatArray]:
     """Pairs of documents with a preference in any group, and the shares that are respected."""
     size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
     step = max(_CELLS // max(size, 1), 1)
@@ -404,7 +406,7 @@ def _pairs(groups: Sequence[Group], retrieved: int) -> tuple[IntArray, FloatArra
 
 
 def _equal(
-    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+    group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
     """Respected and possible preferences with as many irrelevant documents as relevant ones.
 
@@ -423,7 +425,7 @@ def _equal(
 
 
 def _equal_retrieved(
-    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+    group: PreferenceGroup, retrieved: int, possible: IntArray, respected: IntArray
 ) -> tuple[int, int]:
     """The same of the retrieved documents. (All relevant ones count where documents are added and
     where a group has several parts; so does trec_eval.)"""
@@ -440,21 +442,23 @@ def _equal_retrieved(
     return _with_fewer(group.only(found), _lowest(group)[found], retrieved, kept)
 
 
-def _relevance(group: Group) -> tuple[BoolArray, BoolArray]:
+def _relevance(group: PreferenceGroup) -> tuple[BoolArray, BoolArray]:
     """Which documents are relevant and which are not. In a group of several parts a document below
     0 is neither."""
     relevant = group.level > 0
     return relevant, ~relevant if group.matrix is None else group.level == 0
 
 
-def _lowest(group: Group) -> BoolArray:
+def _lowest(group: PreferenceGroup) -> BoolArray:
     """The irrelevant documents of which some may be left out: the lowest level of a group of one
     part, level 0 of one with several."""
     lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
     return np.asarray(group.level == lowest)
 
 
-def _with_fewer(group: Group, last: BoolArray, retrieved: int, kept: int) -> tuple[int, int]:
+def _with_fewer(
+    group: PreferenceGroup, last: BoolArray, retrieved: int, kept: int
+) -> tuple[int, int]:
     """Respected and possible preferences with only the first ``kept`` of the documents ``last``.
 
     In a group of one part, trec_eval compares those that are kept with every irrelevant document

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, kish
-from calipers.statistics.calibration import Levels, expit
+from calipers.statistics.base import FloatArray, Statistic, effective_size
+from calipers.statistics.calibration import ProbabilityLevels, expit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -90,7 +90,7 @@ class LogitSums(Statistic):
     def __add__(self, other: Self) -> Self:
         return replace(self, sums=self.sums + other.sums, squares=self.squares + other.squares)
 
-    def fit(self, start: tuple[float, float], *, both: bool) -> Line | None:
+    def fit(self, start: tuple[float, float], *, both: bool) -> RecalibrationFit | None:
         """The most likely line a + b·logit near another, or a with b = 1; None where it is too
         steep, or Newton's steps from there do not lead to it."""
         free = 1 + both
@@ -113,7 +113,7 @@ class LogitSums(Statistic):
                 return self._line(line, powers, free)
         return None
 
-    def _line(self, line: FloatArray, powers: FloatArray, free: int) -> Line | None:
+    def _line(self, line: FloatArray, powers: FloatArray, free: int) -> RecalibrationFit | None:
         if abs(line[1]) > self.steepest:
             return None
         fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
@@ -123,11 +123,11 @@ class LogitSums(Statistic):
         negative, positive = (_raised(self.middle, squares) for squares in self.squares)
         spread = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(axis=(1, 2))
         spread += positive[:, :, 0].sum(axis=1)
-        return Line(float(line[0]), float(line[1]), variance, spread)
+        return RecalibrationFit(float(line[0]), float(line[1]), variance, spread)
 
 
 @dataclass(frozen=True, eq=False)
-class SummedLogits(Statistic):
+class LogitSummary(Statistic):
     """What a recalibration of rows in batches is fitted from: sums as in :class:`LogitSums` over
     the bins of one ``width`` from the one whose number is ``lowest``; the least and the largest
     logit of each class, shape ``(2, 2)``, negatives first; and whether a probability was 0 or 1,
@@ -243,17 +243,19 @@ class SummedLogits(Statistic):
     def sizes(self) -> tuple[float, float]:
         """Effective numbers of positives and of negatives."""
         squares = self.squares[:, :, 0].sum(axis=1)
-        negative, positive = (kish(*of) for of in zip(self.of_class, squares, strict=True))
+        negative, positive = (
+            effective_size(*of) for of in zip(self.of_class, squares, strict=True)
+        )
         return positive, negative
 
-    def line(self, *, both: bool) -> Line | None:
+    def line(self, *, both: bool) -> RecalibrationFit | None:
         """The most likely line, or the one of slope 1; None where it is too steep for sums: where
         logits that are far apart do not let bins be as narrow as it needs."""
         middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * self.width)
         held = self.sums[:, :, 0].sum(axis=0) > 0
         total = self.sums[:, held, 0].sum(axis=0)
         squares = self.squares[:, held, 0].sum(axis=0)
-        coarse = Levels(expit(middle[held]), self.sums[1, held, 0], total, squares)
+        coarse = ProbabilityLevels(expit(middle[held]), self.sums[1, held, 0], total, squares)
         try:
             start = coarse.line if both else (coarse.offset, 1.0)
         except FloatingPointError:  # pragma: no cover
@@ -294,7 +296,7 @@ def _shift(by: float) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class RecalibrationFit:
     """A recalibration: logit P(y) = a + b·logit(p), the inverse of its Fisher information, and the
     sums of squared residuals times 1, the logit and its square."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import BLOCK, FloatArray, Statistic, dot, kish
+from calipers.statistics.base import BLOCK, FloatArray, Statistic, dot, effective_size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -95,7 +95,7 @@ class Moments(Statistic):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (Σw)²/Σw²."""
-        return kish(self.weight, self.squares)
+        return effective_size(self.weight, self.squares)
 
     @property
     def standard_error(self) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray, Statistic
-from calipers.statistics.rankings import ends_of, segment_sum, segments
+from calipers.statistics.rankings import segment_offsets, segment_sum, take_segments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,7 +65,7 @@ class SharedRankings(Statistic):
             self,
             length_a=np.minimum(self.length_a, depth),
             length_b=np.minimum(self.length_b, depth),
-            offsets=ends_of(segment_sum(kept, self.offsets)),
+            offsets=segment_offsets(segment_sum(kept, self.offsets)),
             rank_a=self.rank_a[kept],
             from_a=self.from_a[kept],
             to_a=np.minimum(self.to_a, depth)[kept],
@@ -78,7 +78,7 @@ class SharedRankings(Statistic):
         """These topics, in this order; rankings that are not here are empty."""
         place = {topic: i for i, topic in enumerate(self.topics)}
         picked = np.array([place.get(topic, len(self)) for topic in topics], np.int64)
-        offsets, documents = segments(np.append(self.offsets, self.offsets[-1:]), picked)
+        offsets, documents = take_segments(np.append(self.offsets, self.offsets[-1:]), picked)
         return type(self)(
             topics,
             np.append(self.length_a, 0)[picked],

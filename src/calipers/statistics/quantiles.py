@@ -37,7 +37,7 @@ class QuantileRows:
         return self.at((1 - coverage) / 2), self.at((1 + coverage) / 2)
 
 
-def coverages(levels: tuple[float, ...]) -> tuple[float, ...]:
+def interval_levels(levels: tuple[float, ...]) -> tuple[float, ...]:
     """What the central intervals between these levels are to hold, the widest first."""
     found = ((low, 1 - low) for low in levels if low < 0.5)
     return tuple(

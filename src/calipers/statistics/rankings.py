@@ -62,10 +62,10 @@ class JudgedRankings(Statistic):
         return cls(
             tuple(str(i + 1) for i in range(len(rankings))),
             np.array([len(got) for got in rankings], np.int64),
-            ends_of([len(grades) for grades, _ in levels]),
+            segment_offsets([len(grades) for grades, _ in levels]),
             _joined([grades[::-1] for grades, _ in levels]),
             _joined([counts[::-1] for _, counts in levels]),
-            ends_of([len(got) for got in rankings]),
+            segment_offsets([len(got) for got in rankings]),
             rank,
             _joined([np.asarray(got) for got in rankings]),
             rank,
@@ -77,21 +77,21 @@ class JudgedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
-        topics, order = topics_of_both(self.topics, other.topics)
+        topics, order = merge_topics(self.topics, other.topics)
         both = replace(
             self,
             topics=topics,
-            judged_offsets=chained(self.judged_offsets, other.judged_offsets),
-            offsets=chained(self.offsets, other.offsets),
-            **joined(self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENTS),
+            judged_offsets=concat_offsets(self.judged_offsets, other.judged_offsets),
+            offsets=concat_offsets(self.offsets, other.offsets),
+            **concat(self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENTS),
         )
         return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""
         picked = np.arange(len(self))[topics]
-        judged_offsets, judged = segments(self.judged_offsets, picked)
-        offsets, documents = segments(self.offsets, picked)
+        judged_offsets, judged = take_segments(self.judged_offsets, picked)
+        offsets, documents = take_segments(self.offsets, picked)
         return replace(
             self,
             topics=tuple(self.topics[i] for i in picked),
@@ -216,7 +216,7 @@ class JudgedRankings(Statistic):
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, depth),
-            offsets=ends_of(np.bincount(self.topic[kept], minlength=len(self))),
+            offsets=segment_offsets(np.bincount(self.topic[kept], minlength=len(self))),
             rank=self.rank[kept],
             grade=self.grade[kept],
             tied_from=self.tied_from[kept],
@@ -227,7 +227,7 @@ class JudgedRankings(Statistic):
         """The same rankings without unjudged documents, the judged ones moving up."""
         kept = self.grade >= 0
         topic = self.topic[kept]
-        offsets = ends_of(np.bincount(topic, minlength=len(self)))
+        offsets = segment_offsets(np.bincount(topic, minlength=len(self)))
         before, tied = self.tied(kept)
         above = before[kept].astype(np.int64)
         return replace(
@@ -243,7 +243,7 @@ class JudgedRankings(Statistic):
     def with_unjudged(self) -> Self:
         """The same rankings with every retrieved document in them: a grade of −1 for those that
         the judgments do not name, −2 for those that they name with any negative grade."""
-        offsets = ends_of(self.retrieved)
+        offsets = segment_offsets(self.retrieved)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], self.retrieved) + 1
         at = offsets[:-1][self.topic] + self.rank - 1
         grade = np.full(len(rank), -1)
@@ -252,7 +252,7 @@ class JudgedRankings(Statistic):
         new = np.ones(len(self.rank), bool)
         new[1:] = (np.diff(self.tied_from) != 0) | (np.diff(self.topic) != 0)
         first, last = self.tied_from[new], self.tied_to[new]
-        block = ends_of(last - first + 1)
+        block = segment_offsets(last - first + 1)
         start = offsets[:-1][self.topic[new]] + first - 1 - block[:-1]
         inside = np.repeat(start, np.diff(block)) + np.arange(block[-1])
         tied_from, tied_to = rank.copy(), rank.copy()
@@ -296,20 +296,20 @@ class JudgedRankings(Statistic):
         ends = np.minimum(self.retrieved, length).tolist()
         return [row[:end].tobytes() for row, end in zip(grid, ends, strict=True)]
 
-    def ideal(self, gain: FloatArray) -> Ideal:
+    def ideal(self, gain: FloatArray) -> IdealRankings:
         """The best list that the judged documents make, given the gain of each of the judged grades
         (``judged_grade``): descending gains, as long as they are positive."""
         topic = np.repeat(np.arange(len(self)), np.diff(self.judged_offsets))
         order = np.lexsort((-gain, topic))
         count = np.where(gain > 0, self.judged_count, 0)[order]
         length = np.bincount(topic, count, minlength=len(self)).astype(np.int64)
-        offsets = ends_of(length)
+        offsets = segment_offsets(length)
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], length) + 1
-        return Ideal(offsets, np.repeat(gain[order], count), rank)
+        return IdealRankings(offsets, np.repeat(gain[order], count), rank)
 
 
 @dataclass(frozen=True, eq=False)
-class Ideal:
+class IdealRankings:
     """Per topic a list of gains in their best order; ``offsets`` cuts ``gain`` and ``rank``."""
 
     offsets: IntArray
@@ -334,7 +334,7 @@ class Ideal:
         return out
 
 
-def topics_of_both(
+def merge_topics(
     first: tuple[str, ...], second: tuple[str, ...]
 ) -> tuple[tuple[str, ...], IntArray]:
     """The topics of two parts one behind the other, and their bytewise order; a topic may stand in
@@ -347,12 +347,12 @@ def topics_of_both(
     return topics, np.array(order, np.int64)
 
 
-def joined(first: Any, second: Any, *names: str) -> dict[str, Any]:
+def concat(first: Any, second: Any, *names: str) -> dict[str, Any]:
     """Arrays of both, the first before the second."""
     return {name: np.concatenate([getattr(of, name) for of in (first, second)]) for name in names}
 
 
-def ends_of(sizes: npt.ArrayLike) -> IntArray:
+def segment_offsets(sizes: npt.ArrayLike) -> IntArray:
     """Where segments of these sizes begin and end: offsets into a flat array."""
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
 
@@ -361,15 +361,15 @@ def _joined(parts: Sequence[npt.NDArray[Any]]) -> IntArray:
     return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
 
-def chained(first: IntArray, second: IntArray) -> IntArray:
+def concat_offsets(first: IntArray, second: IntArray) -> IntArray:
     """The offsets of two flat arrays put one behind the other."""
     return np.concatenate([first, second[1:] + first[-1]])
 
 
-def segments(offsets: IntArray, picked: IntArray) -> tuple[IntArray, IntArray]:
+def take_segments(offsets: IntArray, picked: IntArray) -> tuple[IntArray, IntArray]:
     """New offsets, and the flat positions of the picked segments."""
     size = np.diff(offsets)[picked]
-    out = ends_of(size)
+    out = segment_offsets(size)
     return out, np.repeat(offsets[:-1][picked] - out[:-1], size) + np.arange(out[-1])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, IntArray, Statistic, kish
+from calipers.statistics.base import FloatArray, IntArray, Statistic, effective_size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -178,7 +178,9 @@ class Ratings(Statistic):
             return 0.0
         other = self.category != self.of_category.argmax()
         item, count = self.item[other], self.count[other]
-        return kish(float(count @ self.weight[item]), float(count @ self.weight_squares[item]))
+        return effective_size(
+            float(count @ self.weight[item]), float(count @ self.weight_squares[item])
+        )
 
     @property
     def unit(self) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, kish
+from calipers.statistics.base import FloatArray, Statistic, effective_size
 from calipers.statistics.moments import Moments
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SUMS = ("of_truth", "of_predicted", "of_residual", "of_both")
 
 
 @dataclass(frozen=True, eq=False)
-class NumberMoments(Statistic):
+class NumericMoments(Statistic):
     """Σw, Σw², the weighted means of truth y, prediction p and residual r = p − y, and the central
     sums Σw(y − ȳ)², Σw(p − p̄)², Σw(r − r̄)² and Σw(y − ȳ)(p − p̄); leading axes are replicates, the
     last one those of outputs, where columns have several (then that of Σw and Σw² has one entry).
@@ -109,7 +109,7 @@ class NumberMoments(Statistic):
         """Of the rest; a part may be a whole axis of them, each left out by itself."""
         return self._with(part, -1.0)
 
-    def _with(self, other: NumberMoments, sign: float) -> Self:
+    def _with(self, other: NumericMoments, sign: float) -> Self:
         weight = self.weight + sign * other.weight
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(weight > 0, sign * other.weight / weight, 0.0)
@@ -140,7 +140,7 @@ class NumberMoments(Statistic):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (Σw)²/Σw²."""
-        return kish(self.weight.item(), self.squares.item())
+        return effective_size(self.weight.item(), self.squares.item())
 
     def constant(self, name: str) -> npt.NDArray[np.bool_]:
         """Whether truth, predictions or residuals are all alike but for rounding."""
@@ -154,7 +154,7 @@ class NumberMoments(Statistic):
 
 
 @dataclass(frozen=True, eq=False)
-class FitMoments(NumberMoments):
+class FitMoments(NumericMoments):
     """The same of one output, with the moments of squared residuals, which say how heavy their tail
     is. Together with moments that lack these they lack them too."""
 
@@ -168,7 +168,7 @@ class FitMoments(NumberMoments):
         made = super().from_rows(truth, predicted, weight)
         return replace(made, squared=Moments.from_rows(np.square(predicted - truth), weight))
 
-    def __add__(self, other: NumberMoments) -> Self:
+    def __add__(self, other: NumericMoments) -> Self:
         theirs, squared = other.squared if isinstance(other, FitMoments) else None, None
         if self.squared is not None and theirs is not None:
             squared = self.squared + theirs
@@ -181,7 +181,7 @@ class FitMoments(NumberMoments):
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRows(Statistic):
+class NumericRows(Statistic):
     """Truth and prediction of rows and what each weighs, for what needs them by size; the weights
     may have a leading axis of replicates."""
 
@@ -232,19 +232,19 @@ class NumberRows(Statistic):
         return np.asarray((self.weight * values).sum(axis=-1) / self.total)
 
     @cached_property
-    def by_truth(self) -> Sizes:
+    def by_truth(self) -> SortedValues:
         """The rows by their truth."""
-        return Sizes.of(self.truth)
+        return SortedValues.of(self.truth)
 
     @cached_property
-    def by_prediction(self) -> Sizes:
+    def by_prediction(self) -> SortedValues:
         """The rows by their prediction."""
-        return Sizes.of(self.predicted)
+        return SortedValues.of(self.predicted)
 
     @cached_property
-    def by_error(self) -> Sizes:
+    def by_error(self) -> SortedValues:
         """The rows by the size of their residual."""
-        return Sizes.of(np.abs(self.predicted - self.truth))
+        return SortedValues.of(np.abs(self.predicted - self.truth))
 
 
 def ascending(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
@@ -261,8 +261,8 @@ def ascending(values: FloatArray) -> npt.NDArray[np.integer[Any]]:
 
 
 def quantile(values: FloatArray, share: float, weight: FloatArray | None = None) -> float:
-    """:meth:`Sizes.quantile` of a column; of rows that count alike by selection, so that nothing is
-    sorted.
+    """:meth:`SortedValues.quantile` of a column; of rows that count alike by selection, so that
+    nothing is sorted.
 
     >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5)
     2.5
@@ -287,7 +287,7 @@ def quantile(values: FloatArray, share: float, weight: FloatArray | None = None)
 
 
 def midranks(values: FloatArray) -> FloatArray:
-    """:meth:`Sizes.midranks` of rows that count alike.
+    """:meth:`SortedValues.midranks` of rows that count alike.
 
     >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
     array([0.75 , 0.125, 0.375, 0.75 ])
@@ -306,14 +306,14 @@ def _begins(values: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes:
+class SortedValues:
     """Rows in order of a value: the distinct values, ascending, and which of these each row has."""
 
     values: FloatArray
     place: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, column: FloatArray) -> Sizes:
+    def of(cls, column: FloatArray) -> SortedValues:
         """Of one column."""
         if np.isnan(column).any():
             return cls(*np.unique(column, return_inverse=True))

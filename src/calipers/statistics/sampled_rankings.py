@@ -10,7 +10,7 @@ from calipers.caching import cached_property
 from calipers.lazy_imports import numpy as np
 from calipers.statistics.base import FloatArray, IntArray
 from calipers.statistics.grouped_rankings import GroupedRankings, Levels
-from calipers.statistics.rankings import ends_of, running_sum, segment_sum
+from calipers.statistics.rankings import running_sum, segment_offsets, segment_sum
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -78,14 +78,14 @@ class SampledRankings(GroupedRankings):
         return segment_sum(other & (self.level >= 0), self.judgments[self.groups]) > 0
 
     @cached_property
-    def retrieved_pool(self) -> Retrieved:
+    def retrieved_pool(self) -> RetrievedDocuments:
         """The documents of the pool that were retrieved, topic by topic in rank order."""
         rank = self.rank[self.place]
         order = np.lexsort((rank, self.topic_of_judgment))
         order = order[rank[order] > 0]
         topic, group = self.topic_of_judgment[order], self.group_of_judgment[order]
-        return Retrieved(
-            ends_of(np.bincount(topic, minlength=len(self))),
+        return RetrievedDocuments(
+            segment_offsets(np.bincount(topic, minlength=len(self))),
             rank[order],
             group - self.groups[topic],
             group,
@@ -95,7 +95,7 @@ class SampledRankings(GroupedRankings):
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieved:
+class RetrievedDocuments:
     """Retrieved documents of the pool: rank, which stratum of the topic and of all, grade, and how
     many documents each stands for. ``offsets`` cuts them into topics."""
 

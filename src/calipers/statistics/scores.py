@@ -391,7 +391,7 @@ ENOUGH = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class GatheredScores(Statistic):
+class ScoreBuffer(Statistic):
     """Rows of several batches on the way to a :class:`ScoreTable`: the class, score and weight of
     each, a column a batch."""
 
@@ -400,7 +400,7 @@ class GatheredScores(Statistic):
     weight: tuple[FloatArray, ...] | None
     rows: int
 
-    def __add__(self, other: GatheredScores | ScoreTable) -> GatheredScores | ScoreTable:  # type: ignore[override]
+    def __add__(self, other: ScoreBuffer | ScoreTable) -> ScoreBuffer | ScoreTable:  # type: ignore[override]
         if isinstance(other, ScoreTable):
             return self.settled() + other
         weight = None
@@ -408,7 +408,7 @@ class GatheredScores(Statistic):
             weight = self._weights + other._weights
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
-        made = GatheredScores(*columns, weight, rows)
+        made = ScoreBuffer(*columns, weight, rows)
         return made.settled() if rows >= ENOUGH else made
 
     @property

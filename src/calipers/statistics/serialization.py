@@ -52,20 +52,20 @@ class CorruptError(ValueError):
     """What is read is no statistics, is damaged, or of another version."""
 
 
-def packed(tree: Tree) -> bytes:
+def to_bytes(tree: Tree) -> bytes:
     """A tree as bytes.
 
     Parameters
     ----------
     tree
         None, texts, numbers, arrays of numbers, :class:`Statistic`, dataclasses that ``also`` of
-        :func:`unpacked` names, and dicts (of texts), lists and tuples of all these.
+        :func:`from_bytes` names, and dicts (of texts), lists and tuples of all these.
 
     Examples
     --------
     >>> from calipers.statistics import Moments
     >>> day = Moments.from_rows(np.array([1.0, 2.0, 4.0]))
-    >>> back = unpacked(packed({"rows": 3, "loss": day}))
+    >>> back = from_bytes(to_bytes({"rows": 3, "loss": day}))
     >>> back["rows"], back["loss"] == day
     (3, True)
     """
@@ -74,13 +74,13 @@ def packed(tree: Tree) -> bytes:
     return buffer.getvalue()
 
 
-def unpacked(data: bytes, also: tuple[type, ...] = ()) -> Tree:
-    """The tree that :func:`packed` made bytes of; :class:`CorruptError` where it did not."""
+def from_bytes(data: bytes, also: tuple[type, ...] = ()) -> Tree:
+    """The tree that :func:`to_bytes` made bytes of; :class:`CorruptError` where it did not."""
     return read(io.BytesIO(data), also)
 
 
 def write(stream: IO[bytes], tree: Tree) -> None:
-    """What :func:`packed` does, into a stream."""
+    """What :func:`to_bytes` does, into a stream."""
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         writer = _Writer(archive)
         told = {"format": FORMAT, "version": VERSION, "tree": writer.told(tree)}
@@ -88,7 +88,7 @@ def write(stream: IO[bytes], tree: Tree) -> None:
 
 
 def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
-    """What :func:`unpacked` does, from a stream."""
+    """What :func:`from_bytes` does, from a stream."""
     try:
         with zipfile.ZipFile(stream) as archive:
             told = json.loads(archive.read(_HEADER))
@@ -218,9 +218,9 @@ class _Reader:
 def _kind(name: str) -> type[Statistic]:
     """The statistic that is called so."""
     if name == "SummedLogits":
-        from calipers.statistics.logits import SummedLogits
+        from calipers.statistics.logits import LogitSummary
 
-        return SummedLogits
+        return LogitSummary
     kind = getattr(statistics, name) if name in statistics.__all__ else None
     if not (isinstance(kind, type) and issubclass(kind, Statistic)):
         raise CorruptError(f"holds {name!r}, which is no statistic")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_DENSE = 100
 
 
-class OccupiedMatrix(ConfusionMatrix):
+class SparseConfusionMatrix(ConfusionMatrix):
     """A confusion matrix that holds its occupied cells only: C of them, not K².
 
     ``place`` (C,) are their positions i·K + j in a matrix that lies row by row, ascending;
@@ -26,7 +26,7 @@ class OccupiedMatrix(ConfusionMatrix):
     from these in time and memory of K + C. ``counts`` and ``squares`` are the whole arrays, made
     when they are asked for: of ten thousand classes they take 800 MB each.
 
-    >>> matrix = OccupiedMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
+    >>> matrix = SparseConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
     >>> matrix.held.tolist(), matrix.place.tolist(), matrix.prediction.tolist()
     ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
     """
@@ -203,7 +203,7 @@ class OccupiedMatrix(ConfusionMatrix):
         return self.holding(self._redrawn(self.held, replicates, seed))
 
 
-class RedrawnMatrix(ConfusionMatrix):
+class ConfusionReplicates(ConfusionMatrix):
     """Replicates of a matrix of many classes, by their margins and diagonals (..., K), which is all
     that most measures read. ``whole`` makes the matrices themselves, ``filled`` the margins of the
     numbers of cells that hold rows, each when it is asked for."""
@@ -213,7 +213,7 @@ class RedrawnMatrix(ConfusionMatrix):
         margins: tuple[FloatArray, FloatArray, FloatArray],
         labels: tuple[str, ...],
         whole: Callable[[], ConfusionMatrix],
-        filled: Callable[[], RedrawnMatrix],
+        filled: Callable[[], ConfusionReplicates],
     ) -> None:
         truth, prediction, hits = margins
         values = {"truth": truth, "prediction": prediction, "hits": hits}
@@ -271,8 +271,8 @@ class RedrawnMatrix(ConfusionMatrix):
     def _whole(self) -> bool:
         return all(np.array_equal(of, np.rint(of)) for of in (self.truth, self.prediction))
 
-    def _filled(self) -> RedrawnMatrix:
-        made: RedrawnMatrix = self.__dict__["_fill"]()
+    def _filled(self) -> ConfusionReplicates:
+        made: ConfusionReplicates = self.__dict__["_fill"]()
         return made
 
 
@@ -283,5 +283,5 @@ def confusion_matrix(
     weight: FloatArray | None = None,
 ) -> ConfusionMatrix:
     """The matrix of rows, in the form that fits its number of classes."""
-    form = ConfusionMatrix if len(labels) <= MOST_DENSE else OccupiedMatrix
+    form = ConfusionMatrix if len(labels) <= MOST_DENSE else SparseConfusionMatrix
     return form.from_codes(truth, predicted, labels, weight)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.data.errors import InputError, did_you_mean
 from calipers.measures.averages import WEIGHTS
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.inference.variance_estimators import Influence
@@ -36,7 +36,7 @@ class Sample(Protocol):
     def statistic(self) -> Any:
         """What measures are formulas over."""
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure, and how it varies."""
 
     def per_row(self, measure: Measure) -> FloatArray | None:
@@ -47,7 +47,7 @@ class Sample(Protocol):
         these are a batch of them; None where that is not known."""
 
 
-class System:
+class SystemOutput:
     """What one system says of some rows, and the truth of these.
 
     A kind of system is a frozen dataclass with these fields that says :meth:`over` which sample a
@@ -57,7 +57,7 @@ class System:
     name: str
     settings: Settings
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     #: The order of the rows in time, where that is known.
     order: TimeOrder | None = None
     #: Those that are asked for, which are bootstrapped together.
@@ -77,7 +77,7 @@ class System:
         """The rows that the measure is taken over; None where it takes several statistics."""
         raise NotImplementedError
 
-    def composed(self, measure: Measure) -> Reading:
+    def composed(self, measure: Measure) -> PointEstimate:
         """The reading of a measure that takes several statistics."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class System:
         """The problem of two classes that a measure is about, where it is about one."""
         return None
 
-    def asked(self, measure: Measure) -> tuple[System, Measure]:
+    def asked(self, measure: Measure) -> tuple[SystemOutput, Measure]:
         """Who answers: the problem of two classes that a measure is about, or the system itself."""
         one = self.problem_of(measure)
         return (self, measure) if one is None or one is self else (one, measure.plain)
@@ -111,7 +111,7 @@ class System:
         added = getattr(sample, "added", None)
         return self.statistic(measure) if added is None else added(own)
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The value of a measure, and how it varies."""
         system, own = self.asked(measure)
         sample = system.over(own)
@@ -228,22 +228,22 @@ class System:
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What is computed once for this object; a copy with other fields computes its own."""
-        return kept(self, key, make)
+        return cached(self, key, make)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowSystem(System):
+class RowSystem(SystemOutput):
     """A system with what every kind of them has, by name: a kind adds the columns of its own."""
 
     name: str
     settings: Settings
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     order: TimeOrder | None = None
     measures: tuple[Measure, ...] = ()
 
 
-def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
+def check_named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
     """That there are the classes that a measure names."""
     how, asked = measure.among or ("", ())
     if how == WEIGHTS and len(asked) != len(names):
@@ -255,7 +255,7 @@ def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -
             raise InputError(f"{measure}: {label!r} is no {what}; {meant}")
 
 
-def best(measure: Measure, constants: Statistic) -> float:
+def best_constant_value(measure: Measure, constants: Statistic) -> float:
     """The value of the best constant answer: the best of the measure over a leading axis."""
     if measure.definition.higher_is_better is None:
         return NAN

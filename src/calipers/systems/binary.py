@@ -13,23 +13,23 @@ from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.estimation.calibration import ProbableRows
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses
+from calipers.estimation.losses import RowLosses
 from calipers.estimation.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.statistics.logits import SummedLogits
-from calipers.statistics.scores import GatheredScores
+from calipers.statistics.logits import LogitSummary
+from calipers.statistics.scores import ScoreBuffer
 from calipers.systems import base
-from calipers.systems.base import NAN, Sample, best
+from calipers.systems.base import NAN, Sample, best_constant_value
 from calipers.systems.regression import constant_loss
-from calipers.systems.thresholds import Chosen, Rule
+from calipers.systems.thresholds import ChosenThreshold, ThresholdRule
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.data.binary_labels import Labels
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.data.binary_labels import BinaryLabels
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class System(base.System):
+class BinaryOutput(base.SystemOutput):
     """One system: the rows, what it says of them, and the statistics of both."""
 
     name: str
-    labels: Labels
+    labels: BinaryLabels
     weight: FloatArray | None
     settings: Settings
     predicted: npt.NDArray[np.bool_] | None = None
     score: npt.NDArray[np.floating[Any]] | None = None
     probability: FloatArray | None = None
     threshold: float | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     #: The rule that chose the threshold on these rows.
-    rule: Rule | None = None
+    rule: ThresholdRule | None = None
     #: Those that are asked for, which are bootstrapped together.
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
@@ -81,12 +81,12 @@ class System(base.System):
                 f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
                 f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
             )
-        base.named_classes(measure, self.labels.names)
+        base.check_named_classes(measure, self.labels.names)
         super().check_one(measure)
 
     def of_answers(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
-    ) -> System:
+    ) -> BinaryOutput:
         """A system of another name that predicts labels of other rows, 1 of the positive class."""
         labels, said = replace(self.labels, positive=truth == 1), predicted == 1
         rows: dict[str, Any] = {"weight": None, "clusters": None, "order": None}
@@ -133,13 +133,13 @@ class System(base.System):
         return self.scored.table
 
     @cached_property
-    def chosen(self) -> Chosen | None:
+    def chosen(self) -> ChosenThreshold | None:
         """The threshold, where a rule chose it on these rows."""
         if self.rule is None or self.threshold is None:
             return None
-        return Chosen(self.name, self.rule, self.threshold, self.scored.drawn)
+        return ChosenThreshold(self.name, self.rule, self.threshold, self.scored.drawn)
 
-    def problem_of(self, measure: Measure) -> System:
+    def problem_of(self, measure: Measure) -> BinaryOutput:
         """Itself."""
         return self
 
@@ -153,7 +153,7 @@ class System(base.System):
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
         ends = measure.definition.range_of_two
-        return Losses(losses, self.weight, self.clusters, self.settings, ends)
+        return RowLosses(losses, self.weight, self.clusters, self.settings, ends)
 
     def added(self, measure: Measure) -> Statistic | None:
         """Of scores the rows themselves until they are many; of a coefficient of the recalibration
@@ -163,17 +163,17 @@ class System(base.System):
         if measure.definition.coefficient is None or self.probability is None:
             return super().added(measure)
         columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
-        make = partial(SummedLogits.of, *columns, self.weight, delta)
+        make = partial(LogitSummary.of, *columns, self.weight, delta)
         return self.once(("logits", delta), make)
 
     @cached_property
-    def _gathered(self) -> GatheredScores:
+    def _gathered(self) -> ScoreBuffer:
         assert self.score is not None
         weight = None if self.weight is None else (self.weight,)
         rows = len(self.labels.positive)
-        return GatheredScores((self.labels.positive,), (self.score,), weight, rows)
+        return ScoreBuffer((self.labels.positive,), (self.score,), weight, rows)
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """As of any system; counts at a threshold that was chosen for these rows flatter."""
         made = super().reading(measure)
         if self.rule is None or measure.definition.on is not ConfusionMatrix:
@@ -183,7 +183,7 @@ class System(base.System):
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets."""
         if measure.definition.on is ConfusionMatrix:
-            return best(measure, self.counts.matrix.constant())
+            return best_constant_value(measure, self.counts.matrix.constant())
         if measure.definition.on is not ScoreTable:
             # All rows of a class lose the same.
             there = np.flatnonzero(self._sizes)

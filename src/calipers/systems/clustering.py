@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.estimation.cluster_geometry import Dispersion, Extremes
-from calipers.estimation.distances import Matrix, Points
-from calipers.estimation.partitions import Partition
-from calipers.estimation.silhouettes import MeanSilhouette, Silhouettes, Simplified
-from calipers.systems.base import NAN, System, best
+from calipers.estimation.cluster_geometry import ClusterDispersion, ClusterExtremes
+from calipers.estimation.distances import DistanceMatrix, PointDistances
+from calipers.estimation.partitions import PartitionRows
+from calipers.estimation.silhouettes import MeanSilhouette, Silhouettes, SimplifiedSilhouettes
+from calipers.systems.base import NAN, SystemOutput, best_constant_value
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clustering(System):
+class Clustering(SystemOutput):
     """One clustering of some points: the cluster of each as a position in ``names``, and where the
     truth is known the class of each."""
 
@@ -111,32 +111,32 @@ class Clustering(System):
         of = self.once(("near", *key), lambda: self._silhouettes(*key))
         return self.once(("mean", *key, place), lambda: MeanSilhouette(of, place))
 
-    def _dispersion(self) -> Dispersion:
+    def _dispersion(self) -> ClusterDispersion:
         assert self.points is not None
-        return Dispersion(self.points, self.cluster, len(self.names), self.settings)
+        return ClusterDispersion(self.points, self.cluster, len(self.names), self.settings)
 
-    def _extremes(self) -> Extremes:
-        return Extremes(self.cluster, self._geometry(self.metric), self.settings)
+    def _extremes(self) -> ClusterExtremes:
+        return ClusterExtremes(self.cluster, self._geometry(self.metric), self.settings)
 
-    def _geometry(self, metric: str) -> Points | Matrix:
+    def _geometry(self, metric: str) -> PointDistances | DistanceMatrix:
         if self.points is None:
-            return Matrix(self.distances, len(self.names))
-        return Points(self.points, metric, len(self.names))
+            return DistanceMatrix(self.distances, len(self.names))
+        return PointDistances(self.points, metric, len(self.names))
 
-    def _silhouettes(self, to: str, exponent: int) -> Silhouettes | Simplified:
+    def _silhouettes(self, to: str, exponent: int) -> Silhouettes | SimplifiedSilhouettes:
         number = len(self.names)
         sizes = np.bincount(self.cluster, minlength=number).astype(np.float64)
         rows = self.cluster, sizes
         if to == "centres":
             assert self.points is not None
-            return Simplified(*rows, self.points, self.settings)
+            return SimplifiedSilhouettes(*rows, self.points, self.settings)
         metric = "sqeuclidean" if exponent == 2 else self.metric
         quick = self.points is not None and metric == "sqeuclidean"
         sampled = None if quick else self.sampled
         return Silhouettes(*rows, self._geometry(metric), self.settings, sampled)
 
     @property
-    def meeting(self) -> Partition:
+    def meeting(self) -> PartitionRows:
         """Both partitions; drawn once for all measures of them."""
         assert self.truth is not None
         truth, asked = (
@@ -144,10 +144,10 @@ class Clustering(System):
             tuple(m for m in self.measures if m.definition.reads == "partitions"),
         )
 
-        def make() -> Partition:
+        def make() -> PartitionRows:
             rows = truth, self.cluster, self.classes, self.names
             moves = None if self.added is None else self.added.influence
-            return Partition(*rows, self.settings, asked, self.held, moves)
+            return PartitionRows(*rows, self.settings, asked, self.held, moves)
 
         return self.once("meeting", make)
 
@@ -155,7 +155,7 @@ class Clustering(System):
         """What all points in one cluster get."""
         if measure.definition.reads != "partitions":
             return NAN
-        return best(measure, self.meeting.statistic.constant())
+        return best_constant_value(measure, self.meeting.statistic.constant())
 
 
 def _digest(points: Any) -> str:

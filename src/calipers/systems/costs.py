@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.estimation.losses import Losses
-from calipers.estimation.regression import Ordered
-from calipers.estimation.undefined import reasons
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.regression import SortedRows
+from calipers.estimation.undefined import undefined_reasons
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.point_estimate import Limits, Reading
-from calipers.statistics import FloatArray, Moments, NumberRows
-from calipers.systems.base import System, named_classes
+from calipers.inference.point_estimate import Limits, PointEstimate
+from calipers.statistics import FloatArray, Moments, NumericRows
+from calipers.systems.base import SystemOutput, check_named_classes
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import MeasureLike, Settings
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class CostRows(Ordered):
+class CostRows(SortedRows):
     """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The reading of a quantile; without replicates where too few rows lie beyond it, of which
         the same few would be drawn again and again."""
         made = super().reading(measure)
@@ -38,7 +38,7 @@ class CostRows(Ordered):
             made = replace(made, replicates=None)
         return replace(made, law=self)
 
-    def minus(self, first: Reading, second: Reading) -> Reading:
+    def minus(self, first: PointEstimate, second: PointEstimate) -> PointEstimate:
         """By rows drawn for both, where there are enough."""
         made = replace(first, law=None) - replace(second, law=None)
         if first.replicates is not None:
@@ -50,7 +50,7 @@ class CostRows(Ordered):
         level = self.settings.level
         return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
 
-    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+    def _methods(self, measure: MeasureLike, made: PointEstimate) -> dict[str, Limits]:
         share = _share(measure)
         if not self._enough(share):
             return {"woodruff": _too_few, "order statistics": _too_few}
@@ -68,7 +68,7 @@ class CostRows(Ordered):
         return Interval(low, high, "order statistics, binomial")
 
 
-def of_gathered(measure: MeasureLike, made: Reading, rows: NumberRows) -> Reading:
+def of_gathered(measure: MeasureLike, made: PointEstimate, rows: NumericRows) -> PointEstimate:
     """A quantile of independent rows in batches that have been gathered, with its limits."""
     weight = rows.weight if np.ptp(rows.weight) > 0 else None
     of = CostRows(rows.truth, rows.predicted, weight, None, made.settings)
@@ -81,11 +81,11 @@ def _share(measure: MeasureLike) -> float:
 
 
 def _too_few(level: float) -> Interval:
-    return intervals.missing("none", "too_few_for_quantile")
+    return intervals.no_interval("none", "too_few_for_quantile")
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownValue:
     """What nothing is estimated of: the sum over the rows, or the number of a system."""
 
     values: FloatArray
@@ -108,55 +108,55 @@ class Known:
     def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
         """Other rows would have another sum."""
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike) -> PointEstimate:
         """The value, which has no interval."""
         statistic, rows = self.statistic, len(self.values)
-        return Reading(
+        return PointEstimate(
             value=float(measure.apply(statistic)),
             kind=self.kind,
             settings=self.settings,
             n=rows,
             bounds=measure.definition.range,
-            undefined=reasons(measure, statistic, rows),
+            undefined=undefined_reasons(measure, statistic, rows),
             higher_is_better=measure.definition.higher_is_better,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class OneCost(System):
+class RowCost(SystemOutput):
     """One cost of one system, of each row."""
 
     name: str
     spent: FloatArray
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("spent", "weight")
 
-    def over(self, measure: Measure) -> Losses | CostRows | Known:
+    def over(self, measure: Measure) -> RowLosses | CostRows | KnownValue:
         """The costs of the rows."""
         if measure.definition.interval == "none":
-            return Known(self.spent, self.weight, self.settings)
+            return KnownValue(self.spent, self.weight, self.settings)
         if measure.definition.on is Moments:
-            return Losses(self.spent, self.weight, self.clusters, self.settings)
+            return RowLosses(self.spent, self.weight, self.clusters, self.settings)
         nothing = np.zeros(len(self.spent))
         rows = nothing, self.spent, self.weight, self.clusters, self.settings
         return self.once("order", lambda: CostRows(*rows))
 
 
 @dataclass(frozen=True, eq=False)
-class OneNumber(OneCost):
+class SystemCost(RowCost):
     """A cost of which the system has one number."""
 
-    def over(self, measure: Measure) -> Known:
+    def over(self, measure: Measure) -> KnownValue:
         """The number."""
-        return Known(self.spent, None, self.settings, "number of a system")
+        return KnownValue(self.spent, None, self.settings, "number of a system")
 
 
 @dataclass(frozen=True, eq=False)
-class CostSystem(System):
+class CostOutput(SystemOutput):
     """What one system costs: of each row, shape (rows, costs), and in numbers of its own."""
 
     name: str
@@ -165,7 +165,7 @@ class CostSystem(System):
     numbers: Mapping[str, float]
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     called: str = "rows"
     measures: tuple[Measure, ...] = ()
 
@@ -176,22 +176,22 @@ class CostSystem(System):
         if measure.label is None:
             ask = replace(measure, label=(*self.costs, *self.numbers)[0])
             raise InputError(f"{measure}: of which cost? Ask for {ask}")
-        named_classes(measure, (*self.costs, *self.numbers), "cost")
+        check_named_classes(measure, (*self.costs, *self.numbers), "cost")
         if measure.label in self.numbers and measure.definition.interval != "none":
             raise InputError(f"{measure}: {measure.label} is one number for each system")
 
-    def problem_of(self, measure: Measure) -> OneCost:
+    def problem_of(self, measure: Measure) -> RowCost:
         """One of the costs."""
         label = str(measure.label)
         return self.once(label, lambda: self._one(label))
 
-    def _one(self, label: str) -> OneCost:
+    def _one(self, label: str) -> RowCost:
         if label in self.numbers:
-            return OneNumber(self.name, np.array([self.numbers[label]]), None, self.settings)
+            return SystemCost(self.name, np.array([self.numbers[label]]), None, self.settings)
         column = np.ascontiguousarray(self.spent[:, self.costs.index(label)])
-        return OneCost(self.name, column, self.weight, self.settings, self.clusters)
+        return RowCost(self.name, column, self.weight, self.settings, self.clusters)
 
-    def reading(self, measure: Measure) -> Reading:
+    def reading(self, measure: Measure) -> PointEstimate:
         """The reading, of rows by what they are called."""
         unit = "system" if measure.label in self.numbers else self.called
         return replace(super().reading(measure), unit=unit)

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.binary_labels import Labels
+from calipers.data.binary_labels import BinaryLabels
 from calipers.estimation import effective_sample_size
-from calipers.estimation.averages import of_scores
-from calipers.inference.clusters import Clusters
-from calipers.inference.variance_estimators import Influence, Space
+from calipers.estimation.averages import average_of_scores
+from calipers.inference.clusters import ClusterIndex
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.systems import base, binary
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
 
 
-def pooled(
-    system: base.System, truth: npt.NDArray[np.bool_], score: npt.NDArray[np.floating[Any]]
-) -> binary.System:
+def pool_classes(
+    system: base.SystemOutput, truth: npt.NDArray[np.bool_], score: npt.NDArray[np.floating[Any]]
+) -> binary.BinaryOutput:
     """The problem that has an entry for each class of each row, from arrays (rows, classes); the
     classes of a row are drawn together."""
     n, each = score.shape
     weight = None if system.weight is None else np.repeat(system.weight, each)
-    clusters = system.clusters or Clusters(np.arange(n, dtype=np.uint32), n)
+    clusters = system.clusters or ClusterIndex(np.arange(n, dtype=np.uint32), n)
     clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
-    return binary.System(
+    return binary.BinaryOutput(
         system.name,
-        Labels(("without", "with"), truth.ravel()),
+        BinaryLabels(("without", "with"), truth.ravel()),
         weight,
         system.settings,
         score=score.ravel(),
@@ -41,17 +41,21 @@ def pooled(
     )
 
 
-def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
+def micro_average(
+    system: base.SystemOutput, one: binary.BinaryOutput, measure: Measure
+) -> PointEstimate:
     """The reading of a micro average, from that problem."""
     rows, found = system.number, one.reading(measure.plain)
-    made = of_scores(measure, [(1.0, found)], rows, system.settings)
+    made = average_of_scores(measure, [(1.0, found)], rows, system.settings)
 
     def influence() -> Influence | None:
         moved = made.influence and made.influence()
         if moved is None:
             return None
         by_row = moved.plain.column.reshape(rows, -1).sum(axis=1)
-        return replace(moved, column=by_row, space=Space(system.weight, system.clusters))
+        return replace(
+            moved, column=by_row, space=VarianceEstimator(system.weight, system.clusters)
+        )
 
     by_rows = replace(
         made,

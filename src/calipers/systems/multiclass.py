@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.binary_labels import Labels
-from calipers.data.class_labels import Classes
+from calipers.data.binary_labels import BinaryLabels
+from calipers.data.class_labels import ClassLabels
 from calipers.data.errors import InputError
-from calipers.estimation.averages import as_of_all, of_scores, weights_of
+from calipers.estimation.averages import average_of_scores, rescale_to_all_rows, weights_of
 from calipers.estimation.counts import ClassCounts
-from calipers.estimation.losses import Losses
-from calipers.estimation.skill import ConstantAnswer, SavedRows, of_skill
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.skill import ConstantPrediction, SavedRows, estimate_skill
 from calipers.estimation.top_k import RankedClasses
-from calipers.inference.variance_estimators import Space
+from calipers.inference.variance_estimators import VarianceEstimator
 from calipers.measures import parse
 from calipers.measures.averages import PAIRWISE
 from calipers.statistics import (
     ClassRanks,
-    ClassRows,
+    ClassScoreRows,
     ClassTables,
     ConfusionMatrix,
     FloatArray,
@@ -31,15 +31,15 @@ from calipers.statistics import (
     ScoreTable,
 )
 from calipers.systems import base, binary
-from calipers.systems.base import NAN, Sample, best, named_classes
-from calipers.systems.micro_average import micro, pooled
+from calipers.systems.base import NAN, Sample, best_constant_value, check_named_classes
+from calipers.systems.micro_average import micro_average, pool_classes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.inference.variance_estimators import Influence
@@ -53,12 +53,12 @@ _OF_CLASS = "a probability or a score for each class"
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ClassificationProblem:
     """What all systems share: the class of each row, its weight and cluster."""
 
-    classes: Classes
+    classes: ClassLabels
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
     @property
@@ -99,10 +99,10 @@ class Problem:
             return None
         return Moments.from_rows(self.constant_losses(measure), self.sizes)
 
-    def against_rest(self, label: str) -> Labels:
+    def against_rest(self, label: str) -> BinaryLabels:
         """One class and all others."""
         others = tuple(name for name in self.names if name != label)
-        return Labels((f"not {label}", label), self.truth == self.names.index(label), others)
+        return BinaryLabels((f"not {label}", label), self.truth == self.names.index(label), others)
 
     def notes(self) -> list[str]:
         """What a reader has to know before the numbers."""
@@ -115,14 +115,14 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSystem(base.System):
+class MulticlassOutput(base.SystemOutput):
     """One system: what it says of the rows, and the statistics of both."""
 
     name: str
-    problem: Problem
+    problem: ClassificationProblem
     predicted: npt.NDArray[np.intp] | None = None
     #: Scores or probabilities of every class.
-    rows: ClassRows | None = None
+    rows: ClassScoreRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
@@ -150,7 +150,7 @@ class ClassSystem(base.System):
         table, codes = said["score"], said["predicted"]
         if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
             raise ValueError("it predicts what is no class")
-        rows = None if table is None else ClassRows.of(self.problem.truth, table)
+        rows = None if table is None else ClassScoreRows.of(self.problem.truth, table)
         own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
         return self._with(name=name, rows=rows, **own)
 
@@ -165,7 +165,7 @@ class ClassSystem(base.System):
         return self.problem.weight
 
     @property
-    def clusters(self) -> Clusters | None:  # type: ignore[override]
+    def clusters(self) -> ClusterIndex | None:  # type: ignore[override]
         """What the rows come from."""
         return self.problem.clusters
 
@@ -174,7 +174,7 @@ class ClassSystem(base.System):
         """How many rows there are."""
         return len(self.problem.truth)
 
-    def under(self, settings: Settings) -> ClassSystem:
+    def under(self, settings: Settings) -> MulticlassOutput:
         """The system with these settings; itself, and what it has computed, where it has them."""
         if settings == self.settings:
             return self
@@ -182,7 +182,7 @@ class ClassSystem(base.System):
 
     def of_answers(
         self, name: str, truth: npt.NDArray[np.intp], predicted: npt.NDArray[np.intp]
-    ) -> ClassSystem:
+    ) -> MulticlassOutput:
         """A system of another name that predicts classes of other rows."""
         p = self.problem
         problem = replace(p, classes=replace(p.classes, codes=truth), weight=None, clusters=None)
@@ -222,7 +222,7 @@ class ClassSystem(base.System):
         if measure.average is not None and not averaged:
             instead = measure.plain if d.any_classes else one
             raise InputError(f"{measure}: there is no such average; ask for {instead}")
-        named_classes(measure, names)
+        check_named_classes(measure, names)
         if not whole:
             raise InputError(
                 f"{measure} is about one class of {len(names)}: ask for {one}, for "
@@ -232,7 +232,7 @@ class ClassSystem(base.System):
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def problem_of(self, measure: Measure) -> binary.System | None:
+    def problem_of(self, measure: Measure) -> binary.BinaryOutput | None:
         """The problem of two classes that a measure of one class is about, or one of the confidence
         in the label that is given."""
         d = measure.definition
@@ -252,7 +252,7 @@ class ClassSystem(base.System):
             return self.ranks
         if on is ScoreTable:
             return None
-        return Losses(self.losses(measure), self.weight, self.clusters, self.settings)
+        return RowLosses(self.losses(measure), self.weight, self.clusters, self.settings)
 
     def added(self, measure: Measure) -> Statistic | None:
         """What batches of rows add up to for a measure; of what is saved of a loss this, and the
@@ -301,8 +301,8 @@ class ClassSystem(base.System):
         loss = parse(skill_of, "probabilities")
 
         def constant(shares: FloatArray) -> FloatArray:
-            names = Classes(p.names, np.arange(len(shares)))
-            return Problem(names, shares, None, p.settings).constant_losses(loss)
+            names = ClassLabels(p.names, np.arange(len(shares)))
+            return ClassificationProblem(names, shares, None, p.settings).constant_losses(loss)
 
         def made() -> SavedRows:
             rows = p.truth, p.sizes, p.weight, p.clusters
@@ -310,25 +310,27 @@ class ClassSystem(base.System):
 
         return self.once(("saved", skill_of), made)
 
-    def composed(self, measure: Measure) -> Reading:
+    def composed(self, measure: Measure) -> PointEstimate:
         """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
         if measure.definition.skill_of is not None:
             p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
             lost = p.constant_losses(loss)
-            constant = ConstantAnswer(p.truth, p.shares, lost, p.weight, p.clusters, self.settings)
-            return of_skill(measure, loss, self.losses(loss), constant)
+            constant = ConstantPrediction(
+                p.truth, p.shares, lost, p.weight, p.clusters, self.settings
+            )
+            return estimate_skill(measure, loss, self.losses(loss), constant)
         if measure.average == "micro":
-            return micro(self, self._pooled(measure), measure)
+            return micro_average(self, self._pooled(measure), measure)
         if measure.average in PAIRWISE:
             terms = [
                 (weight, self._of_pair(pair, measure)) for pair, weight in self._pairs(measure)
             ]
-            return of_scores(measure, terms, self.number, self.settings, "one_class")
+            return average_of_scores(measure, terms, self.number, self.settings, "one_class")
         terms = [
             (weight, self.against_rest(name).reading(measure.plain))
             for name, weight in self._weights(measure).items()
         ]
-        return of_scores(measure, terms, self.number, self.settings)
+        return average_of_scores(measure, terms, self.number, self.settings)
 
     def _weights(self, measure: Measure) -> dict[str, float]:
         return weights_of(measure, self.problem.names, self.problem.shares)
@@ -341,16 +343,16 @@ class ClassSystem(base.System):
         own = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
         return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
 
-    def _one(self, pair: tuple[int, int], *, alone: bool) -> binary.System:
+    def _one(self, pair: tuple[int, int], *, alone: bool) -> binary.BinaryOutput:
         """The first class of a pair against the second, by the scores of the first: on their rows
         ``alone``, or with the others as rows of no weight."""
         assert self.score is not None
         p, (own, other) = self.problem, pair
         inside = (p.truth == own) | (p.truth == other)
         weight = p.weight if alone else inside * (1.0 if p.weight is None else p.weight)
-        one = binary.System(
+        one = binary.BinaryOutput(
             self.name,
-            Labels((p.names[other], p.names[own]), p.truth == own),
+            BinaryLabels((p.names[other], p.names[own]), p.truth == own),
             weight,
             self.settings,
             score=np.ascontiguousarray(self.score[:, own], np.float64),
@@ -358,21 +360,21 @@ class ClassSystem(base.System):
         )
         return one.taken(inside) if alone else one
 
-    def _of_pair(self, pair: tuple[int, int], measure: Measure) -> Reading:
+    def _of_pair(self, pair: tuple[int, int], measure: Measure) -> PointEstimate:
         p, plain = self.problem, measure.plain
-        return as_of_all(
+        return rescale_to_all_rows(
             self._one(pair, alone=True).reading(plain),
             np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
             self.number,
-            Space(p.weight, p.clusters),
+            VarianceEstimator(p.weight, p.clusters),
             lambda: self._one(pair, alone=False).scored.drawn_by_row.of(plain),
         )
 
-    def _pooled(self, measure: Measure) -> binary.System:
+    def _pooled(self, measure: Measure) -> binary.BinaryOutput:
         """All classes of all rows as one problem of two classes."""
         assert self.score is not None
         picked = np.flatnonzero(measure.picked(self.problem.names))
-        return pooled(self, self.problem.truth[:, None] == picked, self.score[:, picked])
+        return pool_classes(self, self.problem.truth[:, None] == picked, self.score[:, picked])
 
     def losses(self, measure: Measure) -> FloatArray:
         """The loss of each row."""
@@ -385,8 +387,10 @@ class ClassSystem(base.System):
         d = measure.definition
         if d.on is ConfusionMatrix:
             if measure.label is None:
-                return best(measure, self.counts.constant)
-            return best(measure.plain, self.counts.matrix.of_class(measure.label).constant())
+                return best_constant_value(measure, self.counts.constant)
+            return best_constant_value(
+                measure.plain, self.counts.matrix.of_class(measure.label).constant()
+            )
         if self.problem_of(measure) is not None:
             return super().constant(measure)
         if d.on is ClassRanks:  # the constant answer lists the classes by frequency
@@ -431,16 +435,16 @@ class ClassSystem(base.System):
         p = self.problem
         return RankedClasses(p.truth, self.score, p.weight, p.clusters, self.settings)
 
-    def against_rest(self, label: str) -> binary.System:
+    def against_rest(self, label: str) -> binary.BinaryOutput:
         """The scores of one class, as those of a problem of two."""
         return self.once(label, lambda: self._against_rest(label))
 
-    def _against_rest(self, label: str) -> binary.System:
+    def _against_rest(self, label: str) -> binary.BinaryOutput:
         assert self.score is not None
         problem = self.problem
         score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
         own = [m.plain for m in self.measures if m.average is not None or m.label == label]
-        return binary.System(
+        return binary.BinaryOutput(
             self.name,
             problem.against_rest(label),
             problem.weight,
@@ -452,16 +456,16 @@ class ClassSystem(base.System):
         )
 
     @cached_property
-    def confidence(self) -> binary.System:
+    def confidence(self) -> binary.BinaryOutput:
         """Whether the most probable class is the true one, as a problem of two classes whose
         probability is that of the label given: a measure of calibration of it is one of the
         confidence (Guo and others 2017)."""
         assert self.rows is not None
         problem = self.problem
         right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
-        return binary.System(
+        return binary.BinaryOutput(
             self.name,
-            Labels(("wrong", "right"), right),
+            BinaryLabels(("wrong", "right"), right),
             problem.weight,
             self.settings,
             score=probability,

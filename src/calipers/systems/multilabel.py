@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.data.binary_labels import Labels
-from calipers.estimation.averages import of_scores, weights_of
+from calipers.data.binary_labels import BinaryLabels
+from calipers.estimation.averages import average_of_scores, weights_of
 from calipers.estimation.multilabel import LabelCounts, RowValues
 from calipers.statistics import (
     ConfusionMatrix,
@@ -20,15 +20,15 @@ from calipers.statistics import (
 )
 from calipers.systems import base, binary
 from calipers.systems.base import NAN, Sample
-from calipers.systems.micro_average import micro, pooled
+from calipers.systems.micro_average import micro_average, pool_classes
 from calipers.systems.terms import AveragedScores
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.data.multilabel import Sets
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.clusters import ClusterIndex
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
@@ -37,14 +37,14 @@ _SETS = "predicted labels, probabilities, or scores with a threshold"
 
 
 @dataclass(frozen=True, eq=False)
-class LabelSystem(base.System):
+class MultilabelOutput(base.SystemOutput):
     """One system: which labels each row has, shape (rows, labels), and what is said of them."""
 
     name: str
     labels: tuple[str, ...]
     truth: Sets
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
     predicted: Sets | None = None
     score: FloatArray | None = None
@@ -70,20 +70,20 @@ class LabelSystem(base.System):
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def of_label(self, label: str) -> binary.System:
+    def of_label(self, label: str) -> binary.BinaryOutput:
         """One label, as a problem of two classes."""
         return self.once(label, lambda: self._of_label(label))
 
-    def _of_label(self, label: str) -> binary.System:
+    def _of_label(self, label: str) -> binary.BinaryOutput:
         place = self.labels.index(label)
 
         def column(table: Any) -> Any:
             return None if table is None else np.ascontiguousarray(table[:, place])
 
         score = column(self.score)
-        return binary.System(
+        return binary.BinaryOutput(
             self.name,
-            Labels((f"not {label}", label), column(self.truth)),
+            BinaryLabels((f"not {label}", label), column(self.truth)),
             self.weight,
             self.settings,
             predicted=column(self.predicted),
@@ -100,7 +100,7 @@ class LabelSystem(base.System):
             return self.thresholds[label]
         return self.thresholds
 
-    def problem_of(self, measure: Measure) -> binary.System | None:
+    def problem_of(self, measure: Measure) -> binary.BinaryOutput | None:
         """The problem of two classes that a measure of one label is about."""
         return None if measure.label is None else self.of_label(measure.label)
 
@@ -117,13 +117,13 @@ class LabelSystem(base.System):
         """The counts of each label."""
         return self.counts.matrices
 
-    def _pooled(self, measure: Measure) -> binary.System:
+    def _pooled(self, measure: Measure) -> binary.BinaryOutput:
         """All labels of all rows, or those asked for, as one problem of two classes."""
         picked, score = measure.picked(self.labels), self.score
         assert score is not None
         return self.once(
             ("pooled", measure.among),
-            lambda: pooled(self, self.truth[:, picked], score[:, picked]),
+            lambda: pool_classes(self, self.truth[:, picked], score[:, picked]),
         )
 
     def values(self, measure: Measure) -> FloatArray:
@@ -169,20 +169,20 @@ class LabelSystem(base.System):
             return super().added(measure)
         return self.once(("tables", terms.pooled, terms.labels), lambda: terms.added(measure))
 
-    def composed(self, measure: Measure) -> Reading:
+    def composed(self, measure: Measure) -> PointEstimate:
         """A measure of scores, averaged over labels."""
         return self.once(("average", measure), lambda: self._average(measure))
 
-    def _average(self, measure: Measure) -> Reading:
+    def _average(self, measure: Measure) -> PointEstimate:
         """A measure of scores averaged over labels; the micro average is that of all rows and
         labels taken together."""
         if measure.average == "micro":
-            return micro(self, self._pooled(measure), measure)
+            return micro_average(self, self._pooled(measure), measure)
         terms = [
             (weight, self.of_label(label).reading(measure.plain))
             for label, weight in weights_of(measure, self.labels, self.shares).items()
         ]
-        return of_scores(measure, terms, len(self.truth), self.settings)
+        return average_of_scores(measure, terms, len(self.truth), self.settings)
 
     # --- What the best constant answer gets ------------------------------------------------------
 

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.estimation.averages import Seen
-from calipers.estimation.losses import Losses, influence, of_losses, slope
-from calipers.estimation.regression import Fitted
+from calipers.estimation.losses import RowLosses, estimate_mean_loss, influence, loss_derivative
+from calipers.estimation.regression import MomentRows
 from calipers.inference import intervals
-from calipers.inference.point_estimate import Reading, weighted
+from calipers.inference.point_estimate import PointEstimate, weighted_sum
 from calipers.inference.resampling import row_means
 from calipers.inference.variance_estimators import Influence
 from calipers.measures.averages import WEIGHTS, Among, mean_of, weights_of
-from calipers.statistics import FloatArray, Moments, NumberMoments, Several, SkewMoments
-from calipers.systems.base import System
-from calipers.systems.regression import Predictions
+from calipers.statistics import FloatArray, Moments, NumericMoments, Several, SkewMoments
+from calipers.systems.base import SystemOutput
+from calipers.systems.regression import RegressionOutput
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class OutputLosses:
+class MultioutputLosses:
     """A loss for each row and output, shape (rows, outputs); a number is the mean over outputs of a
     function of the mean loss of each, as RMSE is.
 
@@ -41,15 +41,15 @@ class OutputLosses:
 
     values: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
-    def reading(self, measure: Any) -> Reading:
+    def reading(self, measure: Any) -> PointEstimate:
         """The reading of an average."""
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
         value, share = _as_one(measure, moments)
         rest = self.weight, self.clusters, self.settings
-        made = of_losses(measure.plain, self.values @ share, *rest)
+        made = estimate_mean_loss(measure.plain, self.values @ share, *rest)
         if value is None:
             return made
         return replace(made, value=value, replicates=lambda: self._replicates(measure, moments[0]))
@@ -70,9 +70,9 @@ def _as_one(measure: Any, moments: Sequence[Moments]) -> tuple[float | None, Flo
     if not np.isfinite(value):
         return None, np.ones(len(moments))
     # Where an output has no loss at all, there is no slope, and no row moves it.
-    slopes = np.array([slope(plain, *of) for of in zip(each, moments, strict=True)])
+    slopes = np.array([loss_derivative(plain, *of) for of in zip(each, moments, strict=True)])
     slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-    one = slope(plain, value, moments[0])
+    one = loss_derivative(plain, value, moments[0])
     return value, u * slopes / one if np.isfinite(one) else u
 
 
@@ -83,7 +83,7 @@ class OutputsAdded:
 
     values: FloatArray
     weight: FloatArray | None
-    clusters: Clusters | None
+    clusters: ClusterIndex | None
     settings: Settings
 
     def added(self, measure: Any) -> Several:
@@ -98,7 +98,7 @@ class OutputsAdded:
     def second(self, measure: Any, whole: Several) -> Moments:
         """The moments of the one loss."""
         rest = self.weight, self.clusters, self.settings
-        return Losses(self.as_loss(measure, whole), *rest).added(measure.plain)
+        return RowLosses(self.as_loss(measure, whole), *rest).added(measure.plain)
 
     def as_loss(self, measure: Any, whole: Several) -> FloatArray:
         """The one loss of each row."""
@@ -147,17 +147,19 @@ class EachAdded:
         found = self.influence(measure, whole)
         return None if found is None else SkewMoments.from_rows(found.plain.column)
 
-    def reading(self, measure: Any, each: Sequence[Reading], whole: Several, seen: Seen) -> Reading:
+    def reading(
+        self, measure: Any, each: Sequence[PointEstimate], whole: Several, seen: Seen
+    ) -> PointEstimate:
         """The reading of an average, of the readings of each."""
-        return replace(of_each(measure, each), skew=lambda: seen.skewness)
+        return replace(mean_over_outputs(measure, each), skew=lambda: seen.skewness)
 
 
-def of_each(measure: Any, terms: Sequence[Reading]) -> Reading:
+def mean_over_outputs(measure: Any, terms: Sequence[PointEstimate]) -> PointEstimate:
     """The mean of the readings of the outputs; undefined for the reasons of all that have none."""
     weights = weights_of(measure.among)
     shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
     first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
-    made = weighted(
+    made = weighted_sum(
         list(zip(shares, terms, strict=True)),
         kind="largest" if first.kind == "largest" else "average over outputs",
         bounds=first.bounds,
@@ -177,19 +179,19 @@ def of_each(measure: Any, terms: Sequence[Reading]) -> Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Together(Predictions):
+class JointOutputs(RegressionOutput):
     """All outputs of a row as one: a row loses the mean of what it loses by each."""
 
     among: Among = None
 
-    def over(self, measure: Measure) -> Losses:
+    def over(self, measure: Measure) -> RowLosses:
         """The mean loss of each row."""
         losses = mean_of(self.among, measure.losses(self.truth, self.predicted))
-        return Losses(losses, self.weight, self.clusters, self.settings)
+        return RowLosses(losses, self.weight, self.clusters, self.settings)
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs(System):
+class MultioutputRegression(SystemOutput):
     """One system's predictions, shape (rows, outputs)."""
 
     name: str
@@ -198,22 +200,22 @@ class Outputs(System):
     predicted: FloatArray
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
-    columns: ClassVar = Predictions.columns
-    own: ClassVar = Predictions.own
-    needs: ClassVar = Predictions.needs
+    columns: ClassVar = RegressionOutput.columns
+    own: ClassVar = RegressionOutput.own
+    needs: ClassVar = RegressionOutput.needs
 
     def known(self) -> tuple[Any, dict[str, Any]]:
         """The truth of each row, and what the outputs are called."""
         return self.truth, {"outputs": list(self.outputs)}
 
-    def of_output(self, output: str) -> Predictions:
+    def of_output(self, output: str) -> RegressionOutput:
         """One output."""
         place = self.outputs.index(output)
-        made: Predictions = self.once(output, lambda: self._some(Predictions, place))
+        made: RegressionOutput = self.once(output, lambda: self._some(RegressionOutput, place))
         return made
 
     def _some(self, kind: Any, places: Any) -> Any:
@@ -221,8 +223,8 @@ class Outputs(System):
         truth, predicted = (
             np.ascontiguousarray(table[:, places]) for table in (self.truth, self.predicted)
         )
-        if kind is Fitted:
-            return Fitted(truth, predicted, self.weight, self.clusters, self.settings)
+        if kind is MomentRows:
+            return MomentRows(truth, predicted, self.weight, self.clusters, self.settings)
         return kind(self.name, truth, predicted, self.weight, self.settings, self.clusters)
 
     def _picked(self, measure: Measure, kind: Any) -> Any:
@@ -230,22 +232,24 @@ class Outputs(System):
         picked = measure.picked(self.outputs)
         return self.once((kind, measure.among), lambda: self._some(kind, picked))
 
-    def problem_of(self, measure: Measure) -> Predictions | None:
+    def problem_of(self, measure: Measure) -> RegressionOutput | None:
         """One output, or all as one for the mean of what rows lose."""
         if measure.label is not None:
             return self.of_output(measure.label)
         d = measure.definition
         if d.on is not Moments or d.interval is not None:
             return None
-        together: Together = self._picked(measure, Together)
+        together: JointOutputs = self._picked(measure, JointOutputs)
         if weights_of(measure.among) is None:
             return together
         weighed = partial(replace, together, among=measure.among)
-        return self.once((Together, WEIGHTS, measure.among), weighed)
+        return self.once((JointOutputs, WEIGHTS, measure.among), weighed)
 
-    def over(self, measure: Measure) -> Fitted | None:
+    def over(self, measure: Measure) -> MomentRows | None:
         """Truth and prediction, where their moments tell all."""
-        return self._picked(measure, Fitted) if measure.definition.on is NumberMoments else None
+        return (
+            self._picked(measure, MomentRows) if measure.definition.on is NumericMoments else None
+        )
 
     def terms(self, measure: Measure) -> OutputsAdded | EachAdded | None:
         """The moments or the rows of the outputs, of which an average is taken."""
@@ -256,19 +260,21 @@ class Outputs(System):
         each = [one.over(measure.plain) for one in self._each(measure)]
         return EachAdded(each, self.weight)
 
-    def composed(self, measure: Measure) -> Reading:
+    def composed(self, measure: Measure) -> PointEstimate:
         """An average over outputs of another measure."""
         return self.once(measure, lambda: self._average(measure))
 
-    def _average(self, measure: Measure) -> Reading:
+    def _average(self, measure: Measure) -> PointEstimate:
         rest = self.weight, self.clusters, self.settings
         if measure.definition.on is Moments:
             picked = measure.picked(self.outputs)
             losses = measure.losses(self.truth[:, picked], self.predicted[:, picked])
-            return OutputLosses(losses, *rest).reading(measure)
-        return of_each(measure, [one.reading(measure.plain) for one in self._each(measure)])
+            return MultioutputLosses(losses, *rest).reading(measure)
+        return mean_over_outputs(
+            measure, [one.reading(measure.plain) for one in self._each(measure)]
+        )
 
-    def _each(self, measure: Measure) -> list[Predictions]:
+    def _each(self, measure: Measure) -> list[RegressionOutput]:
         picked = measure.picked(self.outputs)
         return [self.of_output(o) for o, used in zip(self.outputs, picked, strict=True) if used]
 

@@ -11,19 +11,19 @@ from calipers.data.errors import InputError
 from calipers.estimation.multilabel import RowValues
 from calipers.statistics import FloatArray, Moments, QuantileRows
 from calipers.statistics.quantiles import NoLevelError
-from calipers.statistics.regression import Sizes
-from calipers.systems.base import NAN, System
-from calipers.systems.regression import Predictions
+from calipers.statistics.regression import SortedValues
+from calipers.systems.base import NAN, SystemOutput
+from calipers.systems.regression import RegressionOutput
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles(System):
+class QuantileOutput(SystemOutput):
     """What one system predicts of some rows, shape (rows, levels).
 
     Measures of one predicted number are taken of a quantile: that which they name, else the median.
@@ -35,7 +35,7 @@ class Quantiles(System):
     values: FloatArray
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
@@ -51,14 +51,14 @@ class Quantiles(System):
         """The quantiles by their levels."""
         return QuantileRows(self.levels, self.values)
 
-    def problem_of(self, measure: Measure) -> Predictions | None:
+    def problem_of(self, measure: Measure) -> RegressionOutput | None:
         """The predictions of one quantile, for a measure of one predicted number."""
         if measure.definition.reads != "numbers":
             return None
         level = measure.parameters.get("alpha", 0.5)
         rest = self.weight, self.settings, self.clusters
         return self.once(
-            level, lambda: Predictions(self.name, self.truth, self.said.at(level), *rest)
+            level, lambda: RegressionOutput(self.name, self.truth, self.said.at(level), *rest)
         )
 
     def check_one(self, measure: Measure) -> None:
@@ -85,7 +85,7 @@ class Quantiles(System):
         w = np.ones(len(self.truth)) if self.weight is None else self.weight
         if not w.sum() > 0:
             return NAN
-        truth, by_size = self.truth[w > 0], Sizes.of(self.truth[w > 0])
+        truth, by_size = self.truth[w > 0], SortedValues.of(self.truth[w > 0])
         best = [float(by_size.quantile(w[w > 0], level)) for level in self.levels]
         said = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
         return float(measure.apply(Moments.from_rows(measure.losses(truth, said), w[w > 0])))

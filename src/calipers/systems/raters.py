@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.errors import InputError, shown
-from calipers.estimation.rater_agreement import Rated
+from calipers.data.errors import InputError, format_value
+from calipers.estimation.rater_agreement import RatingSample
 from calipers.statistics import FloatArray, IntArray, Ratings
-from calipers.systems.base import System
+from calipers.systems.base import SystemOutput
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Raters(System):
+class Raters(SystemOutput):
     """Raters, and the category that each put each item into (items, raters), −1 for none."""
 
     name: str
@@ -33,7 +33,7 @@ class Raters(System):
     values: FloatArray
     settings: Settings
     weight: FloatArray | None = None
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
     #: How many items each row stands for, and the sum of the squares of what they weigh; None of
@@ -64,7 +64,8 @@ class Raters(System):
         if new:
             if np.isnan(numbers).any() or (np.diff(self.values) <= 0).any():
                 raise InputError(
-                    f"a rating was {shown(names[new[0]])} then, which none is here; say with "
+                    f"a rating was {format_value(names[new[0]])} then, which none is here; say "
+                    "with "
                     "order= (--order) where it stands"
                 )
             place = np.argsort(numbers)
@@ -79,7 +80,7 @@ class Raters(System):
             values=numbers[place],
         )
 
-    def over(self, measure: Measure) -> Rated:
+    def over(self, measure: Measure) -> RatingSample:
         """How often items were put into each category."""
         return self.once("items", self._rated)
 
@@ -87,15 +88,15 @@ class Raters(System):
         """How many items these are, of a mask or of several."""
         return of.sum(axis=0) if self.held is None else self.held @ of
 
-    def _rated(self) -> Rated:
+    def _rated(self) -> RatingSample:
         known = self.categories, self.values
         if self.held is not None:
             assert self.weight is not None
             assert self.weight_squares is not None
             sums = self.held, self.weight, self.weight_squares
-            return Rated(Ratings.of_rows(self.codes, sums, *known), self.settings)
+            return RatingSample(Ratings.of_rows(self.codes, sums, *known), self.settings)
         ratings = Ratings.from_codes(self.codes, *known, self.weight)
-        return Rated(ratings, self.settings, self.weight, self.clusters)
+        return RatingSample(ratings, self.settings, self.weight, self.clusters)
 
     def of(self, which: list[int], name: str = "") -> Raters:
         """Some of the raters."""

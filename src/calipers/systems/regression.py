@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.estimation.losses import Losses
-from calipers.estimation.regression import Fitted, NumberedRows, Ordered
-from calipers.statistics import FloatArray, Moments, NumberMoments
-from calipers.systems.base import NAN, System
+from calipers.estimation.losses import RowLosses
+from calipers.estimation.regression import MomentRows, NumericSample, SortedRows
+from calipers.statistics import FloatArray, Moments, NumericMoments
+from calipers.systems.base import NAN, SystemOutput
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions(System):
+class RegressionOutput(SystemOutput):
     """One system's predictions of some rows."""
 
     name: str
@@ -29,7 +29,7 @@ class Predictions(System):
     predicted: FloatArray
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
@@ -49,13 +49,13 @@ class Predictions(System):
             )
         super().check_one(measure)
 
-    def over(self, measure: Measure) -> Losses | NumberedRows:
+    def over(self, measure: Measure) -> RowLosses | NumericSample:
         """The loss of each row, or truth and prediction themselves."""
         on = measure.definition.on
         if on is Moments:
             losses = measure.losses(self.truth, self.predicted)
-            return Losses(losses, self.weight, self.clusters, self.settings)
-        kind = Fitted if on is NumberMoments else Ordered
+            return RowLosses(losses, self.weight, self.clusters, self.settings)
+        kind = MomentRows if on is NumericMoments else SortedRows
         columns = self.truth, self.predicted, self.weight, self.clusters
         return self.once(kind, lambda: kind(*columns, self.settings))
 

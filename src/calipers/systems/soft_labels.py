@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from calipers.data.errors import InputError
-from calipers.estimation.losses import Losses
-from calipers.systems.base import NAN, System
+from calipers.estimation.losses import RowLosses
+from calipers.systems.base import NAN, SystemOutput
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+    from calipers.inference.clusters import ClusterIndex
     from calipers.inference.settings import Settings
     from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Distributions(System):
+class SoftLabelOutput(SystemOutput):
     """What is true of each row and what one system says, shape (rows, classes)."""
 
     name: str
@@ -26,7 +26,7 @@ class Distributions(System):
     probability: FloatArray
     weight: FloatArray | None
     settings: Settings
-    clusters: Clusters | None = None
+    clusters: ClusterIndex | None = None
     measures: tuple[Measure, ...] = ()
     order: TimeOrder | None = None
 
@@ -40,10 +40,10 @@ class Distributions(System):
         if measure.reads != "distributions":
             raise InputError(f"{measure} takes a class for each row, {asked} soft-Brier")
 
-    def over(self, measure: Measure) -> Losses:
+    def over(self, measure: Measure) -> RowLosses:
         """The loss of each row."""
         losses = measure.losses(self.truth, self.probability)
-        return Losses(losses, self.weight, self.clusters, self.settings)
+        return RowLosses(losses, self.weight, self.clusters, self.settings)
 
     def constant(self, measure: Measure) -> float:
         """What the best constant answer loses."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.estimation import effective_sample_size
-from calipers.estimation.averages import Seen, of_scores, weights_of
-from calipers.inference.variance_estimators import Influence, Space
+from calipers.estimation.averages import Seen, average_of_scores, weights_of
+from calipers.inference.variance_estimators import Influence, VarianceEstimator
 from calipers.statistics import ScoreTable, Several, SkewMoments
 
 if TYPE_CHECKING:
-    from calipers.inference.point_estimate import Reading
+    from calipers.inference.point_estimate import PointEstimate
     from calipers.measures import Measure
     from calipers.systems import base, binary
 
@@ -25,9 +25,9 @@ class AveragedScores:
     """Each of these ``labels`` as a problem of two classes; or all of them ``pooled`` as one, of
     which the micro average is taken."""
 
-    system: base.System
+    system: base.SystemOutput
     labels: tuple[str, ...]
-    parts: Sequence[binary.System]
+    parts: Sequence[binary.BinaryOutput]
     pooled: bool = False
 
     def added(self, measure: Measure) -> Several:
@@ -64,7 +64,7 @@ class AveragedScores:
             return total
         s = self.system
         by_row = total.plain.column.reshape(s.number, len(self.labels)).sum(axis=1)
-        return replace(total, column=by_row, space=Space(s.weight, s.clusters))
+        return replace(total, column=by_row, space=VarianceEstimator(s.weight, s.clusters))
 
     def second(self, measure: Measure, whole: Several) -> SkewMoments | None:
         """What tells how few rows decide it."""
@@ -74,12 +74,12 @@ class AveragedScores:
         return None if found is None else SkewMoments.from_rows(found.plain.column)
 
     def reading(
-        self, measure: Measure, each: Sequence[Reading], whole: Several, seen: Seen
-    ) -> Reading:
+        self, measure: Measure, each: Sequence[PointEstimate], whole: Several, seen: Seen
+    ) -> PointEstimate:
         """The reading of the average, from those of all rows for each."""
         pairs = zip(self.weights(measure, whole), each, strict=True)
         terms = [(weight, reading) for weight, reading in pairs if weight]
-        made = of_scores(measure, terms, seen.rows, seen.settings)
+        made = average_of_scores(measure, terms, seen.rows, seen.settings)
         made = replace(made, influence=seen.influence)
         if self.pooled:  # whose entries are not independent
             undefined = dict.fromkeys(made.undefined, seen.rows)

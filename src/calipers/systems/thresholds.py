@@ -21,10 +21,10 @@ import numpy.typing as npt
 from calipers.caching import cached_property
 from calipers.data.errors import InputError
 from calipers.inference.intervals import percentile
-from calipers.inference.point_estimate import Reading
-from calipers.inference.score_bootstrap import Drawn, Opened
+from calipers.inference.point_estimate import PointEstimate
+from calipers.inference.score_bootstrap import RefinedCurves, ScoreReplicates
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, highest, may_exceed
+from calipers.measures.scores import ROUNDING, first_argmax, may_exceed
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.scores import cells_of
 from calipers.systems.base import NAN
@@ -39,7 +39,7 @@ _BOUND = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$
 
 
 @dataclass(frozen=True)
-class Bound:
+class MeasureBound:
     """A measure of counts that has to be at least, or at most, a value."""
 
     measure: Measure
@@ -65,14 +65,14 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ThresholdRule:
     """What makes a threshold the best one: a measure, and bounds that others have to keep to."""
 
     measure: Measure
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[MeasureBound, ...] = ()
 
     @classmethod
-    def parse(cls, text: str, defaults: Mapping[str, Any] | None = None) -> Rule:
+    def parse(cls, text: str, defaults: Mapping[str, Any] | None = None) -> ThresholdRule:
         """The rule that a text means; ``defaults`` are parameters that it does not mention."""
         if not isinstance(text, str):
             raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
@@ -99,7 +99,7 @@ class Rule:
                 place = self.measure.definition.place(table, **self.measure.parameters)
             return np.where(np.isnan(self.measure.apply(table)), -1, place)
         values = self._values(table)
-        return np.where((values > -np.inf).any(axis=-1), highest(values), -1)
+        return np.where((values > -np.inf).any(axis=-1), first_argmax(values), -1)
 
     def opens(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
         """Which blocks of a table whose neighbouring scores were put together have to be taken
@@ -144,7 +144,7 @@ class Rule:
         return " & ".join(map(str, self.bounds))
 
 
-def _bound(text: str) -> Bound:
+def _bound(text: str) -> MeasureBound:
     match = _BOUND.match(text.strip())
     try:
         if match is None:
@@ -154,10 +154,10 @@ def _bound(text: str) -> Bound:
         raise InputError(f"bound {text.strip()!r}: {error}") from None
     except ValueError:
         raise InputError(f"bound {text.strip()!r}: expected one such as recall>=0.9") from None
-    return Bound(measure, value, match["sign"] in (">=", "≥"))
+    return MeasureBound(measure, value, match["sign"] in (">=", "≥"))
 
 
-def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
+def _left_to_maximise(bounds: Sequence[MeasureBound], text: str) -> str:
     """What a bound is set against."""
     named = {bound.measure.definition.name for bound in bounds}
     for measure, guards in _GUARDS.items():
@@ -166,11 +166,13 @@ def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
-def replicated_choices(rule: Rule, drawn: Drawn) -> tuple[npt.NDArray[np.int64], FloatArray]:
+def replicated_choices(
+    rule: ThresholdRule, drawn: ScoreReplicates
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Where among the thresholds of the table each of its replicates puts the best, −1 where none
     will do; and the true and false positives that the replicate itself has there, shape (B, 2)."""
 
-    def choose(part: Opened) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    def choose(part: RefinedCurves) -> tuple[npt.NDArray[np.int64], FloatArray]:
         place = rule.place(part.table)
         own = np.maximum(place, 0)[:, None]
         chosen = np.take_along_axis(part.place, own, axis=-1)[:, 0]
@@ -182,7 +184,7 @@ def replicated_choices(rule: Rule, drawn: Drawn) -> tuple[npt.NDArray[np.int64],
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenThreshold:
     """A threshold that a rule chose on the rows it is used on, and what that does to the numbers.
 
     The choice is repeated on bootstrap replicates of the rows, and each threshold tried on the rows
@@ -195,9 +197,9 @@ class Chosen:
     """
 
     system: str
-    rule: Rule
+    rule: ThresholdRule
     threshold: float
-    drawn: Drawn
+    drawn: ScoreReplicates
 
     @cached_property
     def _choices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
@@ -246,9 +248,9 @@ class Chosen:
         made = percentile(np.append(mine - whole, missed), self.drawn.settings.level)
         return made.low, made.high
 
-    def reading(self, n: int) -> Reading:
+    def reading(self, n: int) -> PointEstimate:
         """The threshold itself, which replicates of the rows choose anew."""
-        return Reading(
+        return PointEstimate(
             value=self.threshold,
             kind="threshold",
             settings=self.drawn.settings,

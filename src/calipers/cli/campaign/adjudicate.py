@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, finish, table, written_options
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import preset, switch, text
+from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, option_with_default, text_option
 from calipers.cli.output import format_and_file
-from calipers.cli.process import say
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
-    from calipers.campaign.assessor_agreement import Disputed
+    from calipers.campaign.assessor_agreement import Disagreement
     from calipers.report.blocks import Table
 
 
 @click.command("adjudicate", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@text(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@text_option(
     "--decide",
     "FILE",
     "A table (CSV, JSON Lines, Parquet) of decisions, with columns topic, document, grade and "
     "perhaps note: record them.",
-    type=InFile(),
+    type=InputFile(),
 )
-@text("--by", "NAME", "Who decides; not one of the assessors.")
-@preset(
+@text_option("--by", "NAME", "Who decides; not one of the assessors.")
+@option_with_default(
     "--apart", 1, "List documents whose grades are so far apart.", type=click.IntRange(1, 10**6)
 )
-@switch("--all show_all", "List what is decided already, too.")
-@switch("--programs", "Take the grades of programs for those of people.")
+@flag_option("--all show_all", "List what is decided already, too.")
+@flag_option("--programs", "Take the grades of programs for those of people.")
 @written_options
 def command(
     file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
@@ -52,34 +52,36 @@ def command(
     if (decide is None) != (by is None):
         raise click.UsageError("--decide and --by go together")
     from calipers.campaign import operations
-    from calipers.campaign.assessor_agreement import disputed
+    from calipers.campaign.assessor_agreement import disagreements
     from calipers.campaign.store import Campaign
-    from calipers.report.numbers import count
+    from calipers.report.numbers import format_count
 
     with Campaign.open(file, readonly=decide is None) as campaign:
         if decide is not None and by is not None:
             number = operations.decide(campaign, _decisions(decide), by)
-            say(f"{count(number, 'decisions')} of {by} recorded")
+            write_stderr(f"{format_count(number, 'decisions')} of {by} recorded")
         grades = operations.grades_of(campaign, programs=options["programs"])
         decided = operations.decided_of(campaign)
-        found = disputed(grades, decided, apart=apart, also_decided=show_all)
+        found = disagreements(grades, decided, apart=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]
     lines: list[str | Table]
-    lines = [_table(found, show_all), "", f"{count(len(found), 'documents')} to decide"]
+    lines = [_table(found, show_all), "", f"{format_count(len(found), 'documents')} to decide"]
     if show_all:
         open_ones = sum(one.decided is None for one in found)
-        lines[-1] = f"{count(len(found), 'disputed documents')}, {open_ones} of them to decide"
-    finish(rows, lines if found else ["nothing to decide"], kind, path)
+        lines[-1] = (
+            f"{format_count(len(found), 'disputed documents')}, {open_ones} of them to decide"
+        )
+    write_result(rows, lines if found else ["nothing to decide"], kind, path)
 
 
-def _notes(one: Disputed, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
+def _notes(one: Disagreement, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
     """What those who judged wrote of the document."""
     named = ((name, notes.get((name, one.topic, one.document))) for name in one.grades)
     return {name: note for name, note in named if note}
 
 
-def _table(found: list[Disputed], decided: bool) -> Table:
+def _table(found: list[Disagreement], decided: bool) -> Table:
     head = ["topic", "document", "grades", "apart", "relevant"]
     rows = [
         [
@@ -92,17 +94,17 @@ def _table(found: list[Disputed], decided: bool) -> Table:
         ]
         for one in found
     ]
-    return table([*head, *(["decided"] if decided else [])], rows)
+    return format_table([*head, *(["decided"] if decided else [])], rows)
 
 
 def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
     """The rows of a table of decisions."""
-    from calipers.data.class_labels import name_of
+    from calipers.data.class_labels import label_name
     from calipers.data.errors import InputError
-    from calipers.data.tables import located, read_table
+    from calipers.data.tables import add_location, read_table
 
     rows = read_table(path, text=("topic", "document", "note"))
-    with located(path):
+    with add_location(path):
         for name in ("topic", "document", "grade"):
             if name not in rows.column_names:
                 raise InputError(f"there is no column {name!r}")
@@ -112,6 +114,6 @@ def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
             grade = row["grade"]
             if grade is None or isinstance(grade, str) or grade != int(grade):
                 raise InputError(f"row {place}: the grade is {grade!r}, expected a whole number")
-            topic, document = name_of(row["topic"]), name_of(row["document"])
+            topic, document = label_name(row["topic"]), label_name(row["document"])
             made.append((topic, document, int(grade), row.get("note") or None))
     return made

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import cell, shown, table
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import choice, switch, texts
+from calipers.cli.campaign.shared import format_cell, format_table, shown
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import choice_option, flag_option, repeatable_option
 from calipers.cli.output import no_tables_below, print_below, print_tables
-from calipers.cli.shared_options import Output, measure_options, output_options
+from calipers.cli.shared_options import OutputOptions, measure_options, output_options
 
 if TYPE_CHECKING:
     from calipers.campaign.assessor_agreement import Grades
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 @click.command("agreement", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@texts(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@repeatable_option(
     "--assessor assessors", "NAME", "One of those to compare; repeatable. All people unless said."
 )
-@switch("--programs", "Compare programs too.")
-@choice("--scale", ("ordinal", "nominal", "interval"), "How far apart two grades are.")
-@switch("--by-assessor", "Show the tables of assessors and of their pairs too, with Cohen's kappa.")
-@switch(
+@flag_option("--programs", "Compare programs too.")
+@choice_option("--scale", ("ordinal", "nominal", "interval"), "How far apart two grades are.")
+@flag_option(
+    "--by-assessor", "Show the tables of assessors and of their pairs too, with Cohen's kappa."
+)
+@flag_option(
     "--orders",
     "Show too what it does to the order of systems, and how alike assessors judge what they judged "
     "twice.",
@@ -51,7 +53,7 @@ def command(
     Example:
       calipers campaign agreement digits.campaign --by-assessor --orders
     """
-    output = Output.take(options)
+    output = OutputOptions.take(options)
     for asked, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
         if asked:
             no_tables_below(flag, output.kind, output.path)
@@ -83,13 +85,13 @@ def command(
 def _print(
     campaign: Campaign, grades: Grades, options: dict[str, Any], found: Any, *, orders: bool
 ) -> None:
-    from calipers.campaign.assessor_agreement import agreement_over_topics
+    from calipers.campaign.assessor_agreement import topic_level_agreement
 
     own = f"Krippendorff-alpha(scale={options['scale']!r})"
-    over = agreement_over_topics(grades, own, level=options["level"])
+    over = topic_level_agreement(grades, own, level=options["level"])
     click.echo(
         f"\nFor topics like these ({over.topics} have a document that two judged): Krippendorff's "
-        f"alpha {cell(over.value)} [{cell(over.low)}, {cell(over.high)}]"
+        f"alpha {format_cell(over.value)} [{format_cell(over.low)}, {format_cell(over.high)}]"
         + (f" ({over.caution})" if over.caution else "")
     )
     if found:
@@ -107,7 +109,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     if again:
         _below(
             "Documents that assessors judged twice",
-            table(
+            format_table(
                 ("assessor", "graded alike", "low", "high", "documents"),
                 [(name, *of) for name, of in again.items()],
             ),
@@ -117,7 +119,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     each = assessor_agreement.by_each(grades, final, rankings, measures=measures, level=level)
     _below(
         "Order of systems by each assessor",
-        table(
+        format_table(
             ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
             [
                 (o.assessor, o.topics, c.measure, c.tau, c.tau_ap, len(c.lost), len(c.reversed))
@@ -131,7 +133,7 @@ def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
     )
     _below(
         "Order with assessors drawn by topic",
-        table(
+        format_table(
             ("measure", "tau", "low", "high", "tau_AP", "orders", "pairs turned"),
             [
                 (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.distinct,

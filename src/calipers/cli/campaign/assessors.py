@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import switch, text, texts
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, repeatable_option, text_option
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
 
 
 @click.command("assessors", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@text("--participant", "P", "The group that they are of, whose own documents others judge.")
-@switch("--adjudicator", "They decide where assessors differ, and see what those said.")
-@switch("--program", "What judges is a program, whose judgments are imported.")
-@texts(
+@text_option("--participant", "P", "The group that they are of, whose own documents others judge.")
+@flag_option("--adjudicator", "They decide where assessors differ, and see what those said.")
+@flag_option("--program", "What judges is a program, whose judgments are imported.")
+@repeatable_option(
     "--detail details",
     "KEY=VALUE",
     "Of a program: what it was, such as model=… or prompt=…; repeatable.",
@@ -72,7 +72,7 @@ def command(
     if not names:
         return
     command = "import" if program else "adjudicate" if adjudicator else "judge"
-    say(f"next: calipers campaign {command} {file}")
+    write_stderr(f"next: calipers campaign {command} {file}")
 
 
 def _pair(detail: str) -> tuple[str, str]:
@@ -83,7 +83,7 @@ def _pair(detail: str) -> tuple[str, str]:
 
 
 def _lines(campaign: Campaign) -> Iterator[str]:
-    from calipers.report.text_columns import aligned
+    from calipers.report.text_columns import align_table
 
     known, assigned = campaign.assessors(), campaign.assignments()
     if not known:
@@ -99,4 +99,4 @@ def _lines(campaign: Campaign) -> Iterator[str]:
         ]
         for name, of in known.items()
     ]
-    yield aligned(("assessor", "kind", "participant", "topics", "details"), rows)
+    yield align_table(("assessor", "kind", "participant", "topics", "details"), rows)

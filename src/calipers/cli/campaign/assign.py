@@ -7,33 +7,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, finish, table, written_options
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import preset, switch, texts
+from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
-from calipers.cli.process import say
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.report.blocks import Table
 
 
 @click.command("assign", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@preset("--times", 1, "By how many each topic is judged.", type=click.IntRange(1, 100))
-@preset(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@option_with_default("--times", 1, "By how many each topic is judged.", type=click.IntRange(1, 100))
+@option_with_default(
     "--overlap",
     0,
     "So many topics, evenly spread, are judged by one more, to measure agreement.",
     type=click.IntRange(0, 10**6),
 )
-@texts("--twice", "TOPIC", "This topic is judged by one more; repeatable, instead of --overlap.")
-@texts(
+@repeatable_option(
+    "--twice", "TOPIC", "This topic is judged by one more; repeatable, instead of --overlap."
+)
+@repeatable_option(
     "--conflict conflicts",
     "NAME=TOPIC",
     "This assessor or participant does not judge this topic; repeatable.",
 )
-@switch("--replace", "Assign anew.")
-@switch("--dry-run", "Only say who would judge what.")
+@flag_option("--replace", "Assign anew.")
+@flag_option("--dry-run", "Only say who would judge what.")
 @written_options
 def command(
     file: str,
@@ -71,18 +73,20 @@ def command(
         )
     judges = found.judges
     lines: list[str | Table] = [
-        table(("topic", "assessors"), [(t, ", ".join(of)) for t, of in found.topics.items()]),
+        format_table(
+            ("topic", "assessors"), [(t, ", ".join(of)) for t, of in found.topics.items()]
+        ),
         "",
-        table(
+        format_table(
             ("assessor", "topics", "documents", "found only by their own systems"),
             [(j, len(judges[j]), found.loads[j], round(found.own[j])) for j in found.loads],
         ),
     ]
     if found.gap:
         lines += ["", f"The largest load and what is only one's own may be {found.gap:.0f} lower."]
-    finish(asdict(found), lines, kind, path)
+    write_result(asdict(found), lines, kind, path)
     if not dry:
-        say(f"next: calipers campaign judge {file}")
+        write_stderr(f"next: calipers campaign judge {file}")
 
 
 def _conflicts(given: tuple[str, ...]) -> dict[str, list[str]]:

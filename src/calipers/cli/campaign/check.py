@@ -11,14 +11,14 @@ import click
 from calipers.cli.campaign.shared import (
     DATA,
     Depth,
-    finish,
+    format_table,
     measure_option,
     rule_option,
-    table,
+    write_result,
     written_options,
 )
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import SHARE, preset, text
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import SHARE, option_with_default, text_option
 from calipers.cli.output import format_and_file
 
 if TYPE_CHECKING:
@@ -26,18 +26,20 @@ if TYPE_CHECKING:
 
 
 @click.command("check", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
 @measure_option
-@text(
+@text_option(
     "--depth",
     "K",
     "Down to which rank runs were pooled, or 'all'.  [default: as the pools were made]",
     type=Depth(),
 )
 @rule_option
-@preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
-@preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
-@preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@option_with_default("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
+@option_with_default(
+    "--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000)
+)
+@option_with_default("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
 @written_options
 def command(file: str, **options: Any) -> None:
     """Say whether the collection is good enough.
@@ -55,19 +57,19 @@ def command(file: str, **options: Any) -> None:
       calipers campaign check digits.campaign -m nDCG@10 -m AP
     """
     kind, path = format_and_file(options, DATA, "the check")
-    from calipers.campaign.quality import checked_campaign
+    from calipers.campaign.quality import assess_quality
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        found = checked_campaign(campaign, **options)
-    finish(asdict(found), list(_lines(found)), kind, path)
+        found = assess_quality(campaign, **options)
+    write_result(asdict(found), list(_lines(found)), kind, path)
 
 
 def _lines(found: Any) -> Iterator[str | Table]:
     yield f"{found.judged} judged documents of {found.topics} topics, {found.relevant} relevant"
     yield from found.warnings
     yield from ("", "Without what only one participant found:", "")
-    yield table(
+    yield format_table(
         ("participant", "measure", "documents", "relevant", "value", "without", "rank", "without",
          "tau", "tau_AP", "pairs lost", "reversed"),
         [
@@ -78,7 +80,7 @@ def _lines(found: Any) -> Iterator[str | Table]:
     )  # fmt: skip
     yield "(Value and rank are those of the participant's best run.)"
     yield from ("", "With few relevant documents of each topic known:", "")
-    yield table(
+    yield format_table(
         ("measure", "known", "tau", "tau_AP", "pairs", "lost", "reversed", "mean", "with all"),
         [
             (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs, f"{s.lost:.1f}", f"{s.reversed:.1f}",
@@ -87,7 +89,7 @@ def _lines(found: Any) -> Iterator[str | Table]:
         ],
     )  # fmt: skip
     yield from ("", "What the topics tell apart:", "")
-    yield table(
+    yield format_table(
         ("measure", "topics", "pairs", "told apart", "found with 80%", "half need", "4 of 5 need"),
         [
             (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
@@ -97,10 +99,12 @@ def _lines(found: Any) -> Iterator[str | Table]:
     silent = [one for one in found.told if one.kind != "separates"]
     if silent:
         yield ""
-        yield table(("topic", "says nothing", "mean"), [(o.topic, o.kind, o.mean) for o in silent])
+        yield format_table(
+            ("topic", "says nothing", "mean"), [(o.topic, o.kind, o.mean) for o in silent]
+        )
 
 
-class _Best:
+class _BestRun:
     """The best run of a participant."""
 
     def __init__(self, change: Any, runs: tuple[str, ...]) -> None:
@@ -108,5 +112,5 @@ class _Best:
         self.values, self.ranks = change.values[run], change.ranks[run]
 
 
-def _best(change: Any, runs: tuple[str, ...]) -> _Best:
-    return _Best(change, runs)
+def _best(change: Any, runs: tuple[str, ...]) -> _BestRun:
+    return _BestRun(change, runs)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from calipers.cli.files import Command, NamedPath
-from calipers.cli.options import text, texts
-from calipers.cli.process import say
+from calipers.cli.options import repeatable_option, text_option
+from calipers.cli.process import write_stderr
 
 
 @click.command("create", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=NamedPath(dir_okay=False))
-@text("--name", "NAME", "What the collection is called.  [default: as the file]")
-@text(
+@text_option("--name", "NAME", "What the collection is called.  [default: as the file]")
+@text_option(
     "--goal",
     "GOAL",
     "What systems are to be good at: top-K, such as top-10, or 'high recall'. It sets the usual "
@@ -20,13 +20,13 @@ from calipers.cli.process import say
     default="top-10",
     show_default=True,
 )
-@texts(
+@repeatable_option(
     "--grade grades",
     "N=MEANING",
     "A grade that assessors can give, such as '2=relevant'; repeatable.  [default: 0=not relevant, "
     "1=marginally relevant, 2=relevant, 3=highly relevant]",
 )
-@texts(
+@repeatable_option(
     "-m --measure measures",
     "NAME",
     "What participants are measured by, the one that decides first; repeatable.  [default: those "
@@ -56,9 +56,9 @@ def command(
         about = campaign.about
         measured = about.measures or measures_of(campaign).names
     told = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
-    say(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
-    say(f"{file}: measured by {', '.join(measured)}")
-    say(f"next: calipers campaign topics {file} TOPICS")
+    write_stderr(f"{file}: {about.name}, goal {about.goal}; grades: {told}")
+    write_stderr(f"{file}: measured by {', '.join(measured)}")
+    write_stderr(f"next: calipers campaign topics {file} TOPICS")
 
 
 def _grades(given: tuple[str, ...]) -> dict[int, str] | None:

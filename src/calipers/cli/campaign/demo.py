@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from calipers.cli.files import Command, OutFolder
-from calipers.cli.process import say
+from calipers.cli.files import Command, OutputFolder
+from calipers.cli.process import write_stderr
 
 #: What the folder holds, in the order in which a campaign needs it.
 FILES = {
@@ -22,7 +22,7 @@ FILES = {
 
 
 @click.command("demo", cls=Command)
-@click.argument("folder", type=OutFolder(), default="wendleford")
+@click.argument("folder", type=OutputFolder(), default="wendleford")
 def command(folder: str) -> None:
     """Put a small collection into FOLDER, to practise a campaign on.
 
@@ -50,4 +50,4 @@ def command(folder: str) -> None:
             copyfile(file, copy)  # without its mode: the package may be read-only
     for name, what in FILES.items():
         click.echo(f"{place / name!s:28} {what}")
-    say(f"next: cd {quote(folder)}, then calipers campaign create town.campaign")
+    write_stderr(f"next: cd {quote(folder)}, then calipers campaign create town.campaign")

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import switch, text
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, text_option
+from calipers.cli.process import write_stderr
 
 
 @click.command("documents", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=InFile())
-@text("--id document", "COL", "Column of the ids.  [default: doc, doc_id, docno, id, …]")
-@text("--text", "COL", "Column of plain texts.  [default: text, body, contents, …]")
-@text("--html", "COL", "Column of HTML.  [default: html]")
-@text("--xml", "COL", "Column of XML.  [default: xml]")
-@text("--image", "COL", "Column of images, or of paths below the table's folder.  [default: image]")
-@text("--title", "COL", "Column of titles.  [default: title, name, headline]")
-@switch("--all every", "Add every document of the sources, not only those that are pooled.")
-@switch("--partial", "Add what is there, though pooled documents are missing.")
-@switch("--replace", "Take the new content of documents that are there already.")
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=InputFile())
+@text_option("--id document", "COL", "Column of the ids.  [default: doc, doc_id, docno, id, …]")
+@text_option("--text", "COL", "Column of plain texts.  [default: text, body, contents, …]")
+@text_option("--html", "COL", "Column of HTML.  [default: html]")
+@text_option("--xml", "COL", "Column of XML.  [default: xml]")
+@text_option(
+    "--image", "COL", "Column of images, or of paths below the table's folder.  [default: image]"
+)
+@text_option("--title", "COL", "Column of titles.  [default: title, name, headline]")
+@flag_option("--all every", "Add every document of the sources, not only those that are pooled.")
+@flag_option("--partial", "Add what is there, though pooled documents are missing.")
+@flag_option("--replace", "Take the new content of documents that are there already.")
 def command(
     file: str, sources: tuple[str, ...], *, every: bool, partial: bool, replace: bool, **names: str
 ) -> None:
@@ -38,21 +40,23 @@ def command(
       calipers campaign documents web.campaign corpus.jsonl.gz --id _id
       calipers campaign documents inex.campaign articles/ extra/a1032.xml
     """
-    from calipers.campaign.documents import Columns, add_documents
+    from calipers.campaign.documents import DocumentColumns, add_documents
     from calipers.campaign.store import Campaign
-    from calipers.report.numbers import count
+    from calipers.report.numbers import format_count
 
     with Campaign.open(file) as campaign:
         new, missing = add_documents(
             campaign,
             sources,
-            columns=Columns(**names),
+            columns=DocumentColumns(**names),
             every=every,
             partial=partial,
             replace=replace,
         )
         total = len(campaign.documents())
-    say(f"{file}: {count(new, 'documents')} added, {total:,} in all")
+    write_stderr(f"{file}: {format_count(new, 'documents')} added, {total:,} in all")
     if missing:
         first = ", ".join(f"{name} (topic {topic})" for topic, name in missing[:3])
-        say(f"{count(len(missing), 'documents')} of the pool still missing: {first}")
+        write_stderr(
+            f"{format_count(len(missing), 'documents')} of the pool still missing: {first}"
+        )

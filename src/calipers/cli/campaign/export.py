@@ -10,44 +10,56 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.campaign.shared import rule_option
-from calipers.cli.files import DASH, Command, InFile, OutFile, OutFolder, check_more
-from calipers.cli.options import switch, text
-from calipers.cli.process import say
+from calipers.cli.files import DASH, Command, InputFile, OutputFile, OutputFolder, check_late_files
+from calipers.cli.options import flag_option, text_option
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
-    from calipers.campaign.export import Exported
+    from calipers.campaign.export import ExportFile
     from calipers.campaign.store import Campaign
 
 
 @click.command("export", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@text(
-    "--qrels", "FILE", "Judgments: TREC text, or by the extension JSON or a table.", type=OutFile()
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@text_option(
+    "--qrels",
+    "FILE",
+    "Judgments: TREC text, or by the extension JSON or a table.",
+    type=OutputFile(),
 )
-@text(
+@text_option(
     "--sampled",
     "FILE",
     "Judgments of a sampled pool: the five fields of sample_eval, with strata; as a table also "
     "with probabilities.",
-    type=OutFile(),
+    type=OutputFile(),
 )
-@text(
-    "--prefs", "FILE", "Preferences, as TREC writes them, or as a table of these.", type=OutFile()
+@text_option(
+    "--prefs",
+    "FILE",
+    "Preferences, as TREC writes them, or as a table of these.",
+    type=OutputFile(),
 )
-@text("--judgments", "FILE", "Every judgment with who, when and how long; a table.", type=OutFile())
-@text(
+@text_option(
+    "--judgments", "FILE", "Every judgment with who, when and how long; a table.", type=OutputFile()
+)
+@text_option(
     "--topics",
     "FILE",
     "Topics: .xml, .tsv, .csv, .json, .jsonl, .parquet, or TREC's text (.txt, .trec or none).",
-    type=OutFile(),
+    type=OutputFile(),
 )
 @click.option(
     "--topics-format",
     type=click.Choice(["inex", "trec", "xml", "tsv", "csv", "json", "jsonl", "parquet"]),
     help="Format of the topics.  [default: by the extension; .xml is INEX where all are CO or CAS]",
 )
-@text("--runs", "FOLDER", "The runs, each as a TREC file in this folder.", type=OutFolder())
-@text("--tables", "FOLDER", "Everything, as tidy tables in this folder.", type=OutFolder())
+@text_option(
+    "--runs", "FOLDER", "The runs, each as a TREC file in this folder.", type=OutputFolder()
+)
+@text_option(
+    "--tables", "FOLDER", "Everything, as tidy tables in this folder.", type=OutputFolder()
+)
 @click.option(
     "--tables-format",
     type=click.Choice(["parquet", "csv", "tsv", "jsonl", "feather"]),
@@ -55,9 +67,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Format of the tables. The content of documents is in Parquet and Feather only.",
 )
-@text("--assessor", "NAME", "Grades and preferences of this assessor alone.")
+@text_option("--assessor", "NAME", "Grades and preferences of this assessor alone.")
 @rule_option
-@switch("--force", "Write over files that exist.")
+@flag_option("--force", "Write over files that exist.")
 def command(file: str, *, force: bool, **asked: Any) -> None:
     """Write what a campaign has for other tools.
 
@@ -85,25 +97,27 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
     _write(made, force=force)
 
 
-def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:
+def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
     """What goes to single files, by their paths, each with its option."""
     from calipers.campaign import export, tidy_tables
-    from calipers.campaign.topic_files import format_of, written
+    from calipers.campaign.topic_files import detect_format, format_topics
 
     assessor, rule = asked["assessor"], asked["rule"]
 
-    def topics(path: str) -> Exported:
+    def topics(path: str) -> ExportFile:
         every = campaign.topics()
-        content, left_out = written(every, asked["topics_format"] or format_of(path, every))
+        content, left_out = format_topics(
+            every, asked["topics_format"] or detect_format(path, every)
+        )
         notes = [f"has no place for {', '.join(left_out)}, which is left out"] if left_out else []
-        return export.Exported(content, tuple(notes))
+        return export.ExportFile(content, tuple(notes))
 
-    makers: dict[str, Callable[[str], Exported]] = {
+    makers: dict[str, Callable[[str], ExportFile]] = {
         "qrels": lambda path: export.qrels(campaign, path, assessor=assessor, rule=rule),
         "sampled": lambda path: export.sampled(campaign, path, assessor=assessor, rule=rule),
         "prefs": lambda path: export.prefs(campaign, path, assessor=assessor),
-        "judgments": lambda path: export.Exported(
-            tidy_tables.written(export.judgments(campaign, assessor), path)
+        "judgments": lambda path: export.ExportFile(
+            tidy_tables.format_table(export.judgments(campaign, assessor), path)
         ),
         "topics": topics,
     }
@@ -114,7 +128,7 @@ def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str,
     }
 
 
-def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:
+def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, ExportFile]]:
     """And what goes to files of folders."""
     from calipers.campaign import export
 
@@ -128,9 +142,9 @@ def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[st
     return made
 
 
-def _write(made: Mapping[str, tuple[str, Exported]], *, force: bool) -> None:
+def _write(made: Mapping[str, tuple[str, ExportFile]], *, force: bool) -> None:
     """All files, of which none is written where one must not be."""
-    from calipers.report.output_files import replacing
+    from calipers.report.output_files import atomic_writer
 
     for path in made:
         if path != DASH and Path(path).is_file() and not force:
@@ -139,12 +153,14 @@ def _write(made: Mapping[str, tuple[str, Exported]], *, force: bool) -> None:
     for option, path in inside:
         if option in ("--runs", "--tables"):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-    check_more("the export", [path for option, path in inside if option in ("--runs", "--tables")])
+    check_late_files(
+        "the export", [path for option, path in inside if option in ("--runs", "--tables")]
+    )
     for path, (_, one) in made.items():
         if path == DASH:
             sys.stdout.buffer.write(one.content)
         else:
-            with replacing(path) as stream:
+            with atomic_writer(path) as stream:
                 stream.write(one.content)
         for note in one.notes:
-            say(f"{path}: {note}")
+            write_stderr(f"{path}: {note}")

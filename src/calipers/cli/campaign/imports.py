@@ -6,34 +6,34 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import switch, text, texts
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, repeatable_option, text_option
+from calipers.cli.process import write_stderr
 
 
 @click.command("import", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("judgments", metavar="JUDGMENTS", type=InFile())
-@text("--assessor", "NAME", "Who judged, where JUDGMENTS does not say.")
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@click.argument("judgments", metavar="JUDGMENTS", type=InputFile())
+@text_option("--assessor", "NAME", "Who judged, where JUDGMENTS does not say.")
 @click.option(
     "--kind",
     type=click.Choice(["qrels", "prefs", "table"]),
     help="What JUDGMENTS holds, where that cannot be told from it.",
 )
-@switch("--program", "A program judged, such as a language model, and no person.")
-@texts(
+@flag_option("--program", "A program judged, such as a language model, and no person.")
+@repeatable_option(
     "--detail details",
     "KEY=VALUE",
     "What is known of a new assessor, such as model=… or date=…; repeatable.",
 )
-@text("--participant", "NAME", "The group that new assessors belong to.")
-@switch("--only-known", "Leave out topics that the campaign does not have.")
-@switch(
+@text_option("--participant", "NAME", "The group that new assessors belong to.")
+@flag_option("--only-known", "Leave out topics that the campaign does not have.")
+@flag_option(
     "--missing",
     "Take only what is still to be judged: pooled documents, in topics of the assessor's, that "
     "the same assessor has not judged.",
 )
-@switch("--replace overwrite", "Take the file's grade where it differs from one that stands.")
+@flag_option("--replace overwrite", "Take the file's grade where it differs from one that stands.")
 def command(file: str, judgments: str, details: tuple[str, ...], **options: Any) -> None:
     """Add judgments that were made elsewhere: all of a file, or none.
 
@@ -51,7 +51,7 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
       calipers campaign import web.campaign grades.parquet --assessor judge-1 --program \\
         --detail model=some-model --detail prompt=umbrela
     """
-    from calipers.campaign.judgment_import import import_judgments, imported_in_words
+    from calipers.campaign.judgment_import import format_import_summary, import_judgments
     from calipers.campaign.store import Campaign
 
     known = {}
@@ -62,5 +62,5 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
         known[key] = value
     with Campaign.open(file) as campaign:
         done = import_judgments(campaign, judgments, details=known, **options)
-    for line in imported_in_words(done):
-        say(f"{file}: {line}")
+    for line in format_import_summary(done):
+        write_stderr(f"{file}: {line}")

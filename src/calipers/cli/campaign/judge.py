@@ -8,30 +8,36 @@ from urllib.parse import urlsplit
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import preset, stacked, switch, text, texts
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import (
+    combine_options,
+    flag_option,
+    option_with_default,
+    repeatable_option,
+    text_option,
+)
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
-    from calipers.campaign.workflow import Settings
+    from calipers.campaign.workflow import DisplaySettings
 
 #: What is judged, and in what order; kept in the campaign.
-_SHOWN = stacked(
-    text(
+_SHOWN = combine_options(
+    text_option(
         "--order",
         "ORDER",
         "random (each assessor another order) or pool (that of the pooling method); a pool whose "
         "order the judgments make has its own.  [default: as before; random at first]",
         type=click.Choice(["random", "pool"]),
     ),
-    text(
+    text_option(
         "--seed",
         "N",
         "Fixes the random order.  [default: as before; 0 at first]",
         type=click.IntRange(0, 2**63 - 1),
     ),
-    text(
+    text_option(
         "--repeats",
         "SHARE",
         "Share of documents that are shown a second time, unannounced, which says how far "
@@ -44,7 +50,7 @@ _SHOWN = stacked(
         help="Two documents side by side: which is better? Or one by one, for a grade.  [default: "
         "as before; grades at first]",
     ),
-    text(
+    text_option(
         "--among",
         "GRADE",
         "With --preferences: only documents that the assessor graded so or higher.",
@@ -52,24 +58,28 @@ _SHOWN = stacked(
     ),
 )
 
-_SERVED = stacked(
-    preset(
+_SERVED = combine_options(
+    option_with_default(
         "--port",
         8321,
         "Port of the page; 0 takes any that is free. Keep it: what a browser could not save yet "
         "waits for this address.",
         type=click.IntRange(0, 65535),
     ),
-    preset("--host", "127.0.0.1", "Address to listen at; the page is reached there alone."),
-    text("--url", "URL", "The address at which others reach the page, such as https://judge.org."),
-    switch("--new-links", "End all links that were given out before."),
-    switch("--open opens", "Open the first link in the browser."),
+    option_with_default(
+        "--host", "127.0.0.1", "Address to listen at; the page is reached there alone."
+    ),
+    text_option(
+        "--url", "URL", "The address at which others reach the page, such as https://judge.org."
+    ),
+    flag_option("--new-links", "End all links that were given out before."),
+    flag_option("--open opens", "Open the first link in the browser."),
 )
 
 
 @click.command("judge", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@texts(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@repeatable_option(
     "-a --assessor assessors",
     "NAME",
     "Who judges; repeatable. Somebody new is added, and judges all topics, unless topics are "
@@ -101,8 +111,14 @@ def command(
       calipers campaign judge digits.campaign --assessor ann --assessor ben
       calipers campaign judge digits.campaign --assessor ann --preferences --among 2
     """
-    from calipers.campaign.server import check_installed, listening, origins_of, serve
-    from calipers.campaign.sessions import Desks, keep_settings, new_token, settings_of, slug_of
+    from calipers.campaign.server import check_installed, list_origins, open_socket, serve
+    from calipers.campaign.sessions import (
+        SessionManager,
+        assessor_slug,
+        get_settings,
+        new_token,
+        set_settings,
+    )
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
 
@@ -111,29 +127,33 @@ def command(
     with Campaign.open(file) as campaign:
         with campaign.write():  # whoever is new stays only where there is something to judge
             names = _who(campaign, assessors)
-            settings = _changed(settings_of(campaign), how)
-            desks = Desks(campaign, names, settings)
+            settings = _changed(get_settings(campaign), how)
+            desks = SessionManager(campaign, names, settings)
             if not desks.documents:
                 raise InputError(
                     f"{file}: nothing is pooled of their topics; calipers campaign pool"
                 )
-        listener = listening(host, port)
-        origins = origins_of(host, listener.getsockname()[1], url)
-        keep_settings(campaign, settings)
+        listener = open_socket(host, port)
+        origins = list_origins(host, listener.getsockname()[1], url)
+        set_settings(campaign, settings)
         tokens = {name: new_token(campaign, name, alone=new_links) for name in names}
         desks.renew()
-        say(f"{campaign.about.name}: {desks.summary()}")
-        links = [f"{origins[0]}/a/{slug_of(name)}/#{token}" for name, token in tokens.items()]
+        write_stderr(f"{campaign.about.name}: {desks.summary()}")
+        links = [f"{origins[0]}/a/{assessor_slug(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
             click.echo(f"{name}\t{link}")
         if any(o.startswith("http:") and not _is_here(o) for o in origins):
-            say("note: links and judgments cross the network as plain text; HTTPS needs a proxy")
-        say("Give each assessor their own link. Ctrl-C stops; judging goes on where it was.")
+            write_stderr(
+                "note: links and judgments cross the network as plain text; HTTPS needs a proxy"
+            )
+        write_stderr(
+            "Give each assessor their own link. Ctrl-C stops; judging goes on where it was."
+        )
         if opens:
             click.launch(links[0])
         before = desks.recorded
         serve(desks, listener, origins)
-        say(f"stopped; {desks.recorded - before} events recorded in {file}")
+        write_stderr(f"stopped; {desks.recorded - before} events recorded in {file}")
 
 
 def _check_address(host: str, url: str | None) -> None:
@@ -149,7 +169,7 @@ def _is_here(origin: str) -> bool:
     return origin.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
 
 
-def _changed(settings: Settings, how: dict[str, Any]) -> Settings:
+def _changed(settings: DisplaySettings, how: dict[str, Any]) -> DisplaySettings:
     """The settings with what the command line says."""
     preferences, among = how.pop("preferences"), how.pop("among")
     changes = {name: value for name, value in how.items() if value is not None}

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import text
-from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.campaign.shared import format_table, write_result
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import text_option
+from calipers.cli.output import format_and_file, format_options, write_output
 
 if TYPE_CHECKING:
     from calipers.report.blocks import Table
@@ -18,10 +18,10 @@ _DATA = ("json", "csv", "parquet")
 
 
 @click.command("log", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@text("--assessor", "NAME", "Only what this assessor did.")
-@text("--topic", "ID", "Only about this topic.")
-@text("--document", "ID", "Only about this document.")
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@text_option("--assessor", "NAME", "Only what this assessor did.")
+@text_option("--topic", "ID", "Only about this topic.")
+@text_option("--document", "ID", "Only about this document.")
 @lambda command: format_options(command, _DATA, report=False)
 def command(
     file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
@@ -37,22 +37,22 @@ def command(
       calipers campaign log web.campaign -o trail.csv
     """
     kind, path = format_and_file(options, _DATA, "the log")
-    from calipers.campaign.audit_log import Done, history
+    from calipers.campaign.audit_log import AuditEntry, audit_log
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        done = history(campaign, assessor=assessor, topic=topic, document=document)
+        done = audit_log(campaign, assessor=assessor, topic=topic, document=document)
     rows = [one._asdict() for one in done]
     if kind == "csv":
         from calipers.report.spreadsheets import csv_text
 
-        write_out(csv_text(rows, Done._fields), path)
+        write_output(csv_text(rows, AuditEntry._fields), path)
     elif kind == "parquet":
-        from calipers.campaign.tidy_tables import table_of, written
+        from calipers.campaign.tidy_tables import build_table, format_table
 
-        write_out(written(table_of(Done._fields, rows), "log.parquet"), path)
+        write_output(format_table(build_table(AuditEntry._fields, rows), "log.parquet"), path)
     else:
-        finish(rows, [_table(done) if done else "nothing yet"], kind, path)
+        write_result(rows, [_table(done) if done else "nothing yet"], kind, path)
 
 
 def _table(done: Any) -> Table:
@@ -70,4 +70,4 @@ def _table(done: Any) -> Table:
         ]
         for one in done
     ]
-    return table(head, rows)
+    return format_table(head, rows)

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, Depth, finish, table, written_options
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import choice, number, preset, switch, text
+from calipers.cli.campaign.shared import DATA, Depth, format_table, write_result, written_options
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import (
+    choice_option,
+    flag_option,
+    number_option,
+    option_with_default,
+    text_option,
+)
 from calipers.cli.output import format_and_file
-from calipers.cli.process import say
+from calipers.cli.process import write_stderr
 from calipers.evaluation.task import MOST
 
 if TYPE_CHECKING:
-    from calipers.campaign.operations import Added
+    from calipers.campaign.operations import PoolSummary
     from calipers.campaign.store import Campaign
     from calipers.report.blocks import Table
 
@@ -29,44 +35,46 @@ ORDERS = (
 
 
 @click.command("pool", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@text(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@text_option(
     "--depth",
     "K",
     "Pool the first K documents of every run, or 'all' that it retrieved.  [default: 10 or 100, by "
     "the goal]",
     type=Depth(),
 )
-@text(
+@text_option(
     "--take",
     "N",
     "Pool the N documents of each topic that weigh most, by the weights of --by.",
     type=click.IntRange(1, MOST),
 )
-@choice("--by", ("rrf", "rbp"), "Weights of ranks: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
-@number("--parameter", "X", "Instead of 60, or of 0.8.")
-@choice(
+@choice_option("--by", ("rrf", "rbp"), "Weights of ranks: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
+@number_option("--parameter", "X", "Instead of 60, or of 0.8.")
+@choice_option(
     "--order",
     ORDERS,
     "In which order documents are judged: that of the pool, or one that the judgments make, so "
     "that relevant documents come early. What is judged then is no sample.",
 )
-@preset(
+@option_with_default(
     "--burn-in",
     10,
     "With an --order that judgments make: so many documents of a topic come first by their best "
     "ranks, from which a judge learns the topic.",
     type=click.IntRange(0, MOST),
 )
-@text(
+@text_option(
     "--most",
     "N",
     "With such an --order: judge no more documents of a topic.",
     type=click.IntRange(1, MOST),
 )
-@preset("--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1))
-@switch("--replace", "Forget the pools so far, as long as nothing is judged.")
-@switch("--dry-run", "Only say what would be pooled.")
+@option_with_default(
+    "--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1)
+)
+@flag_option("--replace", "Forget the pools so far, as long as nothing is judged.")
+@flag_option("--dry-run", "Only say what would be pooled.")
 @written_options
 def command(file: str, **options: Any) -> None:
     """Choose the documents to judge: for each topic the union of what runs retrieved.
@@ -97,16 +105,18 @@ def command(file: str, **options: Any) -> None:
             pool = pooling.take(rankings, settings["take"], settings["by"], options["parameter"])
         added = operations.add_pool(campaign, pool, settings, replace=replace, write=not dry)
         found = told(campaign, added, settings)
-    finish(found, list(lines(found)), kind, path)
+    write_result(found, list(lines(found)), kind, path)
     if added.without:
-        say(f"no run retrieved anything for topic {', '.join(added.without)}")
+        write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
     if not dry:
-        say(f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)")
+        write_stderr(
+            f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)"
+        )
 
 
 def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
     """How the pool is made, as the file keeps it."""
-    from calipers.campaign.operations import usual_depth
+    from calipers.campaign.operations import default_depth
 
     made: dict[str, Any]
     if options["take"]:
@@ -114,13 +124,13 @@ def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
         if options["parameter"] is not None:
             made["parameter"] = options["parameter"]
     else:
-        made = {"method": "depth", "depth": options["depth"] or usual_depth(campaign)}
+        made = {"method": "depth", "depth": options["depth"] or default_depth(campaign)}
     if options["order"] != "fixed":
         made |= {name: options[name] for name in ("order", "burn_in", "most", "seed")}
     return made
 
 
-def told(campaign: Campaign, added: Added, settings: dict[str, Any]) -> dict[str, Any]:
+def told(campaign: Campaign, added: PoolSummary, settings: dict[str, Any]) -> dict[str, Any]:
     """What is said of a pool."""
     from calipers.campaign import operations, pooling
 
@@ -163,4 +173,4 @@ def lines(found: dict[str, Any]) -> Iterator[str | Table]:
                 "groups": "What each participant has, and what nobody else has:",
             }[name]
             yield ""
-        yield table(head, [[row[column] for column in head] for row in found[name]])
+        yield format_table(head, [[row[column] for column in head] for row in found[name]])

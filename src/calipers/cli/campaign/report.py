@@ -8,27 +8,29 @@ from typing import Any
 import click
 
 from calipers.cli.campaign.shared import measure_option
-from calipers.cli.files import NO_PAGES, Command, InFile, OutFile
-from calipers.cli.options import SHARE, preset, switch
-from calipers.cli.output import Format, show_page, write_document
-from calipers.cli.process import say
+from calipers.cli.files import NO_PAGES, Command, InputFile, OutputFile
+from calipers.cli.options import SHARE, flag_option, option_with_default
+from calipers.cli.output import Format, open_in_browser, write_document
+from calipers.cli.process import write_stderr
 from calipers.report import writers
 
 
 @click.command("report", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("page", metavar="FILE.html", type=OutFile(dash=False))
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@click.argument("page", metavar="FILE.html", type=OutputFile(dash=False))
 @measure_option
-@preset("--level", 0.95, "Level of intervals and tests.", type=SHARE)
-@preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
-@preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@option_with_default("--level", 0.95, "Level of intervals and tests.", type=SHARE)
+@option_with_default(
+    "--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000)
+)
+@option_with_default("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
 @click.option(
     "--format",
     "format_",
     type=Format(()),
     help="Format of the document; by the suffix of the file, else an HTML page.",
 )
-@switch("--open opens", "Open the page in the browser.")
+@flag_option("--open opens", "Open the page in the browser.")
 def command(
     file: str,
     page: str,
@@ -65,6 +67,6 @@ def command(
     asked: dict[str, Any] = {"measures": measures, "level": level, "draws": draws, "seed": seed}
     with Campaign.open(file, readonly=True) as campaign:
         write_document(report.document(campaign, **asked), kind, page)
-    say(f"wrote {page}")
+    write_stderr(f"wrote {page}")
     if opens:
-        show_page(page)
+        open_in_browser(page)

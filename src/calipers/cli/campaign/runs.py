@@ -6,21 +6,21 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import text
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import text_option
+from calipers.cli.process import write_stderr
 
 
 @click.command("runs", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=InFile())
-@text(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=InputFile())
+@text_option(
     "--participant",
     "NAME",
     "Who hands these runs in: the group, person or team whose systems made them.",
     required=True,
 )
-@text("--name", "NAME", "What the run is called, where it is one.  [default: as the file]")
+@text_option("--name", "NAME", "What the run is called, where it is one.  [default: as the file]")
 def command(file: str, runs: tuple[str, ...], participant: str, name: str | None) -> None:
     """Add runs that a participant hands in: TREC run files, JSON or tables.
 
@@ -39,23 +39,24 @@ def command(file: str, runs: tuple[str, ...], participant: str, name: str | None
     with Campaign.open(file) as campaign:
         for added in add_runs(campaign, runs, participant, name=name):
             for line in _lines(file, added):
-                say(line)
+                write_stderr(line)
 
 
 def _lines(file: str, added: Any) -> list[str]:
-    from calipers.data.errors import listed
-    from calipers.report.numbers import count
+    from calipers.data.errors import format_names
+    from calipers.report.numbers import format_count
 
     run = added.run
     documents = sum(map(len, run.scores.values()))
-    what = f"{count(len(run.scores), 'topics')}, {count(documents, 'documents')}"
+    what = f"{format_count(len(run.scores), 'topics')}, {format_count(documents, 'documents')}"
     lines = [f"{file}: {run.run} of {run.participant}: {what}"]
     if added.unanswered:
-        lines.append(f"  {run.run} answers nothing for topics {listed(added.unanswered)}")
+        lines.append(f"  {run.run} answers nothing for topics {format_names(added.unanswered)}")
     if added.unknown:
         lines.append(
-            f"  {run.run}: {count(len(added.unknown), 'topics')} that the campaign does not have: "
-            f"{listed(added.unknown)}"
+            f"  {run.run}: {format_count(len(added.unknown), 'topics')} that the campaign does not "
+            "have: "
+            f"{format_names(added.unknown)}"
         )
     if added.same:
         lines.append(f"  {run.run} says the same as {added.same}")

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, finish, table, written_options
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import preset, switch, texts
+from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import flag_option, option_with_default, repeatable_option
 from calipers.cli.output import format_and_file
-from calipers.cli.process import say
+from calipers.cli.process import write_stderr
 
 if TYPE_CHECKING:
     from calipers.report.blocks import Table
 
 
 @click.command("sample", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@texts(
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@repeatable_option(
     "--stratum strata",
     "DEPTH=DRAW",
     "A stratum, down to that best rank, from where the one before ends; DRAW is 'all', how many "
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     "least). Repeatable, by rising depths.",
     required=True,
 )
-@preset("--seed", 0, "The same seed draws the same documents.", type=click.IntRange(0, 2**31 - 1))
-@switch("--replace", "Forget the pools so far, as long as nothing is judged.")
-@switch("--dry-run", "Only say how many documents would be judged.")
+@option_with_default(
+    "--seed", 0, "The same seed draws the same documents.", type=click.IntRange(0, 2**31 - 1)
+)
+@flag_option("--replace", "Forget the pools so far, as long as nothing is judged.")
+@flag_option("--dry-run", "Only say how many documents would be judged.")
 @written_options
 def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     """Choose a sample to judge: strata by the best rank that a run gives a document, and of each so
@@ -46,7 +48,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
     kind, path = format_and_file(options, DATA, "the sample")
     depths, numbers = _asked(strata)
     from calipers.campaign import operations, sampling
-    from calipers.campaign.pooling import Pooled
+    from calipers.campaign.pooling import PoolEntry
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=options["dry_run"]) as campaign:
@@ -58,7 +60,7 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         )
         pool = {
             topic: [
-                Pooled(document, place)
+                PoolEntry(document, place)
                 for place, document in enumerate((d for s in of.values() for d in s), 1)
             ]
             for topic, of in made.items()
@@ -77,12 +79,15 @@ def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
         for topic, of_topic in sample.topics.items() for name, of in of_topic.items()
     ]  # fmt: skip
     head = "topic", "stratum", "documents", "drawn", "inclusion"
-    lines: list[str | Table] = [table(head, [[row[column] for column in head] for row in rows]), ""]
+    lines: list[str | Table] = [
+        format_table(head, [[row[column] for column in head] for row in rows]),
+        "",
+    ]
     total, drawn = (sum(int(row[of]) for row in rows) for of in ("documents", "drawn"))
     lines.append(f"{total} documents pooled, {drawn} drawn to be judged")
-    finish({"settings": settings, "strata": rows}, lines, kind, path)
+    write_result({"settings": settings, "strata": rows}, lines, kind, path)
     if added.without:
-        say(f"no run retrieved anything for topic {', '.join(added.without)}")
+        write_stderr(f"no run retrieved anything for topic {', '.join(added.without)}")
 
 
 def _asked(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:

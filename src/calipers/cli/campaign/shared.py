@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import choice, texts
-from calipers.cli.output import format_options, write_document, write_out
+from calipers.cli.options import choice_option, repeatable_option
+from calipers.cli.output import format_options, write_document, write_output
 from calipers.evaluation.task import MOST
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ DATA = ("json",)
 RULES = ("majority", "lowest", "median", "highest", "first")
 
 #: Which grade a document gets where several were given.
-rule_option = choice(
+rule_option = choice_option(
     "--rule",
     RULES,
     "Which grade to take where persons differ and no adjudicator has decided; of equally many the "
@@ -31,7 +31,7 @@ rule_option = choice(
 
 
 #: What participants are measured by.
-measure_option = texts(
+measure_option = repeatable_option(
     "-m --measure measures",
     "NAME",
     "A measure; repeatable.  [default: those named by create, else those of the goal]",
@@ -61,13 +61,13 @@ def written_options(command: Any) -> Any:
     return format_options(command, DATA, report=False)
 
 
-def finish(found: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
+def write_result(found: Any, lines: Sequence[str | Table], kind: str, path: str | None) -> None:
     """Write a result: data, or lines and tables, which a line that ends in a colon is the heading
     of."""
     if kind == "json":
-        write_out(json.dumps(_plain(found), indent=2, ensure_ascii=False), path)
+        write_output(json.dumps(_plain(found), indent=2, ensure_ascii=False), path)
     elif kind == "table":
-        write_out("\n".join(one if isinstance(one, str) else shown(one) for one in lines), path)
+        write_output("\n".join(one if isinstance(one, str) else shown(one) for one in lines), path)
     else:
         write_document(_blocks(lines), kind, path)
 
@@ -95,13 +95,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+def format_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     """A table, whose columns of numbers stand to the right."""
     from calipers.report.blocks import Table
-    from calipers.report.safe_names import visible
+    from calipers.report.safe_names import escape_unprintable
     from calipers.report.tables import KEY, NUMBER, WORDS, Column
 
-    cells = [[visible(cell(one)) for one in row] for row in rows]
+    cells = [[escape_unprintable(format_cell(one)) for one in row] for row in rows]
     kinds = [
         NUMBER if any(isinstance(row[k], int | float) for row in rows) else WORDS
         for k in range(1, len(head))
@@ -114,12 +114,12 @@ def shown(of: Table) -> str:
     """A table as text, as wide as the terminal."""
     import sys
 
-    from calipers.report.text_columns import aligned, width_of
+    from calipers.report.text_columns import align_table, terminal_width
 
-    return aligned([column.name for column in of.columns], of.rows, width_of(sys.stdout))
+    return align_table([column.name for column in of.columns], of.rows, terminal_width(sys.stdout))
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A value in a table."""
     if value is None or (isinstance(value, float) and value != value):
         return "–"

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.campaign.shared import DATA, finish, table, written_options
-from calipers.cli.files import Command, InFile
+from calipers.cli.campaign.shared import DATA, format_table, write_result, written_options
+from calipers.cli.files import Command, InputFile
 from calipers.cli.output import format_and_file
 
 if TYPE_CHECKING:
-    from calipers.campaign.status import Status
+    from calipers.campaign.status import CampaignStatus
     from calipers.report.blocks import Table
 
 
 @click.command("status", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
 @written_options
 def command(file: str, **options: Any) -> None:
     """Say what a campaign has, and how far judging is, by assessor and by topic.
@@ -29,28 +29,33 @@ def command(file: str, **options: Any) -> None:
       calipers campaign status digits.campaign
     """
     kind, path = format_and_file(options, DATA, "the status")
-    from calipers.campaign.status import status
+    from calipers.campaign.status import campaign_status
     from calipers.campaign.store import Campaign
 
     with Campaign.open(file, readonly=True) as campaign:
-        found = status(campaign)
-    finish(found.to_dict(), list(_lines(found)), kind, path)
+        found = campaign_status(campaign)
+    write_result(found.to_dict(), list(_lines(found)), kind, path)
 
 
-def _lines(found: Status) -> Iterator[str | Table]:
-    from calipers.report.numbers import count
-    from calipers.report.safe_names import visible
+def _lines(found: CampaignStatus) -> Iterator[str | Table]:
+    from calipers.report.numbers import format_count
+    from calipers.report.safe_names import escape_unprintable
 
-    yield f"{visible(found.name)} (goal: {visible(found.goal)})"
+    yield f"{escape_unprintable(found.name)} (goal: {escape_unprintable(found.goal)})"
     yield ", ".join(
         [
-            count(found.topics, "topics"),
-            f"{count(found.runs, 'runs')} of {count(found.participants, 'participants')}",
-            count(found.documents, "documents"),
+            format_count(found.topics, "topics"),
+            (
+                f"{format_count(found.runs, 'runs')} of "
+                f"{format_count(found.participants, 'participants')}"
+            ),
+            format_count(found.documents, "documents"),
         ]
     )
     share = f" ({found.judged / found.to_judge:.0%})" if found.to_judge else ""
-    beside = f"; beside these {count(found.beside, 'documents')} judged" if found.beside else ""
+    beside = (
+        f"; beside these {format_count(found.beside, 'documents')} judged" if found.beside else ""
+    )
     judged = f"{found.judged} judged{share}{beside}"
     yield f"{found.pooled} pooled, {found.to_judge} to judge, {judged}"
     if found.by_assessor:
@@ -59,11 +64,11 @@ def _lines(found: Status) -> Iterator[str | Table]:
             [of.assessor, _kind(of.kind, of.role), *of[3:7], str(of[7]), (of.last or "")[:16]]
             for of in found.by_assessor
         ]
-        yield from ("", table(head, rows))
+        yield from ("", format_table(head, rows))
     if found.by_topic:
         head = "topic", "assessors", "pooled", "to judge", "judged", "twice", "relevant", "disputed"
         rows = [[of.topic, *of[2:]] for of in found.by_topic]
-        yield from ("", table(head, rows))
+        yield from ("", format_table(head, rows))
 
 
 def _kind(kind: str, role: str) -> str:

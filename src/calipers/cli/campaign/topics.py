@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import text
-from calipers.cli.process import say
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import text_option
+from calipers.cli.process import write_stderr
 
 
 @click.command("topics", cls=Command)
-@click.argument("file", metavar="FILE.campaign", type=InFile())
-@click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InFile())
-@text("--author", "PARTICIPANT", "Who wrote these topics, where they do not say themselves.")
+@click.argument("file", metavar="FILE.campaign", type=InputFile())
+@click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InputFile())
+@text_option("--author", "PARTICIPANT", "Who wrote these topics, where they do not say themselves.")
 def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
     """Add topics to a campaign, from one file or several: all of them or none.
 
@@ -30,16 +30,17 @@ def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
     """
     from calipers.campaign.store import Campaign
     from calipers.campaign.topics import add_topics
-    from calipers.data.errors import listed
-    from calipers.report.numbers import count
+    from calipers.data.errors import format_names
+    from calipers.report.numbers import format_count
 
     with Campaign.open(file) as campaign:
         added = add_topics(campaign, topics, author=author)
         total = len(campaign.topics())
-    say(f"{file}: {count(len(added), 'topics')} added, {total:,} in all")
+    write_stderr(f"{file}: {format_count(len(added), 'topics')} added, {total:,} in all")
     bare = [topic.topic for topic in added if not (topic.narrative or topic.description)]
     if bare:
-        say(
-            f"{count(len(bare), 'topics')} without description and narrative: {listed(bare)}; "
+        write_stderr(
+            f"{format_count(len(bare), 'topics')} without description and narrative: "
+            f"{format_names(bare)}; "
             "assessors will have to guess what is relevant"
         )

@@ -6,20 +6,25 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.learn.shared import fitted_options, learned, values_of, written_options
-from calipers.cli.options import number, stacked, switch, text
+from calipers.cli.files import Command, InputFile
+from calipers.cli.learn.shared import (
+    fitted_options,
+    parse_values,
+    run_learning_command,
+    written_options,
+)
+from calipers.cli.options import combine_options, flag_option, number_option, text_option
 
 
 @click.command("bias", cls=Command)
-@click.argument("table", type=InFile())
+@click.argument("table", type=InputFile())
 @fitted_options
-@stacked(
-    text("--parameter", "NAME", "A parameter, such as max_depth."),
-    text("--values", "V,…", "Its values, the simplest model first."),
-    text("--training-sets", "N", "How many: 10 disjoint ones unless given.", type=int),
-    switch("--bootstrap", "Draw training sets from the rows with replacement, and say so."),
-    number("--noise", "S²", "The variance of the truth about its expected value, if known."),
+@combine_options(
+    text_option("--parameter", "NAME", "A parameter, such as max_depth."),
+    text_option("--values", "V,…", "Its values, the simplest model first."),
+    text_option("--training-sets", "N", "How many: 10 disjoint ones unless given.", type=int),
+    flag_option("--bootstrap", "Draw training sets from the rows with replacement, and say so."),
+    number_option("--noise", "S²", "The variance of the truth about its expected value, if known."),
 )
 @written_options
 def command(table: str, values: str | None, **options: Any) -> None:
@@ -33,5 +38,5 @@ def command(table: str, values: str | None, **options: Any) -> None:
     """
     from calipers.learning.bias_variance import bias_variance
 
-    options["values"] = None if values is None else values_of(values)
-    learned(bias_variance, table, options, ())
+    options["values"] = None if values is None else parse_values(values)
+    run_learning_command(bias_variance, table, options, ())

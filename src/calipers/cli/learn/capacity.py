@@ -6,27 +6,27 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
     fitted_options,
-    learned,
+    parse_values,
+    run_learning_command,
     split_options,
     tuned_options,
-    values_of,
     written_options,
 )
-from calipers.cli.options import text
+from calipers.cli.options import text_option
 
 #: More than in Python: here all that is wanted is the answer.
 REPEATS = 5
 
 
 @click.command("capacity", cls=Command)
-@click.argument("table", type=InFile())
+@click.argument("table", type=InputFile())
 @fitted_options
-@text("--parameter", "NAME", "The parameter, such as max_depth.", required=True)
-@text("--values", "V,…", "Its values, the simplest model first.", required=True)
+@text_option("--parameter", "NAME", "The parameter, such as max_depth.", required=True)
+@text_option("--values", "V,…", "Its values, the simplest model first.", required=True)
 @divided_options(10, REPEATS)
 @split_options
 @tuned_options
@@ -44,7 +44,7 @@ def command(table: str, values: str, **options: Any) -> None:
     """
     from calipers.learning.learning_curves import validation_curve
 
-    options["values"] = values_of(values)
+    options["values"] = parse_values(values)
     if options["repeats"] is options["part"] is options["time"] is None:
         options["repeats"] = REPEATS
-    learned(validation_curve, table, options, ("part", "group", "time", "weight"))
+    run_learning_command(validation_curve, table, options, ("part", "group", "time", "weight"))

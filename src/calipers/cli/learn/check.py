@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import Command, InFile
-from calipers.cli.options import SHARE, preset, text
-from calipers.cli.output import format_and_file, format_options, write_document, write_out
+from calipers.cli.files import Command, InputFile
+from calipers.cli.options import SHARE, option_with_default, text_option
+from calipers.cli.output import format_and_file, format_options, write_document, write_output
 from calipers.cli.process import EXIT_UNMET
-from calipers.cli.tables import read
+from calipers.cli.tables import read_input_table
 from calipers.cli.wording import as_options
 
 if TYPE_CHECKING:
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 
 @click.command("check", cls=Command)
-@click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of what is to be predicted; without it nothing is scored.")
-@text("--part", "COL", "Column that says train, validation or test of each row.")
-@preset("--test", 0.25, "Without --part: the share of rows to be tested.", type=SHARE)
-@text("--features", "COL,…", "The features: unless given, all other columns.")
-@text("--group", "COL", "Column of what rows come from (users, patients).")
-@text("--time", "COL", "Column of when rows are from.")
+@click.argument("table", type=InputFile())
+@text_option("--truth", "COL", "Column of what is to be predicted; without it nothing is scored.")
+@text_option("--part", "COL", "Column that says train, validation or test of each row.")
+@option_with_default("--test", 0.25, "Without --part: the share of rows to be tested.", type=SHARE)
+@text_option("--features", "COL,…", "The features: unless given, all other columns.")
+@text_option("--group", "COL", "Column of what rows come from (users, patients).")
+@text_option("--time", "COL", "Column of when rows are from.")
 @lambda command: format_options(command, ("json",), report=False)
-@preset("--seed", 0, "Seed of the division and of fits.", type=click.IntRange(0, 2**31 - 1))
+@option_with_default(
+    "--seed", 0, "Seed of the division and of fits.", type=click.IntRange(0, 2**31 - 1)
+)
 def command(table: str, **options: Any) -> None:
     """Look for what makes a test score too good: copies of test rows among those trained on, groups
     and times on both sides, features that give the answer away, parts that differ.
@@ -44,13 +46,13 @@ def command(table: str, **options: Any) -> None:
       calipers learn check clicks.parquet --truth clicked --group user --test 0.2
     """
     kind, path = format_and_file(options, ("json",), "what was found")
-    from calipers.data.tables import column, located
+    from calipers.data.tables import add_location, column
     from calipers.learning.split import split
     from calipers.learning.split_checks import check_split
 
-    rows = read(table).rows
+    rows = read_input_table(table).rows
     names = {name: options[name] for name in ("truth", "part", "group", "time")}
-    with located(table), as_options():
+    with add_location(table), as_options():
         given = {name: of and column(rows, of, table) for name, of in names.items()}
         features = options["features"]
         taken = set(filter(None, names.values()))
@@ -72,9 +74,9 @@ def command(table: str, **options: Any) -> None:
             seed=options["seed"],
         )
     if kind == "json":
-        write_out(json.dumps(found.to_dict(), indent=2), path)
+        write_output(json.dumps(found.to_dict(), indent=2), path)
     elif kind == "table":
-        write_out(str(found), path)
+        write_output(str(found), path)
     else:
         write_document(_document(found), kind, path)
     if found:

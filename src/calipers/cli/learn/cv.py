@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.completion import measure_names
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
-    estimator_of,
-    features_of,
+    parse_estimator,
+    select_features,
     threshold_of,
     tuned_options,
 )
 from calipers.cli.options import (
     SHARE,
-    choice,
-    number,
+    choice_option,
+    combine_options,
+    flag_option,
+    number_option,
     of_argument,
-    preset,
-    stacked,
-    switch,
-    text,
-    texts,
+    option_with_default,
+    repeatable_option,
+    text_option,
 )
 from calipers.cli.process import EXIT_INTERRUPTED
-from calipers.cli.shared_options import Output, output_options
-from calipers.cli.tables import read
+from calipers.cli.shared_options import OutputOptions, output_options
+from calipers.cli.tables import read_input_table
 from calipers.cli.wording import as_options
 from calipers.learning.parameters import GROUP, POSITIVE, TIME, WEIGHT
 
@@ -39,40 +39,52 @@ if TYPE_CHECKING:
 #: Columns of one name each.
 _COLUMNS = ("fold", "repetition", "part", "group", "time", "weight")
 
-_fitted_options = stacked(
-    texts(
+_fitted_options = combine_options(
+    repeatable_option(
         "--estimator",
         "[NAME=]PATH",
         "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): "
         "numbers, texts, true, false and none in brackets. Repeatable: they are compared on the "
         "same folds.",
     ),
-    text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
+    text_option(
+        "--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."
+    ),
     divided_options(10, 1),
     of_argument(GROUP),
     of_argument(TIME),
-    switch("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
-    preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+    flag_option("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
+    option_with_default(
+        "--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int
+    ),
 )
 
-_said_options = stacked(
+_said_options = combine_options(
     click.option(
         "--on",
         type=click.Choice(["test", "validation"]),
         help="With --part: which rows are measured; the test rows unless given.",
     ),
-    text("--fold", "COL", "Of predictions made elsewhere: column of the fold of each row."),
-    text("--repetition", "COL", "Column of the repetition, where rows stand there for each."),
-    number("--train", "ROWS", "On how many rows models were trained; else on the other folds."),
-    texts("--predicted", "[NAME=]COL", "Column of predicted labels or numbers; repeatable."),
-    texts("--score", "[NAME=]COL", "Column of scores; repeatable."),
-    texts("--probability", "[NAME=]COL", "Column of probabilities of the positive class."),
+    text_option("--fold", "COL", "Of predictions made elsewhere: column of the fold of each row."),
+    text_option(
+        "--repetition", "COL", "Column of the repetition, where rows stand there for each."
+    ),
+    number_option(
+        "--train", "ROWS", "On how many rows models were trained; else on the other folds."
+    ),
+    repeatable_option(
+        "--predicted", "[NAME=]COL", "Column of predicted labels or numbers; repeatable."
+    ),
+    repeatable_option("--score", "[NAME=]COL", "Column of scores; repeatable."),
+    repeatable_option(
+        "--probability", "[NAME=]COL", "Column of probabilities of the positive class."
+    ),
 )
 
 
 @click.command("cv", cls=Command)
-@click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of what is to be predicted.", required=True)
+@click.argument("table", type=InputFile())
+@text_option("--truth", "COL", "Column of what is to be predicted.", required=True)
 @_fitted_options
 @_said_options
 @of_argument(WEIGHT)
@@ -83,11 +95,13 @@ _said_options = stacked(
 )
 @of_argument(POSITIVE)
 @tuned_options
-@texts("-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names)
-@text("--baseline", "NAME", "Compare with this estimator, not every pair.")
-@choice("--interval", ["corrected", "nested", "none"], "How intervals are made.")
-@preset("--level", 0.95, "Level of the intervals.", type=SHARE)
-@preset("--seed", 0, "Seed of folds and fits.", type=click.IntRange(0, 2**31 - 1))
+@repeatable_option(
+    "-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names
+)
+@text_option("--baseline", "NAME", "Compare with this estimator, not every pair.")
+@choice_option("--interval", ["corrected", "nested", "none"], "How intervals are made.")
+@option_with_default("--level", 0.95, "Level of the intervals.", type=SHARE)
+@option_with_default("--seed", 0, "Seed of folds and fits.", type=click.IntRange(0, 2**31 - 1))
 @output_options
 def command(table: str, truth: str, **options: Any) -> None:
     """Cross-validate an estimator on TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard
@@ -105,16 +119,16 @@ def command(table: str, truth: str, **options: Any) -> None:
       calipers learn cv scans.csv --truth malignant --probability p_net --part part \\
         --threshold accuracy
     """
-    output = Output.take(options)
-    from calipers.data.tables import column, located
+    output = OutputOptions.take(options)
+    from calipers.data.tables import add_location, column
     from calipers.learning.cross_validation import cross_validate
 
-    rows = read(table).rows
+    rows = read_input_table(table).rows
     given = options.pop("estimator")
     features, stratify = options.pop("features"), options.pop("stratify")
     said = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
     options["threshold"] = threshold_of(options["threshold"])
-    with located(table), as_options():
+    with add_location(table), as_options():
         own = {name: options.pop(name) for name in _COLUMNS}
         columns = {name: of and column(rows, of, table) for name, of in own.items()}
         target = column(rows, truth, table)
@@ -123,8 +137,8 @@ def command(table: str, truth: str, **options: Any) -> None:
         if given:
             taken = {truth, *filter(None, own.values())}
             options |= {
-                "estimator": dict(map(estimator_of, given)),
-                "X": features_of(rows, features, taken, table),
+                "estimator": dict(map(parse_estimator, given)),
+                "X": select_features(rows, features, taken, table),
                 "y": target,
                 "stratify": stratify or None,
             }
@@ -139,7 +153,7 @@ def command(table: str, truth: str, **options: Any) -> None:
                 **columns,
                 **{**options, "measures": options["measures"] or None},
                 curves=output.page.wanted,
-                inputs=[read(table).origin],
+                inputs=[read_input_table(table).origin],
             )
     output.finish(evaluation)
     if any(note.startswith("Interrupted:") for note in evaluation.notes):

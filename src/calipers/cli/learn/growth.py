@@ -6,24 +6,24 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
     fitted_options,
-    learned,
+    parse_values,
+    run_learning_command,
     split_options,
     tuned_options,
-    values_of,
     written_options,
 )
-from calipers.cli.options import text
+from calipers.cli.options import text_option
 
 
 @click.command("growth", cls=Command)
-@click.argument("table", type=InFile())
+@click.argument("table", type=InputFile())
 @fitted_options
-@text("--sizes", "N,…", "Numbers of rows to train on, or shares; six from an eighth on.")
-@text("--more", "N", "Rows asked about, at most twice the largest number.", type=int)
+@text_option("--sizes", "N,…", "Numbers of rows to train on, or shares; six from an eighth on.")
+@text_option("--more", "N", "Rows asked about, at most twice the largest number.", type=int)
 @divided_options(5, 5)
 @split_options
 @tuned_options
@@ -39,5 +39,5 @@ def command(table: str, sizes: str | None, **options: Any) -> None:
     """
     from calipers.learning.learning_curves import learning_curve
 
-    options["sizes"] = None if sizes is None else values_of(sizes)
-    learned(learning_curve, table, options, ("part", "group", "time", "weight"))
+    options["sizes"] = None if sizes is None else parse_values(sizes)
+    run_learning_command(learning_curve, table, options, ("part", "group", "time", "weight"))

@@ -7,45 +7,47 @@ from typing import Any
 
 import click
 
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InputFile
 from calipers.cli.learn.shared import (
     divided_options,
     ended,
-    estimator_of,
-    features_of,
     numbers_options,
+    parse_estimator,
+    select_features,
     split_options,
     threshold_of,
 )
-from calipers.cli.options import stacked, text, texts
+from calipers.cli.options import combine_options, repeatable_option, text_option
 from calipers.cli.output import DATA, format_and_file, format_options, write_result
-from calipers.cli.tables import read
+from calipers.cli.tables import read_input_table
 from calipers.cli.wording import as_options
 
 _COLUMNS = ("part", "group", "time", "weight")
 
 
 @click.command("select", cls=Command)
-@click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of what is to be predicted.", required=True)
-@texts(
+@click.argument("table", type=InputFile())
+@text_option("--truth", "COL", "Column of what is to be predicted.", required=True)
+@repeatable_option(
     "--estimator",
     "[NAME=]PATH",
     "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): numbers, "
     "texts, true, false and none in brackets. Repeatable: the candidates, two or more.",
     required=True,
 )
-@text("--features", "COL,…", "Their features: columns of numbers; unless given, all other ones.")
+@text_option(
+    "--features", "COL,…", "Their features: columns of numbers; unless given, all other ones."
+)
 @divided_options(10, 1)
 @split_options
-@stacked(
-    text(
+@combine_options(
+    text_option(
         "--threshold",
         "X|RULE",
         "Scores at or above it are positive. Or a rule, such as accuracy "
         "or 'specificity>=0.9', that chooses it on rows which are not measured.",
     ),
-    text(
+    text_option(
         "--inner",
         "N",
         "How many folds within the rows trained on compare candidates, and choose "
@@ -70,18 +72,18 @@ def command(table: str, truth: str, **options: Any) -> None:
         --estimator sklearn.tree.DecisionTreeRegressor
     """
     kind, path = format_and_file(options, DATA, "this result")
-    from calipers.data.tables import column, located
+    from calipers.data.tables import add_location, column
     from calipers.learning.selection import select
 
-    rows = read(table).rows
-    named = list(map(estimator_of, options.pop("estimator")))
+    rows = read_input_table(table).rows
+    named = list(map(parse_estimator, options.pop("estimator")))
     if len(named) < 2:
         raise click.UsageError("there is one --estimator, expected two or more to choose among")
     if len(dict(named)) < len(named):
         raise click.UsageError("two estimators have one name: say another, as in --estimator a=…")
     options["threshold"] = threshold_of(options["threshold"])
     features = options.pop("features")
-    with located(table), as_options():
+    with add_location(table), as_options():
         own = {name: options.pop(name) for name in _COLUMNS}
         taken = {truth, *filter(None, own.values())}
         with warnings.catch_warnings():
@@ -89,10 +91,10 @@ def command(table: str, truth: str, **options: Any) -> None:
             warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
             found = select(
                 dict(named),
-                features_of(rows, features, taken, table),
+                select_features(rows, features, taken, table),
                 column(rows, truth, table),
                 **{name: of and column(rows, of, table) for name, of in own.items()},
-                inputs=[read(table).origin],
+                inputs=[read_input_table(table).origin],
                 **options,
             )
     write_result(found, kind, path)

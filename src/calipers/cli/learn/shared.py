@@ -12,18 +12,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.completion import measure_names
-from calipers.cli.files import OutFile
-from calipers.cli.options import SHARE, Option, of_argument, preset, stacked, switch, text
+from calipers.cli.files import OutputFile
+from calipers.cli.options import (
+    SHARE,
+    Option,
+    combine_options,
+    flag_option,
+    of_argument,
+    option_with_default,
+    text_option,
+)
 from calipers.cli.output import (
     DATA,
     format_and_file,
     format_options,
-    show_page,
-    write_out,
+    open_in_browser,
+    write_output,
     write_result,
 )
 from calipers.cli.process import EXIT_INTERRUPTED
-from calipers.cli.tables import read
+from calipers.cli.tables import read_input_table
 from calipers.cli.wording import as_options
 from calipers.learning.parameters import (
     GROUP,
@@ -38,57 +46,65 @@ from calipers.learning.parameters import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.results.learning import Learned
+    from calipers.results.learning import LearningResult
 
 #: What is fitted.
-fitted_options = stacked(
-    text("--truth", "COL", "Column of what is to be predicted.", required=True),
-    text(
+fitted_options = combine_options(
+    text_option("--truth", "COL", "Column of what is to be predicted.", required=True),
+    text_option(
         "--estimator",
         "PATH",
         "A class of scikit-learn or of your own, as in sklearn.tree.DecisionTreeRegressor(): "
         "numbers, texts, true, false and none in brackets.",
         required=True,
     ),
-    text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
+    text_option(
+        "--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."
+    ),
 )
 
 
 def divided_options(folds: int, repeats: int) -> Option:
     """How rows are divided: so many folds, so often, unless told otherwise."""
     times = "once" if repeats == 1 else f"{repeats} times"
-    return stacked(
-        text("--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)),
-        text("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
+    return combine_options(
+        text_option(
+            "--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)
+        ),
+        text_option("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
              type=click.IntRange(1)),
         of_argument(PART),
     )  # fmt: skip
 
 
-tuned_options = stacked(of_argument(THRESHOLD), of_argument(INNER))
+tuned_options = combine_options(of_argument(THRESHOLD), of_argument(INNER))
 
 #: What else is known of rows, and what is measured.
-split_options = stacked(
+split_options = combine_options(
     *map(of_argument, (GROUP, TIME, WEIGHT, POSITIVE)),
-    text("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
+    text_option("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
          shell_complete=measure_names),
 )  # fmt: skip
 
-numbers_options = stacked(
-    preset("--level", 0.95, "Level of the intervals.", type=SHARE),
-    preset("--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)),
-    preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+numbers_options = combine_options(
+    option_with_default("--level", 0.95, "Level of the intervals.", type=SHARE),
+    option_with_default(
+        "--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)
+    ),
+    option_with_default(
+        "--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int
+    ),
 )
 
-written_options = stacked(
+written_options = combine_options(
     numbers_options,
-    text("--report", "FILE.html", "Write an HTML page as well.", type=OutFile(page=True)),
-    switch("--open open_", "Show the page in a browser."),
+    text_option("--report", "FILE.html", "Write an HTML page as well.", type=OutputFile(page=True)),
+    flag_option("--open open_", "Show the page in a browser."),
     lambda command: format_options(command, report=False),
 )
 
 
-def values_of(given: str) -> list[Any]:
+def parse_values(given: str) -> list[Any]:
     """Values between commas: numbers where they are such, true, false and none, else texts."""
     made: list[Any] = []
     for part in map(str.strip, given.split(",")):
@@ -110,8 +126,11 @@ def threshold_of(given: str | None) -> float | str | None:
         return given
 
 
-def learned(
-    verb: Callable[..., Learned], table: str, options: dict[str, Any], columns: tuple[str, ...]
+def run_learning_command(
+    verb: Callable[..., LearningResult],
+    table: str,
+    options: dict[str, Any],
+    columns: tuple[str, ...],
 ) -> None:
     """Calls the verb on the rows of the table, whose ``columns`` are options, and writes what comes
     of it."""
@@ -119,28 +138,28 @@ def learned(
     if shown and report is None:
         raise click.UsageError("--open goes with --report FILE.html")
     kind, path = format_and_file(options, DATA, "this result")
-    from calipers.data.tables import column, located
+    from calipers.data.tables import add_location, column
 
-    rows = read(table).rows
+    rows = read_input_table(table).rows
     if "threshold" in options:
         options["threshold"] = threshold_of(options["threshold"])
-    with located(table), as_options():
+    with add_location(table), as_options():
         own = {name: options.pop(name) for name in columns}
         truth, features = options.pop("truth"), options.pop("features")
-        _, estimator = estimator_of(options.pop("estimator"))
+        _, estimator = parse_estimator(options.pop("estimator"))
         taken = {truth, *filter(None, own.values())}
         with warnings.catch_warnings():
             # A note says so too.
             warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
             found = verb(
                 estimator,
-                features_of(rows, features, taken, table),
+                select_features(rows, features, taken, table),
                 column(rows, truth, table),
                 **{name: of and column(rows, of, table) for name, of in own.items()},
-                inputs=[read(table).origin],
+                inputs=[read_input_table(table).origin],
                 **options,
             )
-    write_learned(found, kind, path, report, shown=shown)
+    write_learning_result(found, kind, path, report, shown=shown)
     ended(found.notes)
 
 
@@ -150,18 +169,18 @@ def ended(notes: Sequence[str]) -> None:
         raise SystemExit(EXIT_INTERRUPTED)
 
 
-def write_learned(
-    found: Learned, kind: str, path: str | None, report: str | None, *, shown: bool
+def write_learning_result(
+    found: LearningResult, kind: str, path: str | None, report: str | None, *, shown: bool
 ) -> None:
     """The result in one format, and as a page where asked."""
     if report is not None:
-        write_out(found.to_html(), report)
+        write_output(found.to_html(), report)
         if shown:
-            show_page(report)
+            open_in_browser(report)
     write_result(found, kind, path)
 
 
-def features_of(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
+def select_features(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
     """The columns of numbers, as a table of numbers."""
     import numpy as np
     import pyarrow.types as kinds
@@ -186,7 +205,7 @@ def features_of(rows: pa.Table, named: str | None, taken: set[str], table: str) 
     return np.column_stack([as_numbers(of, name) for name, of in columns.items()])
 
 
-def estimator_of(given: str) -> tuple[str, Any]:
+def parse_estimator(given: str) -> tuple[str, Any]:
     """The name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
     head, bracket, inside = given.partition("(")
     name, equals, path = head.rpartition("=")
@@ -197,9 +216,9 @@ def estimator_of(given: str) -> tuple[str, Any]:
             "sklearn.linear_model.Ridge(alpha=0.5)"
         )
     if module.split(".")[0] == "sklearn":
-        from calipers.learning.fitting import check_there
+        from calipers.learning.fitting import require_sklearn
 
-        check_there()
+        require_sklearn()
     try:
         kind = getattr(import_module(module), called)
         made = kind(**_parameters(inside.rstrip()[:-1], given))

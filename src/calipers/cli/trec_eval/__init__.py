@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calipers.cli import start
-from calipers.lazy_imports import loading
+from calipers.lazy_imports import lazy_getattr
 
 
 def main() -> None:
@@ -11,4 +11,4 @@ def main() -> None:
     start("calipers.cli.trec_eval.program")
 
 
-__getattr__ = loading(__name__, {"program": "command, run"})
+__getattr__ = lazy_getattr(__name__, {"program": "command, run"})

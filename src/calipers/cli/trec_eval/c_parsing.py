@@ -7,7 +7,7 @@ import re
 MOST = 2**63 - 1
 
 
-class Stop(Exception):  # noqa: N818 - a version or a usage text is no error
+class ProgramExit(Exception):  # noqa: N818 - a version or a usage text is no error
     """The end of the program, with its exit code and a message for stderr."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -26,13 +26,13 @@ _REAL = re.compile(
 )
 
 
-def whole(text: str) -> int:
+def parse_int(text: str) -> int:
     """The whole number that a text begins with, as C's atol reads it: 0 where there is none."""
     match = _WHOLE.match(text)
     return max(-MOST - 1, min(MOST, int(match[1]))) if match else 0
 
 
-def real(text: str) -> float:
+def parse_float(text: str) -> float:
     """The number that a text begins with, as C's atof reads it: 0 where there is none."""
     match = _REAL.match(text)
     if match is None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from calipers.caching import cached_property
-from calipers.cli.trec_eval.c_parsing import Stop, real
-from calipers.cli.trec_eval.ideal_rankings import LooselySorted
-from calipers.cli.trec_eval.inputs import Judged
-from calipers.cli.trec_eval.measure_table import TABLE, Row
+from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float
+from calipers.cli.trec_eval.ideal_rankings import UnstableIdealRanking
+from calipers.cli.trec_eval.inputs import JudgedResults
+from calipers.cli.trec_eval.measure_table import TABLE, TrecMeasure
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
@@ -27,33 +27,33 @@ from calipers.statistics import (
     IntArray,
     JudgedRankings,
 )
-from calipers.statistics.rankings import ends_of, segment_sum
+from calipers.statistics.rankings import segment_offsets, segment_sum
 
 #: 0/0 with the sign that it has in C on most machines, where it prints as -nan.
 NO_NUMBER = np.copysign(np.nan, -1.0)
 
 
 @dataclass(frozen=True)
-class Line:
+class OutputLine:
     """A line of each topic and of the summary: a value per topic, or a text."""
 
     name: str
-    row: Row
+    row: TrecMeasure
     values: FloatArray
     texts: Sequence[bytes] | None = None
     summary: float | bytes | None = None
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrecEvalResult:
     """What there is to print; ``stop`` says why the program ended before the summary."""
 
     topics: list[bytes]
-    lines: list[Line]
-    stop: Stop | None
+    lines: list[OutputLine]
+    stop: ProgramExit | None
 
 
-def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcome:
+def evaluate(options: Options, judged: JudgedResults, scores: ZScores | None) -> TrecEvalResult:
     """The values of all measures that were asked for."""
     lines = [
         (name, printed, parameters)
@@ -62,14 +62,14 @@ def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcom
     ]
     evaluated, stop = _evaluated(options, judged, lines)
     if stop is not None and not (evaluated and options.per_topic):
-        return Outcome([], [], stop)
+        return TrecEvalResult([], [], stop)
     topics = [judged.topics[i] for i in evaluated]
     picked = judged.rankings.take(np.array(evaluated, np.int64))
     missing = picked.retrieved == 0
-    view = View.of(options, picked)
+    view = RankingView.of(options, picked)
     out = []
     for name, printed, parameters in lines:
-        line = Line(printed, TABLE[name], view.values(name, parameters or {}))
+        line = OutputLine(printed, TABLE[name], view.values(name, parameters or {}))
         if name == "relstring":
             # Only judgments in the format qrels come so far.
             assert isinstance(view.rankings, JudgedRankings)
@@ -79,12 +79,14 @@ def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcom
         if scores is not None:
             line = replace(line, values=scores.of(printed, topics, line.values))
         out.append(replace(line, summary=_summary(options, judged, name, line)))
-    return Outcome(topics, out, stop)
+    return TrecEvalResult(topics, out, stop)
 
 
 def _evaluated(
-    options: Options, judged: Judged, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
-) -> tuple[list[int], Stop | None]:
+    options: Options,
+    judged: JudgedResults,
+    lines: Sequence[tuple[str, str, Mapping[str, Any] | None]],
+) -> tuple[list[int], ProgramExit | None]:
     """The positions of the topics that are evaluated, and what ended that."""
     problem = _problem(options, lines)
     looks = any(TABLE[name].judgments for name, _, _ in lines)
@@ -105,9 +107,9 @@ def _evaluated(
             if highest is not None and highest[i] < (-1 if out else 0):
                 reason = "all its judgments are negative"
         if reason is not None:
-            return out, Stop(4, f"topic {topic.decode(errors='replace')}: {reason}")
+            return out, ProgramExit(4, f"topic {topic.decode(errors='replace')}: {reason}")
         out.append(i)
-    return out, None if out else Stop(7, "no topic has both results and judgments")
+    return out, None if out else ProgramExit(7, "no topic has both results and judgments")
 
 
 def _problem(
@@ -131,7 +133,7 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
     return highest
 
 
-def _blanked(line: Line, missing: Any) -> Line:
+def _blanked(line: OutputLine, missing: Any) -> OutputLine:
     """What the original takes back of topics that the results leave out."""
     if line.name == "relstring" and line.texts is not None:
         texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
@@ -141,7 +143,9 @@ def _blanked(line: Line, missing: Any) -> Line:
     return line
 
 
-def _summary(options: Options, judged: Judged, name: str, line: Line) -> float | bytes | None:
+def _summary(
+    options: Options, judged: JudgedResults, name: str, line: OutputLine
+) -> float | bytes | None:
     """The value over all topics."""
     count = len(judged.topics) if options.complete else len(line.values)
     if name == "runid":
@@ -163,7 +167,7 @@ def _summary(options: Options, judged: Judged, name: str, line: Line) -> float |
 
 
 @dataclass(frozen=True)
-class View:
+class RankingView:
     """The rankings as the options want them. With judgments by assessors, each assessor's stand
     there as if they were a topic, and ``groups`` cuts them into topics."""
 
@@ -172,7 +176,7 @@ class View:
     groups: IntArray | None = None
 
     @classmethod
-    def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> View:
+    def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> RankingView:
         """The rankings of the topics that are evaluated; where nothing was retrieved, it was one
         document without a judgment."""
         rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
@@ -194,7 +198,9 @@ class View:
             return value
         return segment_sum(value, self.groups) / np.diff(self.groups)
 
-    def _of_rankings(self, name: str, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+    def _of_rankings(
+        self, name: str, row: TrecMeasure, parameters: Mapping[str, Any]
+    ) -> FloatArray:
         if row.measure == "IPrec":
             return self._interpolated(parameters["recall"])
         if name == "set_F":
@@ -220,7 +226,7 @@ class View:
             return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
         return _or_zero(value)
 
-    def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+    def _applied(self, row: TrecMeasure, parameters: Mapping[str, Any]) -> FloatArray:
         definition = row.definition
         taken = parameters.get("taken", {})
         parameters = {key: value for key, value in parameters.items() if key != "taken"}
@@ -234,7 +240,7 @@ class View:
         try:
             measure = definition.bind({**known, **row.fixed, **parameters})
         except UnknownMeasureError as error:
-            raise Stop(2, str(error)) from None
+            raise ProgramExit(2, str(error)) from None
         rankings = self._by_level[row.relevant]
         for grade, other in taken.items():
             assert isinstance(rankings, JudgedRankings)
@@ -244,7 +250,7 @@ class View:
         gains = tuple(parameters.get("gains", {}).items())
         if any(not gain.is_integer() for _, gain in gains):
             assert isinstance(rankings, JudgedRankings)
-            rankings = LooselySorted.of(rankings, gains)
+            rankings = UnstableIdealRanking.of(rankings, gains)
         return np.asarray(measure.apply(rankings))
 
     @property
@@ -321,7 +327,7 @@ def _prepared(options: Options, rankings: JudgedRankings) -> JudgedRankings:
     kept = rankings.judged_grade >= 0
     rankings = replace(
         rankings,
-        judged_offsets=ends_of(segment_sum(kept, rankings.judged_offsets)),
+        judged_offsets=segment_offsets(segment_sum(kept, rankings.judged_offsets)),
         judged_grade=rankings.judged_grade[kept],
         judged_count=rankings.judged_count[kept],
     )
@@ -348,9 +354,9 @@ class ZScores:
         try:
             rows = read_zscores(path)
         except InputError as error:
-            raise Stop(255, str(error)) from None
+            raise ProgramExit(255, str(error)) from None
         for topic, measure, *numbers in rows:
-            mean, deviation = (real(number.decode("latin-1")) for number in numbers)
+            mean, deviation = (parse_float(number.decode("latin-1")) for number in numbers)
             self.moments.setdefault((topic, measure), (mean, deviation))
 
     def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
@@ -370,7 +376,7 @@ TOPIC = b"\0"
 SUMMARY_ONLY = ("runid", "num_q", "gm_map", "gm_bpref")
 
 
-def printed(options: Options, outcome: Outcome) -> Iterator[bytes]:
+def printed(options: Options, outcome: TrecEvalResult) -> Iterator[bytes]:
     """What goes to stdout, piece by piece."""
     standard = options.zscores is not None
     if options.per_topic:
@@ -386,7 +392,7 @@ def printed(options: Options, outcome: Outcome) -> Iterator[bytes]:
                 yield _filled(form, line.summary).replace(TOPIC, b"all")
 
 
-def _topics(lines: list[Line], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
+def _topics(lines: list[OutputLine], topics: list[bytes], *, standard: bool) -> Iterator[bytes]:
     forms = [_form(line, standard=standard) for line in lines]
     whole = b"".join(forms)
     columns = [line.values.tolist() if line.texts is None else line.texts for line in lines]
@@ -398,7 +404,7 @@ def _topics(lines: list[Line], topics: list[bytes], *, standard: bool) -> Iterat
         yield text.replace(TOPIC, topic)
 
 
-def _form(line: Line, *, standard: bool) -> bytes:
+def _form(line: OutputLine, *, standard: bool) -> bytes:
     """A line with places for its topic and its value."""
     if line.texts is not None:
         return _padded(line.name) + b"\t\0\t'%s'\n"

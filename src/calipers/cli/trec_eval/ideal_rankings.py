@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.statistics import FloatArray, JudgedRankings
-from calipers.statistics.rankings import Ideal, ends_of
+from calipers.statistics.rankings import IdealRankings, segment_offsets
 
 #: Beyond that the order of grades that nothing has is not worth its time.
 HIGHEST = 10_000
@@ -19,7 +19,7 @@ Levels = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class LooselySorted(JudgedRankings):
+class UnstableIdealRanking(JudgedRankings):
     """Rankings whose ideal lists are those of trec_eval.
 
     It sorts grades by gain, but takes gains that are less than 1 apart for equal, and leaves them
@@ -30,21 +30,23 @@ class LooselySorted(JudgedRankings):
     named: Levels = ()
 
     @classmethod
-    def of(cls, rankings: JudgedRankings, named: Levels) -> LooselySorted:
+    def of(cls, rankings: JudgedRankings, named: Levels) -> UnstableIdealRanking:
         """The same rankings, with gains in the order in which they were given."""
         arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
         return cls(**arrays, named=named)
 
-    def ideal(self, gain: FloatArray) -> Ideal:
+    def ideal(self, gain: FloatArray) -> IdealRankings:
         """The ideal list of each topic; the gains are known already."""
         lists = []
         for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):
             grades = self.judged_grade[first:last].tolist()
             counts = dict(zip(grades, self.judged_count[first:last].tolist(), strict=True))
             lists.append(_ideal(self.named, counts))
-        offsets = ends_of([len(gains) for gains in lists])
+        offsets = segment_offsets([len(gains) for gains in lists])
         rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
-        return Ideal(offsets, np.array([g for gains in lists for g in gains], np.float64), rank)
+        return IdealRankings(
+            offsets, np.array([g for gains in lists for g in gains], np.float64), rank
+        )
 
 
 def _ideal(named: Levels, counts: dict[int, int]) -> list[float]:

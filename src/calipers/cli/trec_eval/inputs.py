@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calipers.cli.trec_eval.c_parsing import Stop
+from calipers.cli.trec_eval.c_parsing import ProgramExit
 from calipers.cli.trec_eval.options import Options
 from calipers.data.byte_sources import STDIN
 from calipers.data.errors import InputError
@@ -20,7 +20,7 @@ FORMATS = ("qrels", *GROUPED)
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedResults:
     """The results as the judgments see them, with all judged topics in bytewise order.
 
     ``unusable`` says of topics by their positions why they cannot be evaluated.
@@ -32,16 +32,16 @@ class Judged:
     unusable: Mapping[int, str] = field(default_factory=dict)
 
 
-def read_inputs(options: Options) -> Judged:
-    """Reads judgments and results; :class:`Stop` where that fails."""
+def read_inputs(options: Options) -> JudgedResults:
+    """Reads judgments and results; :class:`ProgramExit` where that fails."""
     judgments, results = options.files
     # Both names are the user's, but "-" means stdin for the results only.
     judgments = f"./{judgments}" if judgments == STDIN else judgments
     results = STDIN if results.startswith("-") else results
     if options.judgments_format not in FORMATS:
-        raise Stop(2, f"{options.judgments_format!r} is no format of judgments: {FORMATS}")
+        raise ProgramExit(2, f"{options.judgments_format!r} is no format of judgments: {FORMATS}")
     if options.results_format != "trec_results":
-        raise Stop(2, f"{options.results_format!r} is no format of results: trec_results")
+        raise ProgramExit(2, f"{options.results_format!r} is no format of results: trec_results")
     how = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
     run = _NO_RESULTS if _holds_no_results(results) else results
     try:
@@ -50,11 +50,11 @@ def read_inputs(options: Options) -> Judged:
         else:
             judged = _read_groups(judgments, run, how, GROUPED[options.judgments_format])
     except InputError as error:
-        raise Stop(2, str(error)) from None
+        raise ProgramExit(2, str(error)) from None
     if run is _NO_RESULTS:
         judged = replace(judged, tag=b"")
     if judged.tag is None:
-        raise Stop(2, f"{results}: no results")
+        raise ProgramExit(2, f"{results}: no results")
     return judged
 
 
@@ -84,20 +84,24 @@ def _name(results: Any) -> str:
     return results if isinstance(results, str) else "results"
 
 
-def _read_qrels(judgments: str, results: Any, how: Mapping[str, Any]) -> Judged:
+def _read_qrels(judgments: str, results: Any, how: Mapping[str, Any]) -> JudgedResults:
     qrels = read_qrels(judgments, lenient=True)
     run = read_run(_name(results), results, qrels, **how)
     rankings = JudgedRankings(**run.arrays)
-    return Judged(qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong})
+    return JudgedResults(
+        qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong}
+    )
 
 
-def _read_groups(judgments: str, results: Any, how: Mapping[str, Any], lines: Lines) -> Judged:
+def _read_groups(
+    judgments: str, results: Any, how: Mapping[str, Any], lines: Lines
+) -> JudgedResults:
     groups = read_groups(judgments, lines=lines, lenient=True)
     if groups.wrong and lines == "qrels":
         # Of these the original reads no further.
         raise next(iter(groups.wrong.values()))
     run = judge_groups(_name(results), results, groups, ascending=lines != "qrels", **how)
-    return Judged(
+    return JudgedResults(
         groups.documents.judgments.topics,
         GroupedRankings(**run.arrays),
         run.raw_tag,

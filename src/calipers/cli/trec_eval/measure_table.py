@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from calipers.cli.trec_eval.c_parsing import Stop, real, whole
+from calipers.cli.trec_eval.c_parsing import ProgramExit, parse_float, parse_int
 
 #: Makes, from a name and the text of its parameters (``None``: those that are usual), the names
 #: that are printed and the parameters behind each; ``None`` for such that cannot be evaluated.
@@ -30,9 +30,9 @@ def ranks(*usual: int) -> Reader:
     """Ranks, each printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        found = list(usual) if text is None else _distinct(name, text, whole)
+        found = list(usual) if text is None else _distinct(name, text, parse_int)
         if found[0] <= 0:
-            raise Stop(2, f"{name}: cutoff {found[0]}, expected 1 or more")
+            raise ProgramExit(2, f"{name}: cutoff {found[0]}, expected 1 or more")
         return [(f"{name}_{k}", {"cutoff": k}) for k in found]
 
     return read
@@ -42,7 +42,7 @@ def points(parameter: str, *usual: float) -> Reader:
     """Real numbers, each printed."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        found = list(usual) if text is None else _distinct(name, text, real)
+        found = list(usual) if text is None else _distinct(name, text, parse_float)
         # The original has room for eight characters.
         return [(f"{name}_" + f"{x:3.2f}"[:8], {parameter: x}) for x in found]
 
@@ -53,7 +53,9 @@ def numbers(usual: str, meaning: Callable[[list[float]], dict[str, Any] | None])
     """Real numbers that together make one measure; the name carries them as they were given."""
 
     def read(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]]:
-        return [(_joined(name, text), meaning([real(x) for x in (text or usual).split(",")]))]
+        return [
+            (_joined(name, text), meaning([parse_float(x) for x in (text or usual).split(",")]))
+        ]
 
     return read
 
@@ -72,15 +74,15 @@ def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]
     own: dict[int, list[int]] = {}
     for pair in [] if text is None else text.split(","):
         if pair.count("=") != 1:
-            raise Stop(2, f"{name}: {text!r}, expected pairs such as 1=3,2=9")
+            raise ProgramExit(2, f"{name}: {text!r}, expected pairs such as 1=3,2=9")
         key, value = pair.split("=")
         if re.fullmatch(r"[+-]?[0-9]+", key):
-            grade, given = whole(key), real(value)
+            grade, given = parse_int(key), parse_float(value)
             again = grade if grade not in own else NO_GRADE + len(gains)
             own.setdefault(grade, []).append(again)
             gains[again] = given
         elif key == "p":
-            found["p"] = real(value)
+            found["p"] = parse_float(value)
     order = [grade for grade, _ in merge_sorted(tuple(gains.items()))]
     taken = {grade: min(same, key=order.index) for grade, same in own.items() if len(same) > 1}
     for grade in [grade for grade in taken if grade < 0]:  # of which ideal lists have none
@@ -92,7 +94,7 @@ def pairs(name: str, text: str | None) -> list[tuple[str, dict[str, Any] | None]
 def _distinct(name: str, text: str, number: Callable[[str], Any]) -> list[Any]:
     found = sorted(number(part) for part in text.split(","))
     if len(set(found)) < len(found):
-        raise Stop(2, f"{name}: {text!r} has the same cutoff twice")
+        raise ProgramExit(2, f"{name}: {text!r} has the same cutoff twice")
     return found
 
 
@@ -110,7 +112,7 @@ def _length(values: list[float]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Row:
+class TrecMeasure:
     """A measure of trec_eval.
 
     ``measure`` is the name that it has in Calipers, in ``family``, with the parameters ``fixed``;
@@ -149,67 +151,67 @@ TENTHS = tuple(tenth / 10 for tenth in range(11))
 FIFTHS = tuple(fifth / 5 for fifth in range(1, 11))
 
 
-def ranked(measure: str, read: Reader = plain, relevant: str = "all") -> Row:
+def ranked(measure: str, read: Reader = plain, relevant: str = "all") -> TrecMeasure:
     """A measure of rankings with relevant and other documents."""
-    return Row(measure, read, relevant=relevant)
+    return TrecMeasure(measure, read, relevant=relevant)
 
 
-def preferred(measure: str, *, counts: bool = False) -> Row:
+def preferred(measure: str, *, counts: bool = False) -> TrecMeasure:
     """A measure of preferences."""
-    return Row(measure, family="preferences", judgments="prefs", counts=counts)
+    return TrecMeasure(measure, family="preferences", judgments="prefs", counts=counts)
 
 
-def assessed(measure: str, read: Reader = plain, relevant: str = "all") -> Row:
+def assessed(measure: str, read: Reader = plain, relevant: str = "all") -> TrecMeasure:
     """A measure by each assessor's judgments."""
-    return Row(measure, read, relevant=relevant, judgments="qrels_jg")
+    return TrecMeasure(measure, read, relevant=relevant, judgments="qrels_jg")
 
 
 #: In the order in which they are printed.
-TABLE: dict[str, Row] = {
-    "runid": Row(about="The tag in the last line of the results.", judgments=""),
-    "num_q": Row("NumQ", counts=True, judgments=""),
-    "num_ret": Row("NumRet", counts=True),
-    "num_rel": Row("NumRel", counts=True),
-    "num_rel_ret": Row("NumRelRet", counts=True),
+TABLE: dict[str, TrecMeasure] = {
+    "runid": TrecMeasure(about="The tag in the last line of the results.", judgments=""),
+    "num_q": TrecMeasure("NumQ", counts=True, judgments=""),
+    "num_ret": TrecMeasure("NumRet", counts=True),
+    "num_rel": TrecMeasure("NumRel", counts=True),
+    "num_rel_ret": TrecMeasure("NumRelRet", counts=True),
     "map": ranked("AP"),
     "gm_map": ranked("gm-AP"),
     "Rprec": ranked("Rprec"),
-    "bpref": Row("Bpref"),
+    "bpref": TrecMeasure("Bpref"),
     "recip_rank": ranked("RR"),
     "iprec_at_recall": ranked("IPrec", points("recall", *TENTHS), "last"),
     "P": ranked("P", DEPTHS),
-    "relstring": Row(
+    "relstring": TrecMeasure(
         read=numbers("10", _length),
         about="The judgments of the first documents (10), a character each: 0 to 9, > for more,\n"
         "- for a document that is not judged, . for one that is pooled but not judged.",
     ),
     "recall": ranked("R", DEPTHS),
-    "infAP": Row("infAP"),
-    "gm_bpref": Row("gm-Bpref"),
+    "infAP": TrecMeasure("infAP"),
+    "gm_bpref": TrecMeasure("gm-Bpref"),
     "Rprec_mult": ranked("Rprec", points("multiple", *FIFTHS), "last"),
-    "utility": Row("utility", numbers("1,-1,0,0", _worths)),
+    "utility": TrecMeasure("utility", numbers("1,-1,0,0", _worths)),
     "11pt_avg": ranked(
         "11pt-avg",
         numbers(",".join(map(str, TENTHS)), lambda values: {"recalls": tuple(values)}),
         "last",
     ),
     "binG": ranked("binG"),
-    "G": Row("G", pairs),
-    "dcg": Row("DCG", pairs),
-    "ideal_dcg": Row("IDCG", pairs),
-    "ndcg": Row("nDCG", pairs),
-    "ndcg_rel": Row("nDCG-rel", pairs),
-    "Rndcg": Row("RnDCG", pairs),
-    "ndcg_cut": Row("nDCG", DEPTHS),
+    "G": TrecMeasure("G", pairs),
+    "dcg": TrecMeasure("DCG", pairs),
+    "ideal_dcg": TrecMeasure("IDCG", pairs),
+    "ndcg": TrecMeasure("nDCG", pairs),
+    "ndcg_rel": TrecMeasure("nDCG-rel", pairs),
+    "Rndcg": TrecMeasure("RnDCG", pairs),
+    "ndcg_cut": TrecMeasure("nDCG", DEPTHS),
     "map_cut": ranked("AP", DEPTHS),
     "relative_P": ranked("RelP", DEPTHS),
     "success": ranked("Success", ranks(1, 5, 10)),
-    "set_P": Row("SetP"),
-    "set_relative_P": Row("SetRelP"),
-    "set_recall": Row("SetR"),
-    "set_map": Row("SetAP"),
-    "set_F": Row("SetF", numbers("1", lambda values: {"x": values[0]})),
-    "num_nonrel_judged_ret": Row("NumNonrelJudgedRet", counts=True),
+    "set_P": TrecMeasure("SetP"),
+    "set_relative_P": TrecMeasure("SetRelP"),
+    "set_recall": TrecMeasure("SetR"),
+    "set_map": TrecMeasure("SetAP"),
+    "set_F": TrecMeasure("SetF", numbers("1", lambda values: {"x": values[0]})),
+    "num_nonrel_judged_ret": TrecMeasure("NumNonrelJudgedRet", counts=True),
     "prefs_num_prefs_poss": preferred("NumPrefsPoss", counts=True),
     "prefs_num_prefs_ful": preferred("NumPrefsFul", counts=True),
     "prefs_num_prefs_ful_ret": preferred("NumPrefsFulRet", counts=True),
@@ -228,9 +230,11 @@ TABLE: dict[str, Row] = {
     "P_avgjg": assessed("P", DEPTHS),
     "Rprec_mult_avgjg": assessed("Rprec", points("multiple", *FIFTHS), "last"),
     "yaap": ranked("YAAP"),
-    "rbp": Row("RBP", pairs, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
-    "rbp_resid": Row("RBP-residual", pairs, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10),
-    "unj": Row("Unjudged", ranks(5, 10, 20), since=10),
+    "rbp": TrecMeasure("RBP", pairs, fixed={"p": 0.9, "gain": "topic-max"}, since=10),
+    "rbp_resid": TrecMeasure(
+        "RBP-residual", pairs, fixed={"p": 0.9, "tail": "with-unjudged"}, since=10
+    ),
+    "unj": TrecMeasure("Unjudged", ranks(5, 10, 20), since=10),
 }
 
 _COUNTED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from getopt import GetoptError, gnu_getopt
 
-from calipers.cli.trec_eval.c_parsing import MOST, Stop, whole
+from calipers.cli.trec_eval.c_parsing import MOST, ProgramExit, parse_int
 from calipers.cli.trec_eval.measure_table import NICKNAMES, TABLE
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
@@ -63,16 +63,16 @@ class Options:
 
 
 def read_options(arguments: Sequence[str]) -> Options:
-    """The options; :class:`Stop` for a version, or where there is something wrong with them."""
+    """The options; :class:`ProgramExit` for a version, or where something is wrong with them."""
     options = Options()
     left, options.conventions = _without_conventions(list(arguments))
     found, options.files, problem = _scanned(left)
     for option, value in found:
         _set(options, option, value)
     if problem is not None:
-        raise Stop(1, f"{problem}\n{USAGE}")
+        raise ProgramExit(1, f"{problem}\n{USAGE}")
     if not options.help and len(options.files) != 2:
-        raise Stop(1, f"expected 2 files, got {len(options.files)}\n{USAGE}")
+        raise ProgramExit(1, f"expected 2 files, got {len(options.files)}\n{USAGE}")
     return options
 
 
@@ -86,7 +86,7 @@ def _without_conventions(arguments: list[str]) -> tuple[list[str], int]:
             end = place + (1 if equals else 2)
             version = version if equals else "".join(arguments[place + 1 : end])
             if version not in CONVENTIONS:
-                raise Stop(1, f"{name} is {version!r}, expected 9 or 10")
+                raise ProgramExit(1, f"{name} is {version!r}, expected 9 or 10")
             return arguments[:place] + arguments[end:], CONVENTIONS[version]
     return arguments, 10
 
@@ -114,20 +114,20 @@ def _set(options: Options, option: str, value: str) -> None:
     if option == "-v":
         from calipers import __version__
 
-        raise Stop(0, f"version {options.conventions}, as of Calipers {__version__}")
+        raise ProgramExit(0, f"version {options.conventions}, as of Calipers {__version__}")
     if option == "-m":
         _add_measure(options, value)
     elif option == "-l":
-        options.level = whole(value)
+        options.level = parse_int(value)
     elif option == "-D":
         _, dot, topic = value.partition(".")
         options.topic = topic if dot else options.topic
     elif option == "-N":
-        options.collection = whole(value)
+        options.collection = parse_int(value)
     elif option == "-M":
-        options.depth = whole(value)
+        options.depth = parse_int(value)
         if options.depth < 0:
-            raise Stop(1, f"-M is {value}, expected 0 or more")
+            raise ProgramExit(1, f"-M is {value}, expected 0 or more")
     elif option == "-R":
         options.judgments_format = value
     elif option == "-T":
@@ -145,7 +145,9 @@ def _add_measure(options: Options, value: str) -> None:
     name, dot, parameters = value.partition(".")
     known = name in NICKNAMES or (name in TABLE and TABLE[name].since <= options.conventions)
     if not known or (dot and not parameters):
-        raise Stop(1, f"no measure is called {value!r}; -h -m all_trec describes most of them")
+        raise ProgramExit(
+            1, f"no measure is called {value!r}; -h -m all_trec describes most of them"
+        )
     if options.measures.get(name) is None:
         options.measures[name] = parameters if dot else None
 

@@ -29,7 +29,7 @@ def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the program, and gives its exit code."""
-    from calipers.cli.trec_eval.c_parsing import Stop
+    from calipers.cli.trec_eval.c_parsing import ProgramExit
     from calipers.cli.trec_eval.options import read_options
 
     try:
@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         if outcome.stop is not None:
             raise outcome.stop
-    except Stop as stop:
+    except ProgramExit as stop:
         sys.stderr.write(f"trec_eval: {stop}\n")
         return stop.code
     return 0

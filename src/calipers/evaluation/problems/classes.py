@@ -9,33 +9,38 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.curves.score_curves import ScoreCurves, series_of
-from calipers.curves.score_data import Scored, scored
-from calipers.data.class_labels import Classes, check_predicted, classes, coded
+from calipers.curves.score_curves import ScoreCurves, series_name
+from calipers.curves.score_data import ScoreData, make_score_data
+from calipers.data.class_labels import ClassLabels, check_predicted, encode_classes, encode_labels
 from calipers.data.class_probabilities import (
     check_columns,
-    class_table,
-    columns_of_classes,
-    is_per_class,
+    has_class_columns,
+    probability_columns,
+    probability_matrix,
 )
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import Repeats
-from calipers.evaluation.finding_inputs import of_classes
+from calipers.data.frequency_weights import RowRepeats
+from calipers.evaluation.finding_inputs import from_multiclass
 from calipers.evaluation.per_class import MOST_CLASSES, EachTables
 from calipers.evaluation.problems.classification import ClassificationProblem
 from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
-from calipers.evaluation.shared import agreed, class_order_notes, column_name, named_systems
+from calipers.evaluation.shared import (
+    class_order_notes,
+    column_name,
+    conventions_of_undefined,
+    named_systems,
+)
 from calipers.results.estimate import UNNAMED
-from calipers.statistics import ClassRows, ConfusionMatrix
-from calipers.systems.multiclass import ClassSystem
-from calipers.systems.multiclass import Problem as ClassProblem
+from calipers.statistics import ClassScoreRows, ConfusionMatrix
+from calipers.systems.multiclass import ClassificationProblem as ClassProblem
+from calipers.systems.multiclass import MulticlassOutput
 
 if TYPE_CHECKING:
-    from calipers.data.class_labels import Coded
+    from calipers.data.class_labels import EncodedLabels
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray
@@ -66,7 +71,7 @@ class SeveralClasses(ClassificationProblem):
     @classmethod
     def of(
         cls,
-        truth: Coded,
+        truth: EncodedLabels,
         predicted: Any,
         score: Any,
         probability: Any,
@@ -80,31 +85,33 @@ class SeveralClasses(ClassificationProblem):
         for name, column in said.items():
             check_predicted(column, truth.names, column_name("predicted", name))
         if labels is not None:
-            return cls(classes(truth, labels).names, ordered, stated=True, undefined=undefined)
+            return cls(
+                encode_classes(truth, labels).names, ordered, stated=True, undefined=undefined
+            )
         named = [
             name
             for kind, given in (("score", score), ("probability", probability))
             for table in _tables(given, kind).values()
-            for name in columns_of_classes(table)
+            for name in probability_columns(table)
         ]
         also = {column_name("predicted", name): values for name, values in said.items()}
-        found = classes(truth, also=also, named=dict.fromkeys(named))
+        found = encode_classes(truth, also=also, named=dict.fromkeys(named))
         return cls(found.names, ordered, undefined=undefined)
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, ClassSystem]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, MulticlassOutput]:
         """The systems on some rows."""
-        found, counted = classes(batch["truth"], self.names), batch.frequencies
+        found, counted = encode_classes(batch["truth"], self.names), batch.frequencies
         rows = replace(found, codes=counted(found.codes))
         problem = ClassProblem(rows, batch.weights, batch.clusters, settings)
         said = coded_systems(batch["predicted"]), batch["score"], batch["probability"]
         return _systems(problem, found, *said, counted)
 
-    def statistic(self, system: ClassSystem, kind: type) -> Any:
+    def statistic(self, system: MulticlassOutput, kind: type) -> Any:
         """The counts of labels."""
         counted = kind is ConfusionMatrix and system.predicted is not None
         return system.counts.matrix if counted else None
 
-    def default_measures(self, systems: Mapping[str, ClassSystem]) -> Sequence[str]:
+    def default_measures(self, systems: Mapping[str, MulticlassOutput]) -> Sequence[str]:
         """Every usual measure that all systems can serve."""
         many = len(self.names) > MANY_CLASSES
         usual = (
@@ -126,7 +133,7 @@ class SeveralClasses(ClassificationProblem):
         return {
             "classes": list(self.names),
             "several_highest": "the first class",
-            **agreed(self.undefined),
+            **conventions_of_undefined(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -137,7 +144,7 @@ class SeveralClasses(ClassificationProblem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of several classes."""
-        return of_classes(sample, told)
+        return from_multiclass(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Confusion matrices, tables of the classes, and curves of scores."""
@@ -164,22 +171,22 @@ class SeveralClasses(ClassificationProblem):
     # --- Streams ---------------------------------------------------------------------------------
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, ClassSystem]:
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, MulticlassOutput]:
         """Systems on a row of each class."""
         k = len(self.names)
-        found = Classes(self.names, np.arange(k))
+        found = ClassLabels(self.names, np.arange(k))
         problem = ClassProblem(found, np.ones(k) if sizes is None else sizes, None, settings)
         table = np.eye(k) if k else np.zeros((0, 0))
         said: dict[str, Any] = {kind: dict.fromkeys(of, table) for kind, of in columns.said.items()}
         names = columns.said.get("predicted", ())
-        called = {name: coded(list(self.names), "predicted") for name in names}
+        called = {name: encode_labels(list(self.names), "predicted") for name in names}
         return _systems(
-            problem, found, called, said.get("score"), said.get("probability"), Repeats(k)
+            problem, found, called, said.get("score"), said.get("probability"), RowRepeats(k)
         )
 
     @staticmethod
-    def summary(systems: Mapping[str, ClassSystem]) -> FloatArray:
+    def summary(systems: Mapping[str, MulticlassOutput]) -> FloatArray:
         """The weight of the rows of each class."""
         return next(iter(systems.values())).problem.sizes
 
@@ -189,10 +196,13 @@ class SeveralClasses(ClassificationProblem):
         return {"classes": self.names, "undefined": self.undefined, "stated": self.ordered}
 
 
-def coded_systems(predicted: Any) -> dict[str, Coded]:
+def coded_systems(predicted: Any) -> dict[str, EncodedLabels]:
     """The predicted classes of systems by name, encoded once."""
     given = {} if predicted is None else named_systems(predicted, "predicted")
-    return {name: coded(column, column_name("predicted", name)) for name, column in given.items()}
+    return {
+        name: encode_labels(column, column_name("predicted", name))
+        for name, column in given.items()
+    }
 
 
 def _counts(sample: Sample, name: str) -> FloatArray | None:
@@ -201,19 +211,23 @@ def _counts(sample: Sample, name: str) -> FloatArray | None:
     return None if matrix is None else matrix.one_vs_rest().counts
 
 
-def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
+def _curves(systems: Iterable[MulticlassOutput]) -> ScoreCurves:
     """Those of each class against the rest, and the points of systems that predict labels
     alone."""
     of = tuple(systems)
     problem = of[0].problem
-    shares = dict(zip(map(series_of, problem.names), map(float, problem.shares), strict=True))
+    shares = dict(zip(map(series_name, problem.names), map(float, problem.shares), strict=True))
     bare = ((one, problem.names) for one in of if one.score is None)
     return ScoreCurves(partial(_scored, of), points_of_labels(bare), shares)
 
 
-def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:
+def _scored(systems: Sequence[MulticlassOutput]) -> list[ScoreData]:
     return [
-        replace(scored(system.against_rest(label)), series=series_of(label), share=float(share))
+        replace(
+            make_score_data(system.against_rest(label)),
+            series=series_name(label),
+            share=float(share),
+        )
         for system in systems
         if system.score is not None
         for label, share in zip(system.problem.names, system.problem.shares, strict=True)
@@ -224,33 +238,36 @@ def _tables(given: Any, kind: str) -> dict[str, Any]:
     """Systems by name, each with a column a class; a dict of plain columns is one system."""
     if given is None:
         return {}
-    if is_per_class(given, ("", "", "")):  # of three classes and more
+    if has_class_columns(given, ("", "", "")):  # of three classes and more
         return {UNNAMED: given}
     return named_systems(given, kind)
 
 
 def _systems(
     problem: ClassProblem,
-    classes: Classes,
-    predicted: Mapping[str, Coded],
+    classes: ClassLabels,
+    predicted: Mapping[str, EncodedLabels],
     score: Any,
     probability: Any,
-    repeats: Repeats,
-) -> dict[str, ClassSystem]:
+    repeats: RowRepeats,
+) -> dict[str, MulticlassOutput]:
     """The systems by name, every column checked."""
     if not predicted and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, probability= or score=")
-    systems: dict[str, ClassSystem] = {}
+    systems: dict[str, MulticlassOutput] = {}
     for kind, given in (("score", score), ("probability", probability)):
         for name, table in _tables(given, kind).items():
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             what = column_name(kind, name)
             check_columns(table, classes, what)
-            rows = ClassRows(
-                *map(repeats, class_table(table, classes, what, distribution=kind == "probability"))
+            rows = ClassScoreRows(
+                *map(
+                    repeats,
+                    probability_matrix(table, classes, what, distribution=kind == "probability"),
+                )
             )
-            systems[name] = ClassSystem(
+            systems[name] = MulticlassOutput(
                 name,
                 problem,
                 predicted=None if name in predicted else rows.highest,
@@ -259,6 +276,6 @@ def _systems(
             )
     for name, column in predicted.items():
         called = repeats(classes.codes_of(column, column_name("predicted", name)))
-        system = systems.get(name, ClassSystem(name, problem))
+        system = systems.get(name, MulticlassOutput(name, problem))
         systems[name] = replace(system, predicted=called)
     return systems

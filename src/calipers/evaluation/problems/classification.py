@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.evaluation.confusion_tables import confusion
 from calipers.evaluation.sample import Problem
 from calipers.measures import parse
@@ -15,7 +15,7 @@ from calipers.statistics import ConfusionMatrix
 if TYPE_CHECKING:
     from calipers.evaluation.sample import Sample
     from calipers.measures import Measure
-    from calipers.results import AnyConfusion
+    from calipers.results import ConfusionBase
 
 
 class ClassificationProblem(Problem):
@@ -30,7 +30,7 @@ class ClassificationProblem(Problem):
         accuracy = parse("accuracy", "counts")
         return [(name, accuracy) for name, one in systems.items() if one.predicted is not None]
 
-    def confusions(self, sample: Sample) -> tuple[AnyConfusion, ...]:
+    def confusions(self, sample: Sample) -> tuple[ConfusionBase, ...]:
         """The confusion matrices of the systems that predict labels."""
         found = {name: sample.statistic(name, ConfusionMatrix) for name in sample.systems}
         return tuple(
@@ -50,5 +50,5 @@ class ClassificationProblem(Problem):
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.passed.beside)
 
-        found: float = kept(passes, "constant", made)[system].constant(measure)
+        found: float = cached(passes, "constant", made)[system].constant(measure)
         return found

@@ -17,27 +17,32 @@ import numpy as np
 
 from calipers.caching import cached_property
 from calipers.curves.lazy_curves import ClusterCurves
-from calipers.data.arrays import missing_rows, values_missing
-from calipers.data.class_labels import Coded, coded
+from calipers.data.arrays import missing_mask, report_missing
+from calipers.data.class_labels import EncodedLabels, encode_labels
 from calipers.data.errors import InputError
-from calipers.data.frequency_weights import NOTHING, Repeats
-from calipers.engines.accumulators import Rows
-from calipers.engines.base import Engine, Partial
-from calipers.evaluation.cluster_geometry import Lying
-from calipers.evaluation.cluster_tables import by_cluster, by_point, without_noise
+from calipers.data.frequency_weights import NOTHING, RowRepeats
+from calipers.engines.accumulators import RowTable
+from calipers.engines.base import Engine, Mergeable
+from calipers.evaluation.cluster_geometry import StreamedClusterGeometry
+from calipers.evaluation.cluster_tables import cluster_table, drop_noise, point_silhouettes
 from calipers.evaluation.evaluator import (
     check_costs,
     evaluate_systems,
     serving,
     with_costs_of_batches,
 )
-from calipers.evaluation.finding_inputs import of_clusters
+from calipers.evaluation.finding_inputs import from_clusterings
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import choose_measures, column_name
-from calipers.evaluation.slice_definitions import MOST_SLICES, Cut, too_many
-from calipers.evaluation.stream_columns import Columns, allowed, files_of, flat
-from calipers.evaluation.stream_rows import Read
-from calipers.evaluation.stream_slices import Slicing, slicings
+from calipers.evaluation.shared import column_name, select_measures
+from calipers.evaluation.slice_definitions import MOST_SLICES, SliceDefinition, too_many
+from calipers.evaluation.stream_columns import (
+    StreamColumns,
+    files_of,
+    flatten_names,
+    process_memory,
+)
+from calipers.evaluation.stream_rows import ReadBatch
+from calipers.evaluation.stream_slices import StreamSliceDefinition, define_slices
 from calipers.systems.clustering import Clustering
 
 if TYPE_CHECKING:
@@ -87,17 +92,17 @@ class Clusters(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of clusters."""
-        return of_clusters(sample, told)
+        return from_clusterings(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of clusters and points, and how points lie."""
         systems, plain = sample.template, dict.fromkeys(self.plain)
-        found: dict[str, Any] = {"label_tables": by_cluster(systems.values(), plain)}
+        found: dict[str, Any] = {"label_tables": cluster_table(systems.values(), plain)}
         if self.engine is not None:
             return found
         first = next(iter(plain), None)
         found["curves"] = ClusterCurves(list(systems.values()), first) if options.curves else ()
-        found["per_unit"] = by_point(systems, list(plain)) if self.per_point else None
+        found["per_unit"] = point_silhouettes(systems, list(plain)) if self.per_point else None
         return found
 
 
@@ -105,7 +110,7 @@ class Clusters(Problem):
 
 
 def evaluate_cells(
-    columns: Columns,
+    columns: StreamColumns,
     options: Options,
     check: Callable[..., None],
     *,
@@ -116,18 +121,18 @@ def evaluate_cells(
     """How well points are put into clusters, batch by batch: as many as are alike in the columns of
     labels, and lie in the same slices, are one row of which the number is known. ``check`` takes
     the measures and the names of the clusters."""
-    engine, features = columns.stream, flat(columns.said.get("features"))
+    engine, features = columns.stream, flatten_names(columns.said.get("features"))
     check_costs(columns)
-    memory = allowed(options.memory, engine)
+    memory = process_memory(options.memory, engine)
     labels = {name: one_column(name, of) for name, of in columns.said["labels"].items()}
     of_truth = one_column("truth", columns.truth) if columns.truth else None
     sliced = bool(columns.slices)
     usual = (*(against_truth if of_truth else ()), *(OF_POINTS if features else ()))
     usual = usual if usual and not sliced else tuple(against_truth)
-    chosen = choose_measures(options.measures, usual, "clustering")
+    chosen = select_measures(options.measures, usual, "clustering")
     _check(chosen, engine, metric, options.baseline)
-    slicing, how = slicings(columns, memory)
-    read = Read(columns, None) if columns.missing == "drop" else None
+    slicing, how = define_slices(columns, memory)
+    read = ReadBatch(columns, None) if columns.missing == "drop" else None
     cells = _met(columns, labels, of_truth, slicing, memory, read)
     systems, repeats, notes = _systems(cells, labels, of_truth, noise, options.settings)
     check(chosen, {name for of in systems.values() for name in of.names}, sliced=sliced)
@@ -139,7 +144,9 @@ def evaluate_cells(
             classes = of_truth, *_codes(cells.table, of_truth, names_of)
         also = () if columns.count is None else (columns.count,)
         rows = engine, labels, tuple(features), known
-        systems = Lying(*rows, systems, tuple(chosen), classes, also, read).added()
+        systems = StreamedClusterGeometry(
+            *rows, systems, tuple(chosen), classes, also, read
+        ).added()
     if columns.also and notes and noise == "drop":
         raise InputError(
             "cost: noise='drop' leaves out points, and costs of those that are left take all rows "
@@ -158,7 +165,7 @@ def evaluate_cells(
     return with_costs_of_batches(evaluation, columns, options, memory)
 
 
-def _lost(cells: _Cells) -> list[str]:
+def _lost(cells: _LabelCombinations) -> list[str]:
     """That rows are left out, if any are."""
     if not cells.lost:
         return []
@@ -166,13 +173,15 @@ def _lost(cells: _Cells) -> list[str]:
     return [f"{cells.lost:,} of {of:,} rows are left out because values are missing."]
 
 
-def _cut(slicing: Slicing, codes: IntArray) -> Cut:
+def _cut(slicing: StreamSliceDefinition, codes: IntArray) -> SliceDefinition:
     """How cells are cut, into slices that hold points."""
     there, places = np.unique(codes, return_inverse=True)
     if len(there) > MOST_SLICES:
         raise InputError(too_many(slicing.name, len(there)))
     names = slicing.names
-    return Cut(slicing.name, tuple(names[k] for k in there), places.reshape(-1).astype(np.intp))
+    return SliceDefinition(
+        slicing.name, tuple(names[k] for k in there), places.reshape(-1).astype(np.intp)
+    )
 
 
 def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: Baseline) -> None:
@@ -206,44 +215,44 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
 
 
 def _met(
-    columns: Columns,
+    columns: StreamColumns,
     labels: Mapping[str, str],
     truth: str | None,
-    slicing: Sequence[Slicing],
+    slicing: Sequence[StreamSliceDefinition],
     memory: int,
-    read: Read | None,
-) -> _Cells:
+    read: ReadBatch | None,
+) -> _LabelCombinations:
     """Each combination of class, clusters and slices, with the number of its points."""
     named = {column: column_name("labels", name) for name, column in labels.items()}
     if truth is not None:
         named[truth] = "truth"
     also = columns.needed if read is not None else [*filter(None, [columns.count])]
     names = list(dict.fromkeys([*named, *columns.of_slices, *also]))
-    work, few = _Meeting(named, tuple(slicing), read), _Few(memory)
-    cells: _Cells = columns.stream.reduce(work, names, few, "finding clusters")
+    work, few = _CountCombinations(named, tuple(slicing), read), _Few(memory)
+    cells: _LabelCombinations = columns.stream.reduce(work, names, few, "finding clusters")
     if not cells.table.num_rows:
         raise InputError(f"{columns.stream.name}: no row is complete")
     return cells
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells(Partial):
+class _LabelCombinations(Mergeable):
     """Combinations of labels and slices, with the number of points of each; and how many rows are
     left out, as they are not complete."""
 
-    rows: Rows
+    rows: RowTable
     lost: int = 0
 
     @classmethod
-    def of(cls, table: Any, lost: int = 0) -> _Cells:
+    def of(cls, table: Any, lost: int = 0) -> _LabelCombinations:
         """Of points, or of some that are alike."""
         keys = [name for name in table.column_names if name != _HELD]
         found = table.group_by(keys, use_threads=False).aggregate([(_HELD, "sum")])
         columns = {name: found[name] for name in keys} | {_HELD: found[f"{_HELD}_sum"]}
-        return cls(Rows.of(columns), lost)
+        return cls(RowTable.of(columns), lost)
 
-    def __add__(self, other: _Cells) -> _Cells:
-        return _Cells.of((self.rows + other.rows).table, self.lost + other.lost)
+    def __add__(self, other: _LabelCombinations) -> _LabelCombinations:
+        return _LabelCombinations.of((self.rows + other.rows).table, self.lost + other.lost)
 
     @cached_property
     def table(self) -> Any:
@@ -266,7 +275,7 @@ class _Few:
 
     memory: int
 
-    def __call__(self, cells: _Cells) -> _Cells:
+    def __call__(self, cells: _LabelCombinations) -> _LabelCombinations:
         if cells.rows.table.num_rows > MOST_CELLS:
             raise InputError(f"labels: classes and clusters meet in more than {MOST_CELLS:,} ways")
         if cells.rows.stored.nbytes > self.memory / 2:
@@ -278,16 +287,16 @@ class _Few:
 
 
 @dataclass(frozen=True)
-class _Meeting:
+class _CountCombinations:
     """Counts the combinations of labels and slices of a batch; columns by what messages call
     them."""
 
     named: Mapping[str, str]
-    slicing: tuple[Slicing, ...] = ()
+    slicing: tuple[StreamSliceDefinition, ...] = ()
     #: Reads the rows that are complete, where others are left out.
-    read: Read | None = None
+    read: ReadBatch | None = None
 
-    def __call__(self, batch: Batch) -> _Cells:
+    def __call__(self, batch: Batch) -> _LabelCombinations:
         """Of a batch."""
         import pyarrow as pa
 
@@ -295,15 +304,15 @@ class _Meeting:
         columns = {}
         for name, what in self.named.items():
             column = given[name]
-            lost = np.flatnonzero(missing_rows(column, what))
+            lost = np.flatnonzero(missing_mask(column, what))
             if len(lost):
-                raise batch.told(values_missing(what, lost, batch.rows))
+                raise batch.told(report_missing(what, lost, batch.rows))
             columns[name] = plain(column)
         number = len(next(iter(columns.values())))
         for k, of in enumerate(self.slicing):
             columns[_SLICE.format(k)] = pa.array(of.codes(given).astype(np.int64))
         whole = pa.table({**columns, _HELD: np.ones(number)})
-        return _Cells.of(whole, batch.rows - number)
+        return _LabelCombinations.of(whole, batch.rows - number)
 
 
 def plain(column: Any) -> Any:
@@ -321,13 +330,17 @@ def one_column(name: str, given: Any) -> str:
 
 
 def _systems(
-    cells: _Cells, labels: Mapping[str, str], truth: str | None, noise: str, settings: Settings
-) -> tuple[dict[str, Clustering], Repeats, list[str]]:
+    cells: _LabelCombinations,
+    labels: Mapping[str, str],
+    truth: str | None,
+    noise: str,
+    settings: Settings,
+) -> tuple[dict[str, Clustering], RowRepeats, list[str]]:
     """The clusterings of all points, of which as many as are alike are one entry; which entries
     these are; and what is to be said of noise."""
     given = {name: _coded(cells.table, column) for name, column in labels.items()}
     held = cells.held
-    repeats, notes, clusters = without_noise(given, noise, Repeats(len(held)), held)
+    repeats, notes, clusters = drop_noise(given, noise, RowRepeats(len(held)), held)
     shared: dict[str, Any] = {"held": np.asarray(repeats(held), np.float64)}
     if truth is not None:
         classes = _coded(cells.table, truth)
@@ -339,8 +352,8 @@ def _systems(
     return made, repeats, notes
 
 
-def _coded(cells: Any, column: str) -> Coded:
-    return coded(cells[column].combine_chunks(), column)
+def _coded(cells: Any, column: str) -> EncodedLabels:
+    return encode_labels(cells[column].combine_chunks(), column)
 
 
 def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray]:
@@ -349,7 +362,7 @@ def _codes(cells: Any, column: str, names: Sequence[str]) -> tuple[Any, IntArray
     import pyarrow.compute as pc
 
     values = pc.unique(cells[column])
-    found = coded(values, column)
+    found = encode_labels(values, column)
     place = {name: k for k, name in enumerate(names)}
     codes = np.array([place.get(name, -1) for name in found.names])
     return values, codes[found.codes]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.caching import kept
-from calipers.curves.score_curves import ScoreCurves, series_of
-from calipers.curves.score_data import Scored, scored
-from calipers.data.arrays import same_length
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.frequency_weights import Repeats
+from calipers.caching import cached
+from calipers.curves.score_curves import ScoreCurves, series_name
+from calipers.curves.score_data import ScoreData, make_score_data
+from calipers.data.arrays import check_length
+from calipers.data.errors import InputError, did_you_mean, format_value
+from calipers.data.frequency_weights import RowRepeats
 from calipers.data.multilabel import (
+    LabelMatrix,
     LabelRows,
-    Wide,
     as_scores,
     as_sets,
     check_forms,
@@ -25,28 +25,34 @@ from calipers.data.multilabel import (
     label_names,
     read_rows,
 )
-from calipers.evaluation.arguments import finite
-from calipers.evaluation.finding_inputs import of_label_sets
+from calipers.evaluation.arguments import check_finite
+from calipers.evaluation.finding_inputs import from_multilabel
 from calipers.evaluation.per_class import EachTables
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
-from calipers.evaluation.shared import agreed, check_undefined, column_name, named_systems, names_of
+from calipers.evaluation.shared import (
+    check_undefined,
+    column_name,
+    conventions_of_undefined,
+    expand_defaults,
+    named_systems,
+)
 from calipers.evaluation.stream_labels import indicators, labels_of_stream
 from calipers.evaluation.visible_rows import note_of_rows
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
 from calipers.measures.multilabel import usual_set
-from calipers.measures.name_parsing import each_once
+from calipers.measures.name_parsing import deduplicate
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, LabelMatrices, LabelSets, Moments
-from calipers.systems.base import named_classes
-from calipers.systems.multilabel import LabelSystem
+from calipers.systems.base import check_named_classes
+from calipers.systems.multilabel import MultilabelOutput
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray
@@ -108,13 +114,13 @@ class SeveralLabels(Problem):
             kind: {name: of for (own, name), of in given.items() if own == kind} or None
             for kind in kinds
         }
-        said["truth"] = Wide(as_sets(truth, names, "truth"), None, len(names))
+        said["truth"] = LabelMatrix(as_sets(truth, names, "truth"), None, len(names))
         return cls(names, separator, threshold, undefined), {**columns, **said}
 
     @classmethod
     def of_stream(
         cls,
-        columns: Columns,
+        columns: StreamColumns,
         labels: Sequence[Any] | None,
         separator: str | None,
         threshold: Threshold,
@@ -129,13 +135,13 @@ class SeveralLabels(Problem):
         names = label_names(list(found.values()), labels)
         return cls(names, separator, threshold, undefined, indicators(found))
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, LabelSystem]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, MultilabelOutput]:
         """The systems on some rows."""
         sets = as_sets(self._rows(batch["truth"], "truth"), self.names, "truth")
         kinds = ("predicted", "score", "probability")
         given = _given(self._rows, **{kind: batch[kind] for kind in kinds})
         plain = partial(
-            LabelSystem,
+            MultilabelOutput,
             labels=self.names,
             truth=batch.frequencies(sets),
             weight=batch.weights,
@@ -151,13 +157,13 @@ class SeveralLabels(Problem):
         bits = None if self.indicators is None else what in self.indicators
         return read_rows(values, what, self.separator, bits)
 
-    def statistic(self, system: LabelSystem, kind: type) -> Any:
+    def statistic(self, system: MultilabelOutput, kind: type) -> Any:
         """The counts of each label."""
         return system.matrices if kind is LabelMatrices and system.predicted is not None else None
 
     # --- Measures --------------------------------------------------------------------------------
 
-    def default_measures(self, systems: Mapping[str, LabelSystem]) -> Sequence[str]:
+    def default_measures(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[str]:
         """Every usual measure that all systems can serve."""
         usual = (("sets", OF_SETS), ("scores", OF_SCORES), ("probabilities", OF_PROBABILITIES))
         return [
@@ -167,19 +173,19 @@ class SeveralLabels(Problem):
             if all(system.serves(reads) for system in systems.values())
         ]
 
-    def measures(self, systems: Mapping[str, LabelSystem], options: Options) -> list[Measure]:
+    def measures(self, systems: Mapping[str, MultilabelOutput], options: Options) -> list[Measure]:
         """The measures that are asked for, each once."""
         check_undefined(self.undefined)
         chosen = [
             name if isinstance(name, Measure) else parse(name, FAMILIES)
-            for name in names_of(options.measures, self.default_measures(systems))
+            for name in expand_defaults(options.measures, self.default_measures(systems))
         ]
         for measure in chosen:
             _check_measure(measure, self.names)
         # There is a column for each label, whether a row has it or not.
-        return [m.where_undefined(self.undefined, stated=True) for m in each_once(chosen)]
+        return [m.where_undefined(self.undefined, stated=True) for m in deduplicate(chosen)]
 
-    def beside(self, systems: Mapping[str, LabelSystem]) -> Sequence[tuple[str, Measure]]:
+    def beside(self, systems: Mapping[str, MultilabelOutput]) -> Sequence[tuple[str, Measure]]:
         """The counts of each label."""
         counts = parse("macro-F1", "counts")
         return [(name, counts) for name, one in systems.items() if one.predicted is not None]
@@ -194,7 +200,7 @@ class SeveralLabels(Problem):
             "threshold": {n: s.thresholds for n, s in systems if s.thresholds is not None},
             "at_the_threshold": "has the label",
             "equal_scores": "the lowest rank",
-            **agreed(self.undefined),
+            **conventions_of_undefined(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -203,7 +209,7 @@ class SeveralLabels(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of several labels."""
-        return of_label_sets(sample, told)
+        return from_multilabel(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Tables of the labels, and curves of scores."""
@@ -227,8 +233,8 @@ class SeveralLabels(Problem):
     looks_at_rows = True
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, LabelSystem]:
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, MultilabelOutput]:
         """Systems on rows each of which has one label more than the one before, the first none;
         of which so many as ``sizes`` say have each label, the last of these being all rows."""
         number = len(self.names)
@@ -239,19 +245,19 @@ class SeveralLabels(Problem):
         truth[:, order] = np.arange(number + 1)[:, None] > np.arange(number)
         counts = np.append(whole[number], whole[:number][order])
         plain = partial(
-            LabelSystem,
+            MultilabelOutput,
             labels=self.names,
             truth=truth,
             weight=np.maximum(counts - np.append(counts[1:], 0.0), 0.0),
             clusters=None,
             settings=settings,
         )
-        table = Wide(truth.astype(np.float64), None, number)
+        table = LabelMatrix(truth.astype(np.float64), None, number)
         given = {(kind, name): table for kind, of in columns.said.items() for name in of}
-        return _systems(plain, given, self.threshold, Repeats(number + 1))
+        return _systems(plain, given, self.threshold, RowRepeats(number + 1))
 
     @staticmethod
-    def summary(systems: Mapping[str, LabelSystem]) -> LabelSets:
+    def summary(systems: Mapping[str, MultilabelOutput]) -> LabelSets:
         """What the rows that have each label weigh, and all rows; and, where one measure takes
         them, the sets of labels that rows have."""
         one = next(iter(systems.values()))
@@ -268,7 +274,7 @@ class SeveralLabels(Problem):
         def made() -> Mapping[str, Any]:
             return self.template(sample.columns, sample.settings, passes.passed.beside.sizes)
 
-        found: float = kept(passes, "constant", made)[system].constant(measure)
+        found: float = cached(passes, "constant", made)[system].constant(measure)
         return found
 
     @property
@@ -288,16 +294,16 @@ def _counts(sample: Sample, name: str) -> FloatArray | None:
     return None if matrices is None else matrices.counts
 
 
-def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
+def _curves(systems: Iterable[MultilabelOutput]) -> ScoreCurves:
     """Those of each label, and the points of systems that predict sets alone."""
     of = tuple(systems)
     bare = ((one, one.labels) for one in of if one.score is None)
     return ScoreCurves(partial(_scored, of), points_of_labels(bare))
 
 
-def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
+def _scored(systems: Sequence[MultilabelOutput]) -> list[ScoreData]:
     return [
-        replace(scored(system.of_label(label)), series=series_of(label))
+        replace(make_score_data(system.of_label(label)), series=series_name(label))
         for system in systems
         if system.score is not None
         for label in system.labels
@@ -328,13 +334,13 @@ def _named(given: Any, kind: str) -> dict[str, Any]:
 
 
 def _systems(
-    make: Callable[[str], LabelSystem],
+    make: Callable[[str], MultilabelOutput],
     given: Mapping[tuple[str, str], LabelRows],
     threshold: Threshold,
-    repeats: Repeats,
-) -> dict[str, LabelSystem]:
+    repeats: RowRepeats,
+) -> dict[str, MultilabelOutput]:
     """The systems by name, every table checked."""
-    systems: dict[str, LabelSystem] = {}
+    systems: dict[str, MultilabelOutput] = {}
     for (kind, name), said in given.items():
         if kind == "predicted":
             continue
@@ -342,7 +348,7 @@ def _systems(
             raise InputError(f"{name}: give its scores or its probabilities, not both")
         system, what = make(name), column_name(kind, name)
         score = as_scores(said, system.labels, what, probability=kind == "probability")
-        same_length(score, repeats.rows, what)
+        check_length(score, repeats.rows, what)
         score = repeats(score)
         default = 0.5 if kind == "probability" else None
         names = {of for of_kind, of in given if of_kind != "predicted"}
@@ -360,7 +366,7 @@ def _systems(
         if kind == "predicted":
             system, what = systems.get(name, make(name)), column_name(kind, name)
             called = as_sets(said, system.labels, what)
-            same_length(called, repeats.rows, what)
+            check_length(called, repeats.rows, what)
             systems[name] = replace(system, predicted=repeats(called), thresholds=None)
     if threshold is not None and not any(kind != "predicted" for kind, _ in given):
         raise InputError("threshold= is about scores or probabilities, and there are none")
@@ -376,7 +382,7 @@ def _threshold(
     if given is None:
         return default
     if isinstance(given, int | float):
-        return finite(given, "threshold", "a finite number, or one for each label")
+        return check_finite(given, "threshold", "a finite number, or one for each label")
     if isinstance(given, Mapping):
         by_label = {str(key): value for key, value in given.items()}
         for key in by_label:
@@ -387,14 +393,14 @@ def _threshold(
             by_label = dict.fromkeys(labels, default) | by_label
     elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
         raise InputError(
-            f"threshold is {shown(given)}, expected a finite number, or one for each label"
+            f"threshold is {format_value(given)}, expected a finite number, or one for each label"
         )
     else:
         if len(given) != len(labels):
             raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
         by_label = dict(zip(labels, given, strict=True))
     return {
-        label: finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
+        label: check_finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
         for label in labels
     }
 
@@ -405,7 +411,7 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     of_labels = d.task == "classification" and d.on is not ClassRanks
     if not of_labels and d.task != "multilabel":
         raise InputError(f"{measure} is no measure of several labels a row")
-    named_classes(measure, labels, "label")
+    check_named_classes(measure, labels, "label")
     if measure.label is not None:
         return
     if not of_labels:

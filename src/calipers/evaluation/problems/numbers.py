@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.evaluation.constants import Constant, lost
-from calipers.evaluation.finding_inputs import of_numbers
+from calipers.evaluation.finding_inputs import from_regression
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import columns_of
+from calipers.evaluation.shared import read_system_columns
 from calipers.evaluation.visible_rows import keep_some, note_of_rows, visible_rows
 from calipers.measures.regression import squared, weighted_mean
-from calipers.statistics import Largest, Moments, NumberRows
+from calipers.statistics import Largest, Moments, NumericRows
 from calipers.systems.base import NAN
-from calipers.systems.regression import Predictions
+from calipers.systems.regression import RegressionOutput
 
 if TYPE_CHECKING:
-    from calipers.engines.pass_tasks import Built
+    from calipers.engines.pass_tasks import BatchSystems
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
@@ -41,13 +41,13 @@ class Numbers(Problem):
     task = "regression"
     kind: ClassVar[str] = "numbers"
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Predictions]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, RegressionOutput]:
         """The systems on some rows."""
         target, counted = as_quantities(batch["truth"], "truth"), batch.frequencies
-        columns = columns_of(batch["predicted"], "predicted", len(target), as_quantities)
+        columns = read_system_columns(batch["predicted"], "predicted", len(target), as_quantities)
         rows = batch.weights, settings, batch.clusters
         truth = counted(target)
-        return {n: Predictions(n, truth, counted(said), *rows) for n, said in columns.items()}
+        return {n: RegressionOutput(n, truth, counted(said), *rows) for n, said in columns.items()}
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """The usual losses."""
@@ -55,7 +55,7 @@ class Numbers(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predicted numbers."""
-        return of_numbers(sample, told)
+        return from_regression(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of residuals; of many rows in batches, of those that are looked at."""
@@ -70,7 +70,7 @@ class Numbers(Problem):
 
     looks_at_rows = True
 
-    def look(self, built: Built, level: int = 0) -> Any:
+    def look(self, built: BatchSystems, level: int = 0) -> Any:
         """Some rows, and the largest residuals of each system."""
         systems: Any = built.systems.values()
         assert built.numbers is not None
@@ -102,25 +102,25 @@ class Numbers(Problem):
             found = lost(sample, constants, partial(as_quantities, what="truth"))
             return {m: float(m.apply(of)) for m, of in zip(by_mean, found, strict=True)}
 
-        return kept(sample.passes, "constant", compute)[measure]
+        return cached(sample.passes, "constant", compute)[measure]
 
 
-def _all_rows(sample: Any) -> Predictions | None:
+def _all_rows(sample: Any) -> RegressionOutput | None:
     """The truth of all rows in batches, where it is there."""
 
-    def made() -> Predictions | None:
+    def made() -> RegressionOutput | None:
         passes, settings = sample.passes, sample.settings
         for of in passes.held.values():
-            if isinstance(of, NumberRows):
+            if isinstance(of, NumericRows):
                 weight = of.weight if passes.passed.weight.uneven else None
-                return Predictions("", of.truth, of.truth, weight, settings, None)
+                return RegressionOutput("", of.truth, of.truth, weight, settings, None)
         seen = visible_rows(sample)
         if seen is None or not seen.whole:
             return None
         one = next(iter(seen.systems.values()))
-        return Predictions("", one.truth, one.truth, one.weight, settings, None)
+        return RegressionOutput("", one.truth, one.truth, one.weight, settings, None)
 
-    return kept(sample.passes, "all rows", made)
+    return cached(sample.passes, "all rows", made)
 
 
 def _of_squares(truth: Moments, measure: Measure) -> float:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.curves.lazy_curves import ResidualCurves
-from calipers.data.class_probabilities import columns_of_classes, is_table
+from calipers.data.class_probabilities import is_table, probability_columns
 from calipers.data.errors import InputError
 from calipers.data.multioutput import as_outputs, output_names
 from calipers.evaluation.constants import Constant, lost
-from calipers.evaluation.finding_inputs import of_outputs
+from calipers.evaluation.finding_inputs import from_multioutput
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import column_name, named_systems, names_of
+from calipers.evaluation.shared import column_name, expand_defaults, named_systems
 from calipers.evaluation.visible_rows import note_of_rows, visible_rows
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import mean_of
 from calipers.measures.regression import weighted_mean
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import Moments, Several
-from calipers.systems.base import NAN, named_classes
+from calipers.systems.base import NAN, check_named_classes
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.results import Finding
     from calipers.statistics import FloatArray
-    from calipers.systems.multioutput import Outputs
+    from calipers.systems.multioutput import MultioutputRegression
 
 #: R² comes first as it has no unit: a mean of RMSEs in euros and in metres says nothing.
 DEFAULT_MEASURES = ("macro-R2", "R2", "RMSE", "MAE")
@@ -63,9 +63,9 @@ class SeveralOutputs(Problem):
         """The outputs that are looked at one by one."""
         return () if len(self.names) > MOST_SHOWN else self.names
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Outputs]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, MultioutputRegression]:
         """The systems on some rows."""
-        from calipers.systems.multioutput import Outputs
+        from calipers.systems.multioutput import MultioutputRegression
 
         target, counted = as_outputs(batch["truth"], "truth", self.names), batch.frequencies
         given, rows = batch["predicted"], (batch.weights, settings, batch.clusters)
@@ -73,7 +73,7 @@ class SeveralOutputs(Problem):
         truth, systems = counted(target), {}
         for name, table in named_systems(given, "predicted").items():
             said = as_outputs(table, column_name("predicted", name), self.names, len(target))
-            systems[name] = Outputs(name, self.names, truth, counted(said), *rows)
+            systems[name] = MultioutputRegression(name, self.names, truth, counted(said), *rows)
         return systems
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
@@ -90,7 +90,7 @@ class SeveralOutputs(Problem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predictions of several outputs."""
-        return of_outputs(self.shown, sample, told)
+        return from_multioutput(self.shown, sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of residuals of each output."""
@@ -128,7 +128,7 @@ class SeveralOutputs(Problem):
             found = iter(lost(sample, asked, truth))
             return {m: np.array([float(m.apply(next(found))) for _ in means]) for m in by_mean}
 
-        each = kept(sample.passes, "constant", compute)[measure.plain]
+        each = cached(sample.passes, "constant", compute)[measure.plain]
         if measure.label is not None:
             return float(each[self.names.index(measure.label)])
         return float(mean_of(measure.among, each[measure.picked(self.names)]))
@@ -143,7 +143,7 @@ def _one_system(given: Any, outputs: Sequence[str]) -> bool:
     """Whether these are the columns of one system, and not systems by name."""
     if not isinstance(given, Mapping) or any(map(is_table, given.values())):
         return not isinstance(given, Mapping)
-    return len(outputs) > 1 or set(columns_of_classes(given)) == set(outputs)
+    return len(outputs) > 1 or set(probability_columns(given)) == set(outputs)
 
 
 def chosen_of(
@@ -152,7 +152,7 @@ def chosen_of(
     """The measures asked for, each once; one that names no output is asked of each of them."""
     found = [
         name if isinstance(name, Measure) else parse(name, TASKS["regression"])
-        for name in names_of(asked, default)
+        for name in expand_defaults(asked, default)
     ]
     return list(dict.fromkeys(m for one in found for m in _of_outputs(one, outputs)))
 
@@ -162,7 +162,7 @@ def _of_outputs(measure: Measure, outputs: Sequence[str]) -> Iterator[Measure]:
         raise InputError(f"{measure} is a measure of {measure.definition.family}, not of outputs")
     if measure.definition.reads != "numbers":
         raise InputError(f"{measure} is of predicted quantiles, which are of one output")
-    named_classes(measure, outputs, "output")
+    check_named_classes(measure, outputs, "output")
     if measure.viewed:
         yield measure
     else:

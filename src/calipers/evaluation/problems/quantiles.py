@@ -10,13 +10,13 @@ from calipers.curves.lazy_curves import QuantileCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system
-from calipers.evaluation.finding_inputs import of_quantiles
+from calipers.evaluation.finding_inputs import from_quantiles
 from calipers.evaluation.problems.numbers import Numbers
 from calipers.evaluation.sample import Problem
 from calipers.evaluation.shared import column_name, named_systems
 from calipers.evaluation.visible_rows import visible_rows
 from calipers.results.estimate import UNNAMED
-from calipers.statistics.quantiles import coverages
+from calipers.statistics.quantiles import interval_levels
 from calipers.systems.base import NAN
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Finding
-    from calipers.systems.quantiles import Quantiles
+    from calipers.systems.quantiles import QuantileOutput
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +36,24 @@ class PredictedQuantiles(Numbers):
 
     kind: ClassVar[str] = "quantiles"
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Quantiles]:  # type: ignore[override]
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, QuantileOutput]:  # type: ignore[override]
         """The systems on some rows, all of the same levels."""
-        from calipers.systems.quantiles import Quantiles
+        from calipers.systems.quantiles import QuantileOutput
 
         target, counted = as_quantities(batch["truth"], "truth"), batch.frequencies
         given, rows = batch["quantiles"], (batch.weights, settings, batch.clusters)
-        systems: dict[str, Quantiles] = {}
+        systems: dict[str, QuantileOutput] = {}
         given = {UNNAMED: given} if one_system(given) else given
         for name, columns in named_systems(given, "quantiles").items():
             levels, values = as_quantiles(columns, column_name("quantiles", name), len(target))
-            systems[name] = Quantiles(name, counted(target), levels, counted(values), *rows)
+            systems[name] = QuantileOutput(name, counted(target), levels, counted(values), *rows)
         _check_levels(systems)
         return systems
 
     def default_measures(self, systems: Mapping[str, Any]) -> Sequence[str]:
         """Of intervals the widest."""
         levels = next(iter(systems.values())).levels
-        widest = coverages(levels)[:1]
+        widest = interval_levels(levels)[:1]
         kinds = ("interval-score", "interval-coverage", "mean-width")
         of_intervals = [f"{kind}@{share:.10g}" for share in widest for kind in kinds]
         return [
@@ -67,7 +67,7 @@ class PredictedQuantiles(Numbers):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of predicted quantiles."""
-        return of_quantiles(sample, told)
+        return from_quantiles(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Curves of calibration and sharpness."""
@@ -85,7 +85,7 @@ class PredictedQuantiles(Numbers):
         return super().constant(sample, system, measure) if of_number else NAN
 
 
-def _check_levels(systems: Mapping[str, Quantiles]) -> None:
+def _check_levels(systems: Mapping[str, QuantileOutput]) -> None:
     """That losses over levels are of the same ones."""
     first, *others = systems.values()
     for other in others:

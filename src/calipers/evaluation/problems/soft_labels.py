@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.caching import kept
+from calipers.caching import cached
 from calipers.data.arrays import as_array, column_names, table_of
-from calipers.data.class_labels import Classes, name_of
-from calipers.data.class_probabilities import class_table, columns_of_classes, is_per_class
+from calipers.data.class_labels import ClassLabels, label_name
+from calipers.data.class_probabilities import (
+    has_class_columns,
+    probability_columns,
+    probability_matrix,
+)
 from calipers.data.errors import InputError
 from calipers.evaluation.batch import blank
 from calipers.evaluation.constants import Constant, lost
 from calipers.evaluation.sample import Problem
-from calipers.evaluation.shared import choose_measures, column_name, named_systems
+from calipers.evaluation.shared import column_name, named_systems, select_measures
 from calipers.results.estimate import UNNAMED
 from calipers.systems.base import NAN
-from calipers.systems.soft_labels import Distributions
+from calipers.systems.soft_labels import SoftLabelOutput
 
 if TYPE_CHECKING:
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
@@ -60,16 +64,16 @@ class SoftLabels(Problem):
             )
         return cls(class_names(truth, labels))
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, Distributions]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, SoftLabelOutput]:
         """The systems on some rows."""
         counted, rows = batch.frequencies, (batch.weights, settings, batch.clusters)
-        target, said = distributions(batch["truth"], batch["probability"], self.names)
+        target, said = read_distributions(batch["truth"], batch["probability"], self.names)
         truth = counted(target)
-        return {n: Distributions(n, truth, counted(of), *rows) for n, of in said.items()}
+        return {n: SoftLabelOutput(n, truth, counted(of), *rows) for n, of in said.items()}
 
     def measures(self, systems: Mapping[str, Any], options: Options) -> list[Measure]:
         """The measures that are asked for, all of which have a value."""
-        return choose_measures(options.measures, DEFAULT_MEASURES, self.task)
+        return select_measures(options.measures, DEFAULT_MEASURES, self.task)
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """The classes."""
@@ -78,8 +82,8 @@ class SoftLabels(Problem):
     # --- Streams ---------------------------------------------------------------------------------
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, Distributions]:
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, SoftLabelOutput]:
         """Systems that say of two rows what is true of them, that all classes are as probable."""
         return self.systems(blank(columns, np.zeros(2), probability=True), settings)
 
@@ -102,7 +106,7 @@ class SoftLabels(Problem):
             found = lost(sample, [Constant(m, mean) for m in asked], self._truth)
             return {m: float(m.apply(of)) for m, of in zip(asked, found, strict=True)}
 
-        return kept(sample.passes, "constant", compute)[measure]
+        return cached(sample.passes, "constant", compute)[measure]
 
     def _truth(self, truth: Any) -> FloatArray:
         return _table(truth, "truth", self.names, rows_of(truth))
@@ -116,25 +120,25 @@ class SoftLabels(Problem):
 def class_names(truth: Any, labels: Sequence[Any] | None = None) -> tuple[str, ...]:
     """The classes of a distribution: those named, or as its columns are called."""
     if labels is not None:
-        return tuple(map(name_of, labels))
-    by_name = columns_of_classes(truth)
+        return tuple(map(label_name, labels))
+    by_name = probability_columns(truth)
     return by_name or tuple(map(str, range(table_of(truth, "truth").shape[1])))
 
 
 def rows_of(truth: Any) -> int:
     """How many rows a distribution has, whatever its columns are named by."""
-    if not columns_of_classes(truth):
+    if not probability_columns(truth):
         return len(table_of(truth, "truth"))
     first = column_names(truth)[0]
     column = truth.column(first) if hasattr(truth, "column") else truth[first]
     return len(as_array(column, f"truth, class {first}"))
 
 
-def distributions(
+def read_distributions(
     truth: Any, probability: Any, names: tuple[str, ...]
 ) -> tuple[FloatArray, dict[str, FloatArray]]:
     """What is true of each row, and what each system says of it, all checked."""
-    rows, alone = rows_of(truth), is_per_class(probability, names)
+    rows, alone = rows_of(truth), has_class_columns(probability, names)
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
     said = {
         name: _table(of, column_name("probability", name), names, rows)
@@ -145,5 +149,5 @@ def distributions(
 
 def _table(values: Any, what: str, names: tuple[str, ...], rows: int) -> FloatArray:
     """A distribution a row, checked."""
-    nobody = Classes(names, np.zeros(rows, np.intp))
-    return np.asarray(class_table(values, nobody, what)[0], np.float64)
+    nobody = ClassLabels(names, np.zeros(rows, np.intp))
+    return np.asarray(probability_matrix(values, nobody, what)[0], np.float64)

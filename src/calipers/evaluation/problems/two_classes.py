@@ -10,31 +10,41 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from calipers.curves.score_curves import ScoreCurves
-from calipers.data.arrays import as_numbers, same_length
-from calipers.data.binary_labels import Labels, positive_probability, predictions, two_classes
-from calipers.data.class_labels import coded, place_of, positions
-from calipers.data.class_probabilities import is_per_class
-from calipers.data.errors import InputError, listed, shown
-from calipers.data.frequency_weights import Repeats
-from calipers.evaluation.arguments import finite
-from calipers.evaluation.estimates import estimate_of
-from calipers.evaluation.finding_inputs import of_two_classes
+from calipers.data.arrays import as_numbers, check_length
+from calipers.data.binary_labels import (
+    BinaryLabels,
+    encode_binary,
+    encode_predictions,
+    positive_probability,
+)
+from calipers.data.class_labels import encode_labels, find_label, label_index
+from calipers.data.class_probabilities import has_class_columns
+from calipers.data.errors import InputError, format_names, format_value
+from calipers.data.frequency_weights import RowRepeats
+from calipers.evaluation.arguments import check_finite
+from calipers.evaluation.estimates import to_estimate
+from calipers.evaluation.finding_inputs import from_binary
 from calipers.evaluation.problems.classification import ClassificationProblem
 from calipers.evaluation.score_curves import curves_of_sums, points_of_labels
-from calipers.evaluation.shared import agreed, by_default, column_name, named_systems
+from calipers.evaluation.shared import (
+    column_name,
+    conventions_of_undefined,
+    includes_defaults,
+    named_systems,
+)
 from calipers.evaluation.slices import threshold_note
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-from calipers.systems.binary import System
-from calipers.systems.thresholds import NoThresholdError, Rule
+from calipers.systems.binary import BinaryOutput
+from calipers.systems.thresholds import NoThresholdError, ThresholdRule
 
 if TYPE_CHECKING:
-    from calipers.curves.score_data import Scored
-    from calipers.data.class_labels import Coded
+    from calipers.curves.score_data import ScoreData
+    from calipers.data.class_labels import EncodedLabels
     from calipers.evaluation.batch import Batch
     from calipers.evaluation.options import Options
     from calipers.evaluation.sample import Sample, Told
-    from calipers.evaluation.stream_columns import Columns
+    from calipers.evaluation.stream_columns import StreamColumns
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Estimate, Finding
@@ -65,7 +75,7 @@ _DEFAULTS = (
 )
 
 
-def usual_measures(systems: Mapping[str, System]) -> list[str]:
+def default_measures(systems: Mapping[str, BinaryOutput]) -> list[str]:
     """Every usual measure that all systems can serve."""
     certain = any(system.is_certain for system in systems.values())
     return [
@@ -77,7 +87,7 @@ def usual_measures(systems: Mapping[str, System]) -> list[str]:
     ]
 
 
-def left_out(systems: Mapping[str, System]) -> tuple[str, ...]:
+def omitted_reason(systems: Mapping[str, BinaryOutput]) -> tuple[str, ...]:
     """Why the recalibration is not among the usual measures."""
     certain = [name for name, system in systems.items() if system.is_certain]
     if not certain:
@@ -88,7 +98,9 @@ def left_out(systems: Mapping[str, System]) -> tuple[str, ...]:
 
 
 #: A number, a rule, or either for each system.
-Threshold: TypeAlias = "float | str | Rule | Mapping[str, float | str | Rule] | None"
+Threshold: TypeAlias = (
+    "float | str | ThresholdRule | Mapping[str, float | str | ThresholdRule] | None"
+)
 
 #: What has its best value at the threshold of the best accuracy.
 _OF_ACCURACY = ("accuracy", "error-rate")
@@ -99,21 +111,21 @@ ABOUT_TWO = (
 )
 
 
-def systems_of_two(
-    plain: Callable[[str], System],
-    labels: Labels,
+def make_binary_systems(
+    plain: Callable[[str], BinaryOutput],
+    labels: BinaryLabels,
     predicted: Any,
     score: Any,
     probability: Any,
     threshold: Threshold,
-    repeats: Repeats,
-) -> dict[str, System]:
+    repeats: RowRepeats,
+) -> dict[str, BinaryOutput]:
     """The systems by name, every column checked."""
     if predicted is None and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, score= or probability=")
     if threshold is not None and score is None and probability is None:
         raise InputError("threshold= is about scores or probabilities, and there are none")
-    systems: dict[str, System] = {}
+    systems: dict[str, BinaryOutput] = {}
     rows = len(labels.positive)
 
     def update(name: str, **columns: Any) -> None:
@@ -122,33 +134,33 @@ def systems_of_two(
     for kind, given in (("score", score), ("probability", probability)):
         if given is None:
             continue
-        per_class = kind == "probability" and is_per_class(given, labels.classes)
+        per_class = kind == "probability" and has_class_columns(given, labels.classes)
         for name, values in ({UNNAMED: given} if per_class else named_systems(given, kind)).items():
             what = column_name(kind, name)
             if kind == "probability":
                 column = positive_probability(values, labels, what)
             else:
                 column = as_numbers(values, what)
-            same_length(column, rows, column_name(kind, name))
+            check_length(column, rows, column_name(kind, name))
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             column = repeats(column)
             cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
             probability_of = column.astype(np.float64) if kind == "probability" else None
             update(name, score=column, probability=probability_of)
-            if isinstance(cut, Rule):
+            if isinstance(cut, ThresholdRule):
                 systems[name] = _tuned(systems[name], cut, what)
             elif cut is not None:
                 update(name, threshold=cut, predicted=column >= cut)
     if predicted is not None:
         for name, values in named_systems(predicted, "predicted").items():
-            called = repeats(predictions(values, labels, column_name("predicted", name)))
+            called = repeats(encode_predictions(values, labels, column_name("predicted", name)))
             update(name, predicted=called, threshold=None, rule=None)
     _check_thresholds(threshold, systems)
     return systems
 
 
-def _tuned(system: System, rule: Rule, what: str) -> System:
+def _tuned(system: BinaryOutput, rule: ThresholdRule, what: str) -> BinaryOutput:
     """The system at the threshold of its scores that the rule chooses on its rows."""
     assert system.score is not None
     table = ScoreTable.from_rows(system.labels.positive, system.score, system.weight)
@@ -159,8 +171,8 @@ def _tuned(system: System, rule: Rule, what: str) -> System:
 
 
 def without_threshold(
-    systems: Mapping[str, System], measures: Sequence[Measure]
-) -> tuple[list[System], list[Measure]]:
+    systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
+) -> tuple[list[BinaryOutput], list[Measure]]:
     """The systems that have scores and no threshold, where the accuracy (or the error rate) is
     asked for, and these measures: the accuracy of scores is that of the best threshold then. Any
     other measure of counts is an error, as it has no threshold of its own."""
@@ -176,17 +188,17 @@ def without_threshold(
 
 
 def at_best_accuracy(
-    systems: Mapping[str, System], measures: Sequence[Measure]
-) -> tuple[dict[str, System], tuple[str, ...]]:
+    systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
+) -> tuple[dict[str, BinaryOutput], tuple[str, ...]]:
     """The systems, those :func:`without_threshold` at that of the best accuracy; and a note that
     says so."""
     bare, found = without_threshold(systems, measures)
     if not bare:
         return dict(systems), ()
-    rule = Rule.parse("accuracy")
+    rule = ThresholdRule.parse("accuracy")
     tuned = {s.name: _tuned(s, rule, column_name("score", s.name)) for s in bare}
     what = " and ".join(measure.shown for measure in found)
-    whose = "" if len(systems) == 1 else f" of {listed(list(tuned))}"
+    whose = "" if len(systems) == 1 else f" of {format_names(list(tuned))}"
     note = (
         f"No threshold was given, so {what}{whose} {'is' if len(found) == 1 else 'are'} at the "
         "threshold of the best accuracy on these same rows, which is too good for other rows; "
@@ -195,18 +207,18 @@ def at_best_accuracy(
     return {**systems, **tuned}, (note,)
 
 
-def _threshold(given: Threshold, name: str, default: float | None) -> float | Rule | None:
+def _threshold(given: Threshold, name: str, default: float | None) -> float | ThresholdRule | None:
     value: Any = given.get(name, default) if isinstance(given, Mapping) else given
     if value is None:
         return default
     if isinstance(value, str):
-        return Rule.parse(value)
-    if isinstance(value, Rule):
+        return ThresholdRule.parse(value)
+    if isinstance(value, ThresholdRule):
         return value
-    return finite(value, "threshold", "a finite number or a rule")
+    return check_finite(value, "threshold", "a finite number or a rule")
 
 
-def _check_thresholds(threshold: Any, systems: Mapping[str, System]) -> None:
+def _check_thresholds(threshold: Any, systems: Mapping[str, BinaryOutput]) -> None:
     unknown = sorted(set(threshold) - set(systems)) if isinstance(threshold, Mapping) else []
     if unknown:
         raise InputError(f"threshold for {unknown[0]!r}, which is no system: {', '.join(systems)}")
@@ -231,7 +243,7 @@ class TwoClasses(ClassificationProblem):
     @classmethod
     def of(
         cls,
-        truth: Coded,
+        truth: EncodedLabels,
         positive: Any,
         labels: Sequence[Any] | None,
         threshold: Threshold,
@@ -240,7 +252,7 @@ class TwoClasses(ClassificationProblem):
     ) -> TwoClasses:
         """Of the labels that occur or are named, or, where one alone occurs, are predicted."""
         said = _classes_of(predicted) if labels is None and len(truth.labels) == 1 else ()
-        two = two_classes(truth, positive, said=said, both=labels)
+        two = encode_binary(truth, positive, said=said, both=labels)
         known = {name: name == two.names[1] for name in two.classes}
         return cls(two.names, known, threshold, labels is not None, undefined)
 
@@ -250,36 +262,40 @@ class TwoClasses(ClassificationProblem):
         negative = tuple(name for name, own in self.positive.items() if not own)
         return negative if self.names[0] not in negative else ()
 
-    def labels(self, truth: Any) -> Labels:
+    def labels(self, truth: Any) -> BinaryLabels:
         """The classes of some rows."""
-        column = coded(truth, "truth")
-        place, known = positions(self.positive), list(self.positive.values())
+        column = encode_labels(truth, "truth")
+        place, known = label_index(self.positive), list(self.positive.values())
         is_positive = np.zeros(len(column.labels), bool)
         for code, name in enumerate(column.names):
-            found = place_of(place, name)
+            found = find_label(place, name)
             if found is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
-                    f"truth: has the class {shown(column.labels[code])} in row {row}, expected "
-                    + " or ".join(self.positive)
+                    f"truth: has the class {format_value(column.labels[code])} in row {row}, "
+                    "expected " + " or ".join(self.positive)
                 )
             is_positive[code] = known[found]
         return self._labels(is_positive[column.codes])
 
-    def _labels(self, positive: Any) -> Labels:
-        return Labels(self.names, positive, self.others, tuple(self.positive))
+    def _labels(self, positive: Any) -> BinaryLabels:
+        return BinaryLabels(self.names, positive, self.others, tuple(self.positive))
 
-    def systems(self, batch: Batch, settings: Settings) -> dict[str, System]:
+    def systems(self, batch: Batch, settings: Settings) -> dict[str, BinaryOutput]:
         """The systems on some rows."""
         labels, counted = self.labels(batch["truth"]), batch.frequencies
         rows = replace(labels, positive=counted(labels.positive))
         plain = partial(
-            System, labels=rows, weight=batch.weights, settings=settings, clusters=batch.clusters
+            BinaryOutput,
+            labels=rows,
+            weight=batch.weights,
+            settings=settings,
+            clusters=batch.clusters,
         )
         said = batch["predicted"], batch["score"], batch["probability"]
-        return systems_of_two(plain, labels, *said, self.threshold, counted)
+        return make_binary_systems(plain, labels, *said, self.threshold, counted)
 
-    def statistic(self, system: System, kind: type) -> Any:
+    def statistic(self, system: BinaryOutput, kind: type) -> Any:
         """The counts of labels, and the table of scores."""
         if kind is ConfusionMatrix and system.predicted is not None:
             return system.counts.matrix
@@ -287,13 +303,13 @@ class TwoClasses(ClassificationProblem):
 
     # --- Measures --------------------------------------------------------------------------------
 
-    def default_measures(self, systems: Mapping[str, System]) -> Sequence[str]:
+    def default_measures(self, systems: Mapping[str, BinaryOutput]) -> Sequence[str]:
         """Every usual measure that all systems can serve."""
-        return usual_measures(systems)
+        return default_measures(systems)
 
     def prepared(
-        self, systems: Mapping[str, System], measures: Sequence[Measure]
-    ) -> tuple[dict[str, System], Sequence[str]]:
+        self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
+    ) -> tuple[dict[str, BinaryOutput], Sequence[str]]:
         """The systems, where the accuracy of scores is asked for at the threshold of the best."""
         return at_best_accuracy(systems, measures)
 
@@ -303,7 +319,7 @@ class TwoClasses(ClassificationProblem):
         """Thresholds that a rule chose on the rows."""
         systems = (sample.rows or {}).values()
         chosen = [(s.chosen, s.number) for s in systems if s.chosen is not None]
-        return [estimate_of(c.reading(rows), "threshold", c.system) for c, rows in chosen]
+        return [to_estimate(c.reading(rows), "threshold", c.system) for c, rows in chosen]
 
     def conventions(self, sample: Sample) -> Mapping[str, Any]:
         """Which class is positive, and from which threshold on."""
@@ -313,7 +329,7 @@ class TwoClasses(ClassificationProblem):
             "negative": self.names[0],
             "threshold": {n: s.threshold for n, s in systems if s.threshold is not None},
             "at_the_threshold": "positive",
-            **agreed(self.undefined),
+            **conventions_of_undefined(self.undefined),
         }
 
     def notes(self, sample: Sample, options: Options) -> Sequence[str]:
@@ -327,7 +343,10 @@ class TwoClasses(ClassificationProblem):
             there, absent = self.names[:: -1 if labels.positive.all() else 1]
             why = f"All rows are of class {there}, none of {absent}"
             notes = (f"{why}: measures that need both have no value.",)
-        return (*notes, *(left_out(sample.rows) if by_default(options.measures) else ()))
+        return (
+            *notes,
+            *(omitted_reason(sample.rows) if includes_defaults(options.measures) else ()),
+        )
 
     def slice_notes(self, sample: Sample) -> Sequence[str]:
         """That a threshold which a rule chose on all rows is no slice's own."""
@@ -336,7 +355,7 @@ class TwoClasses(ClassificationProblem):
 
     def findings(self, sample: Sample, told: Told) -> tuple[Finding, ...]:
         """What there is to say of two classes."""
-        return of_two_classes(sample, told)
+        return from_binary(sample, told)
 
     def details(self, sample: Sample, options: Options) -> Mapping[str, Any]:
         """Confusion matrices, and curves of scores."""
@@ -355,11 +374,11 @@ class TwoClasses(ClassificationProblem):
     # --- Streams ---------------------------------------------------------------------------------
 
     def template(
-        self, columns: Columns, settings: Settings, sizes: FloatArray | None = None
-    ) -> dict[str, System]:
+        self, columns: StreamColumns, settings: Settings, sizes: FloatArray | None = None
+    ) -> dict[str, BinaryOutput]:
         """Systems on a row of either class."""
         cuts = self.threshold.values() if isinstance(self.threshold, Mapping) else [self.threshold]
-        if any(isinstance(cut, str | Rule) for cut in cuts):
+        if any(isinstance(cut, str | ThresholdRule) for cut in cuts):
             raise InputError(
                 "threshold: a rule chooses it among all rows, which takes engine='memory'; a "
                 "stream takes a number"
@@ -367,7 +386,7 @@ class TwoClasses(ClassificationProblem):
         said, values = columns.said, np.array([0.25, 0.75])
         labels = self._labels(np.array([False, True]))
         weight = np.ones(2) if sizes is None else sizes
-        plain = partial(System, labels=labels, weight=weight, settings=settings)
+        plain = partial(BinaryOutput, labels=labels, weight=weight, settings=settings)
         given = {
             kind: dict.fromkeys(said[kind], values) if kind in said else None
             for kind in ("score", "probability")
@@ -377,11 +396,13 @@ class TwoClasses(ClassificationProblem):
         probability: Any = given["probability"]
         if probability is not None and list(probability) == [UNNAMED]:
             probability = probability[UNNAMED]  # of several classes, names would be theirs
-        return systems_of_two(
-            plain, labels, called, given["score"], probability, self.threshold, Repeats(2)
+        return make_binary_systems(
+            plain, labels, called, given["score"], probability, self.threshold, RowRepeats(2)
         )
 
-    def check_stream(self, systems: Mapping[str, System], measures: Sequence[Measure]) -> None:
+    def check_stream(
+        self, systems: Mapping[str, BinaryOutput], measures: Sequence[Measure]
+    ) -> None:
         """That the systems serve the measures, with a threshold that is not chosen among all
         rows."""
         bare, found = without_threshold(systems, measures)
@@ -394,7 +415,7 @@ class TwoClasses(ClassificationProblem):
         super().check_stream(systems, measures)
 
     @staticmethod
-    def summary(systems: Mapping[str, System]) -> FloatArray:
+    def summary(systems: Mapping[str, BinaryOutput]) -> FloatArray:
         """The weight of the negatives and of the positives."""
         one = next(iter(systems.values()))
         return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
@@ -418,7 +439,7 @@ def _classes_of(predicted: Any) -> list[str]:
     return [
         name
         for system, column in named_systems(predicted, "predicted").items()
-        for name in coded(column, column_name("predicted", system)).names
+        for name in encode_labels(column, column_name("predicted", system)).names
     ]
 
 
@@ -430,7 +451,7 @@ def _collapsed(positive: str, others: tuple[str, ...]) -> tuple[str, ...]:
     return (f"{positive} is evaluated against all other classes: {named}.",)
 
 
-def _scored(systems: Sequence[System]) -> list[Scored]:
-    from calipers.curves.score_data import scored
+def _scored(systems: Sequence[BinaryOutput]) -> list[ScoreData]:
+    from calipers.curves.score_data import make_score_data
 
-    return [scored(s) for s in systems if s.score is not None]
+    return [make_score_data(s) for s in systems if s.score is not None]

@@ -93,8 +93,8 @@ def average_precision_over_ties(
     hit = r.hits(rel)
     before, tied = r.tied(hit)
     others = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
-    inside = r.at_rank(lambda rank: within(rank, cutoff))
-    inverse = r.at_rank(lambda rank: within(rank, cutoff) / rank)
+    inside = r.at_rank(lambda rank: cutoff_mask(rank, cutoff))
+    inverse = r.at_rank(lambda rank: cutoff_mask(rank, cutoff) / rank)
     precision = (before + 1 - r.tied_from * others) * inverse + others * inside
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
@@ -155,7 +155,7 @@ def reciprocal_rank_over_ties(
         left = size - place
         missed = np.cumprod(np.concatenate([[1.0], np.maximum(left - relevant, 0) / left]))[:-1]
         chance = missed * np.minimum(relevant / left, 1)
-        out[r.topic[i]] = np.sum(chance * within(first + place, cutoff) / (first + place))
+        out[r.topic[i]] = np.sum(chance * cutoff_mask(first + place, cutoff) / (first + place))
     return out
 
 
@@ -208,7 +208,7 @@ def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r_precision(r, rel=rel)
 
 
-def documents_of(recall: float, relevant: FloatArray, rule: str) -> FloatArray:
+def n_documents_at_recall(recall: float, relevant: FloatArray, rule: str) -> FloatArray:
     """How many of so many relevant documents make up a recall; of infinitely many, infinitely
     many."""
     wanted = part(recall, relevant)
@@ -231,7 +231,9 @@ def interpolated_precision(
     ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9).
     """
     so_far = r.hits_so_far(rel)
-    reached = r.hits(rel) & (so_far >= documents_of(recall, r.relevant(rel), rule)[r.topic])
+    reached = r.hits(rel) & (
+        so_far >= n_documents_at_recall(recall, r.relevant(rel), rule)[r.topic]
+    )
     return r.max(np.where(reached, so_far / r.rank, 0.0))
 
 
@@ -252,7 +254,7 @@ def eleven_point_mean(
 
 def _wanted(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     """How many relevant documents make up that recall; above 0 one at least."""
-    return np.maximum(documents_of(recall, r.relevant(rel), "least"), np.sign(recall))
+    return np.maximum(n_documents_at_recall(recall, r.relevant(rel), "least"), np.sign(recall))
 
 
 @of_relevant(
@@ -359,7 +361,7 @@ def _within_own(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, shared) / shared)
 
 
-def within(rank: IntArray, cutoff: int | None) -> FloatArray:
+def cutoff_mask(rank: IntArray, cutoff: int | None) -> FloatArray:
     """1 down to the cutoff, and 0 beyond."""
     return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 

@@ -106,7 +106,7 @@ def nnrbp(
 @diverse("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
 def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Intent-aware precision at k: P@k for each of the S subtopics, averaged."""
-    found = _Found(g, rel, cutoff)
+    found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum(np.ones(len(found.rank))) / (cutoff * g.groups_with_relevant(rel))
 
 
@@ -114,7 +114,7 @@ def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
 def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Intent-aware average precision: AP for each of the S subtopics (within the cutoff),
     averaged."""
-    found = _Found(g, rel, cutoff)
+    found = _RetrievedJudgments(g, rel, cutoff)
     relevant = g.relevant_of_group(rel)[found.group]
     precision = (found.met + 1) / found.rank
     return found.sum(precision / relevant) / g.groups_with_relevant(rel)
@@ -129,11 +129,11 @@ def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int
 def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Subtopic recall: the share of the S subtopics that a document among the first k is relevant
     to."""
-    found = _Found(g, rel, cutoff)
+    found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum(found.met == 0) / g.groups_with_relevant(rel)
 
 
-class _Found:
+class _RetrievedJudgments:
     """The relevant judgments of retrieved documents (within the cutoff): rank, group, and how many
     relevant documents of the group stand above."""
 
@@ -159,7 +159,7 @@ def _gain(
     g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
 ) -> FloatArray:
     """Per topic, the discounted worth of what was retrieved."""
-    found = _Found(g, rel, cutoff)
+    found = _RetrievedJudgments(g, rel, cutoff)
     return found.sum((1.0 - alpha) ** found.met * discount(found.rank))
 
 

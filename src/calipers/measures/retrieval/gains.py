@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.retrieval.binary_relevance import within
+from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import ends_of, segment_sum
+from calipers.statistics.rankings import segment_offsets, segment_sum
 
 #: Grades and their gains; the grade itself where one is not named.
 Gains = tuple[tuple[int, float], ...] | None
@@ -49,7 +49,7 @@ def cumulative_gain(
 ) -> FloatArray:
     """Cumulative gain: the sum of the gains of the first k documents."""
     r, gain = with_gains(r, gains)
-    return r.sum(gain * r.at_rank(lambda rank: within(rank, cutoff)))
+    return r.sum(gain * r.at_rank(lambda rank: cutoff_mask(rank, cutoff)))
 
 
 @ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
@@ -185,7 +185,7 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     at_levels = r.sum_to(gained, topic, rank) / best.sum_to(ideal, topic, rank)
     beyond = r.retrieved >= best.length + 2
     levels = np.bincount(topic, minlength=len(r))
-    total = segment_sum(at_levels, ends_of(levels))
+    total = segment_sum(at_levels, segment_offsets(levels))
     at_end = np.where(beyond, r.sum(gained) / best.sum(ideal), 0.0)
     return (total + at_end) / (levels + beyond)
 
@@ -233,7 +233,7 @@ def q_measure(
     count = 1 / (1 + beta)
     blended = count * r.so_far(gain > 0) + (1 - count) * r.so_far(gain)
     most = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
-    counted = (gain > 0) & (within(r.rank, cutoff) > 0)
+    counted = (gain > 0) & (cutoff_mask(r.rank, cutoff) > 0)
     length = best.length if cutoff is None else np.minimum(best.length, cutoff)
     return r.sum(np.where(counted, blended / most, 0.0)) / length
 
@@ -263,7 +263,7 @@ def with_gains(
 
 def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
     """The discount of each rank, 0 beyond the cutoff."""
-    kept = within(rank, cutoff)
+    kept = cutoff_mask(rank, cutoff)
     if dcg == "log-base":
         return np.asarray(kept / np.maximum(np.log(rank) / np.log(base), 1))
     return np.asarray(kept / np.log2(rank + 1))

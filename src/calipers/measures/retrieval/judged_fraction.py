@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers.lazy_imports import numpy as np
 from calipers.measures.retrieval.sets import NOTHING_RETRIEVED
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
-from calipers.measures.retrieval.user_models import powers
+from calipers.measures.retrieval.user_models import persistence_weights
 from calipers.statistics import FloatArray, JudgedRankings
 
 #: What smooths shares of relevant documents, so that there is one of none.
@@ -112,13 +112,13 @@ def rbp_residual(r: JudgedRankings, p: float = 0.8, tail: str = "always") -> Flo
     trec_eval has it.
     """
     judged = r.grade >= 0
-    known = r.sum(judged * r.at_rank(lambda rank: powers(p, rank)))
+    known = r.sum(judged * r.at_rank(lambda rank: persistence_weights(p, rank)))
     everything = np.concatenate(
-        [[0.0], np.cumsum(powers(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
+        [[0.0], np.cumsum(persistence_weights(p, np.arange(1, r.retrieved.max(initial=0) + 1)))]
     )
     some = r.sum(judged) < r.retrieved
     within = np.where(some, np.maximum((1 - p) * (everything[r.retrieved] - known), 0.0), 0.0)
-    behind = powers(p, r.retrieved + 1)
+    behind = persistence_weights(p, r.retrieved + 1)
     return within + (np.where(some, behind, 0.0) if tail == "with-unjudged" else behind)
 
 

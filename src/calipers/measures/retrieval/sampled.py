@@ -15,7 +15,7 @@ from calipers.lazy_imports import numpy as np
 from calipers.measures.registration import measure
 from calipers.measures.retrieval.judged_fraction import EPSILON
 from calipers.statistics import FloatArray, SampledRankings
-from calipers.statistics.rankings import ends_of, running_sum, segment_sum
+from calipers.statistics.rankings import running_sum, segment_offsets, segment_sum
 
 XINFAP = "Yilmaz, Kanoulas and Aslam 2008"
 
@@ -134,7 +134,7 @@ def _ideal(s: SampledRankings, cutoff: int) -> FloatArray:
     pairs, which = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)
     estimated = np.bincount(which.reshape(-1), s.stands_for[relevant], len(pairs))
     count = np.floor(estimated + 0.5 + 1e-9)  # N/n need not be exact, but sums near .5 are halves
-    offsets = ends_of(np.bincount(pairs[:, 0].astype(np.int64), minlength=len(s)))
+    offsets = segment_offsets(np.bincount(pairs[:, 0].astype(np.int64), minlength=len(s)))
     last = np.minimum(running_sum(count, offsets), cutoff).astype(np.int64)
     first = np.minimum(running_sum(count, offsets) - count, cutoff).astype(np.int64)
     worth = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cutoff) + 2))])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from calipers.lazy_imports import numpy as np
-from calipers.measures.retrieval.binary_relevance import within
+from calipers.measures.retrieval.binary_relevance import cutoff_mask
 from calipers.measures.retrieval.gains import (
     ABOVE_SCALE,
     NO_GAIN,
@@ -17,10 +17,10 @@ from calipers.measures.retrieval.gains import (
 )
 from calipers.measures.retrieval.traits import ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import Ideal, running_product
+from calipers.statistics.rankings import IdealRankings, running_product
 
 
-def powers(p: float, rank: IntArray) -> FloatArray:
+def persistence_weights(p: float, rank: IntArray) -> FloatArray:
     """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
     steps = np.full(int(rank.max(initial=1)), p)
     steps[0] = 1.0
@@ -61,7 +61,9 @@ def rank_biased_precision(
             low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
             known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
             gained = np.where(known, (gained - low) / (high - low), gained)
-    return (1 - p) * r.sum(gained * r.at_rank(lambda rank: within(rank, cutoff) * powers(p, rank)))
+    return (1 - p) * r.sum(
+        gained * r.at_rank(lambda rank: cutoff_mask(rank, cutoff) * persistence_weights(p, rank))
+    )
 
 
 @ranking(
@@ -81,7 +83,7 @@ def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> Flo
     """
     rank = np.arange(1, cutoff + 1)
     # From each rank on, 0 beyond the cutoff.
-    worth = np.append(np.cumsum((powers(p, rank) / rank)[::-1])[::-1], 0.0)
+    worth = np.append(np.cumsum((persistence_weights(p, rank) / rank)[::-1])[::-1], 0.0)
     hit = r.hits(1)
     best = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
     # Documents of one grade follow each other: its first place in the ideal list, and which of the
@@ -129,7 +131,7 @@ def expected_reciprocal_rank_over_ties(
                 j = np.arange(1, n + 1)
                 means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * chance * means[:n]) / n
             ranks = r.tied_from[start] + np.arange(size)
-            out[topic] += survive * np.sum(-np.diff(means) * within(ranks, cutoff) / ranks)
+            out[topic] += survive * np.sum(-np.diff(means) * cutoff_mask(ranks, cutoff) / ranks)
             survive *= means[size]
             start = stop
     return out
@@ -255,12 +257,12 @@ def _stops(gain: FloatArray, max_grade: int) -> FloatArray:
 
 
 def _satisfied(
-    r: JudgedRankings | Ideal, gain: FloatArray, cutoff: int | None, max_grade: int
+    r: JudgedRankings | IdealRankings, gain: FloatArray, cutoff: int | None, max_grade: int
 ) -> FloatArray:
     """The expected reciprocal rank at which a reader is satisfied."""
     stops = _stops(gain, max_grade)
     left = running_product(1 - stops, r.offsets) / (1 - stops)
-    return r.sum(stops * left * within(r.rank, cutoff) / r.rank)
+    return r.sum(stops * left * cutoff_mask(r.rank, cutoff) / r.rank)
 
 
 def _dense(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from calipers.report import numbers
-from calipers.report.class_tables import LABEL, cells_of, common_order, grid, summary
+from calipers.report.class_tables import LABEL, common_order, format_cells, matrix_table, summary
 from calipers.report.figures import vega
-from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.safe_names import labels, short
-from calipers.results import ORIENTATIONS, AnyConfusion, Evaluation
+from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.results import ORIENTATIONS, ConfusionBase, Evaluation
 
 #: More classes than these make no picture: the cells would be smaller than a letter.
 MOST_DRAWN = 60
@@ -32,8 +32,8 @@ def confusion_figures(
         ordered = own if order is None else own.reordered(order)
         title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:
-            title = f"{title}: {short(own.system)}"
-        head, rows = grid(ordered, orientation)
+            title = f"{title}: {shorten_name(own.system)}"
+        head, rows = matrix_table(ordered, orientation)
         yield Figure(
             title=title,
             label=f"{title}. {summary(ordered)}",
@@ -42,29 +42,29 @@ def confusion_figures(
             head=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(own.labels) > WRITTEN,
-            choice=choice_of(own.system, len(evaluation.confusions)),
+            choice=selector_label(own.system, len(evaluation.confusions)),
             chosen_from=kind,
         )
 
 
 def caption(
-    confusion: AnyConfusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]
+    confusion: ConfusionBase, before: Sequence[str], orientation: str = ORIENTATIONS[0]
 ) -> str:
     """What the heat map shows, and in which order when that is not the one ``before``."""
     by = "row" if orientation == ORIENTATIONS[0] else "column"
     parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
     if (confusion.low == confusion.low).any():
-        level = numbers.percent(confusion.level)
+        level = numbers.format_percent(confusion.level)
         parts.append(f"On a page, pointing at a cell shows its {level} interval.")
     if tuple(before) != confusion.labels:
         parts.append("Classes that are taken for each other stand side by side.")
     return " ".join(parts)
 
 
-def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> Spec:
+def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Spec:
     """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
     tells its count, its share and the interval of that."""
-    names = list(labels(confusion.labels, LABEL).values())
+    names = list(unique_labels(confusion.labels, LABEL).values())
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     tips = vega.tooltip(
         ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
@@ -111,9 +111,9 @@ def shaded(
     )
 
 
-def _data(confusion: AnyConfusion, names: Sequence[str]) -> list[dict[str, Any]]:
+def _data(confusion: ConfusionBase, names: Sequence[str]) -> list[dict[str, Any]]:
     share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
-    counts = cells_of(confusion.counts, shares=False)
+    counts = format_cells(confusion.counts, shares=False)
     digits = numbers.Rounding(3)
     return [
         {

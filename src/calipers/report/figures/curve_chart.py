@@ -9,8 +9,8 @@ from operator import attrgetter, itemgetter
 from statistics import NormalDist
 
 from calipers.report.figures import plane, vega
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, visible
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import escape_unprintable, unique_labels
 from calipers.results import Curve, FloatArray
 
 #: Pixels of the drawing.
@@ -34,7 +34,7 @@ def curve_chart(
     by that. Where ``x_is_threshold`` the pointer shows it once.
     """
     by, order = _told_apart(curves, systems, by_measure=by_measure)
-    names = labels(order, vega.LABEL)
+    names = unique_labels(order, vega.LABEL)
     shown = list(names.values())
     x, y = _axes(curves, by_measure=by_measure)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
@@ -112,7 +112,7 @@ def _line_data(curve: Curve, name: str) -> list[Spec]:
         if not math.isfinite(x):
             continue
         shown = math.isfinite(y) and not y < curve.bottom
-        datum = {"x": finite(x, 4), "y": finite(y, 4) if shown else None, "system": name}
+        datum = {"x": json_number(x, 4), "y": json_number(y, 4) if shown else None, "system": name}
         if is_point(curve):
             datum["threshold"] = threshold_text(math.nan)
         elif curve.at and curve.threshold[place] != x:
@@ -158,7 +158,12 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     places = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
     rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in places)
     return [
-        {"x": finite(x, 4), "low": finite(low, 4), "high": finite(high, 4), "system": name}
+        {
+            "x": json_number(x, 4),
+            "low": json_number(low, 4),
+            "high": json_number(high, 4),
+            "system": name,
+        }
         for x, low, high in rows
         if math.isfinite(x) and math.isfinite(low) and math.isfinite(high)
     ]
@@ -171,11 +176,11 @@ def _kept_rate(rate: float) -> float:
 
 def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     first = curves[0]
-    y_title = "" if by_measure else visible(first.y_label)
-    x = vega.quantity("x", title=visible(first.x_label))
+    y_title = "" if by_measure else escape_unprintable(first.y_label)
+    x = vega.quantity("x", title=escape_unprintable(first.x_label))
     y = vega.quantity("y", title=y_title or None)
     if first.scale == "deviate":
-        places = [finite(NormalDist().inv_cdf(rate)) for rate in _RATES]
+        places = [json_number(NormalDist().inv_cdf(rate)) for rate in _RATES]
         ends = {"domain": [places[0], places[-1]], "nice": False}
         written = "format(cumulativeNormal(datum.value), '.2~%')"
         axis = {"values": places, "labelExpr": written}
@@ -187,7 +192,7 @@ def _axes(curves: Sequence[Curve], *, by_measure: bool) -> tuple[Spec, Spec]:
     y["scale"] = _domain([c.y[~(c.y < c.bottom)] for c in curves])
     if bottoms:
         highest = max([*tops, *(point[1] for point in lines)])
-        y["scale"] = {"domain": [finite(min(bottoms)), finite(highest)], "nice": False}
+        y["scale"] = {"domain": [json_number(min(bottoms)), json_number(highest)], "nice": False}
     if first.at != "threshold" and not is_point(first) and max(tops, default=1.0) <= _LOW:
         y["scale"] = {"zero": True}
     # Asked for once a chart: every layer shares the axes.
@@ -212,7 +217,9 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
             (a, b), (c, d) = (map(deviate, point) for point in rates)
         else:
             (a, b), (c, d) = start, end
-        data.append({"x": finite(a), "y": finite(b), "x2": finite(c), "y2": finite(d)})
+        data.append(
+            {"x": json_number(a), "y": json_number(b), "x2": json_number(c), "y2": json_number(d)}
+        )
     return vega.layer(
         data, vega.rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **vega.to("x2", "y2")
     )
@@ -231,7 +238,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     if not lines:
         return []
     data = [
-        {"x": finite(a, 4), "y": finite(b, 4), "line": i}
+        {"x": json_number(a, 4), "y": json_number(b, 4), "line": i}
         for i, (_, points) in enumerate(lines)
         for a, b in points
     ]
@@ -244,7 +251,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     layers = [vega.layer(data, mark, x=unsorted(x), y=y, detail=vega.nominal("line"))]
     for left in (True, False):
         named = [
-            {"x": finite(a, 4), "y": finite(b, 4), "name": visible(name)}
+            {"x": json_number(a, 4), "y": json_number(b, 4), "name": escape_unprintable(name)}
             for name, (a, b) in tops.items()
             if (a < 1 / 2) is left
         ]
@@ -291,7 +298,9 @@ def _mark_layers(
             continue
         at = [deviate(v) for v in c.mark] if c.scale == "deviate" else list(c.mark)
         if all(map(math.isfinite, at)) and not at[1] < c.bottom:
-            data.append({"x": finite(at[0], 4), "y": finite(at[1], 4), "system": names[c]})
+            data.append(
+                {"x": json_number(at[0], 4), "y": json_number(at[1], 4), "system": names[c]}
+            )
     if not data:
         return []
     return [vega.layer(data, vega.dot(size=90), x=x, y=y, color=hue)]
@@ -300,7 +309,7 @@ def _mark_layers(
 def cut_layer(cut: float, x: Spec) -> Spec:
     """An upright line at a threshold."""
     mark = vega.rule(strokeDash=[5, 3], opacity=0.8)
-    return vega.layer([{"cut": finite(cut)}], mark, x={**x, "field": "cut"})
+    return vega.layer([{"cut": json_number(cut)}], mark, x={**x, "field": "cut"})
 
 
 def _hover_layer(x: Spec, y: Spec, hue: Spec, tips: str) -> Spec:
@@ -324,7 +333,9 @@ def _tips(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     point, whose row it keeps one level deeper than that of the point itself.
     """
     row = "(datum.datum || datum)"
-    x_name, y_name = (json.dumps(visible(name)) for name in (curve.x_label, curve.y_label))
+    x_name, y_name = (
+        json.dumps(escape_unprintable(name)) for name in (curve.x_label, curve.y_label)
+    )
     who = '"system"'
     if by_measure:
         who, y_name = '"measure"', '"value"'
@@ -336,7 +347,7 @@ def _tips(curve: Curve, *, by_measure: bool, x_is_threshold: bool) -> str:
     x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
     place = ""
     if curve.at and curve.at.lower() != curve.x_label.lower() and not x_is_threshold:
-        place = f"{json.dumps(visible(curve.at))}: {row}.threshold, "
+        place = f"{json.dumps(escape_unprintable(curve.at))}: {row}.threshold, "
     if by_measure:
         x = f"format({row}.x, '.4~g')"
     return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"

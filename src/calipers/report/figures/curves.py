@@ -12,14 +12,14 @@ from typing import Any
 from calipers.report import numbers
 from calipers.report.figures import histograms, plane, vega
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
-from calipers.report.figures.figure import Figure, Numbers, choice_of
+from calipers.report.figures.figure import Figure, Numbers, selector_label
 from calipers.report.figures.registry import CHARTS, ChartDefinition
-from calipers.report.figures.vega import Spec, thinned
-from calipers.report.grouping import grouped
-from calipers.report.safe_names import labels, short, visible
-from calipers.report.wide import is_ranked, ordered, primary_of
+from calipers.report.figures.vega import Spec, sample_evenly
+from calipers.report.grouping import group_by
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
+from calipers.report.wide import is_ranked, order_systems, primary_measure
 from calipers.results import Curve, Evaluation, kinds_in, of_kinds
-from calipers.results.name_lookup import alike
+from calipers.results.name_lookup import match_case_insensitive
 
 #: Of more systems those that lead are drawn.
 MOST_CURVES = 12
@@ -48,7 +48,7 @@ class CurveChart(ChartDefinition):
         What its curves are computed of: one of :data:`SOURCES`.
     curve
         Computes the curve of one system, from what it says: of scores a
-        :class:`calipers.charts.Scored`. It may take ``measure``, ``series``, ``bins`` and
+        :class:`calipers.charts.ScoreData`. It may take ``measure``, ``series``, ``bins`` and
         ``binning`` by name, as :func:`calipers.curve` has them. None where ``plan`` does it, or
         where other parts of an evaluation have the curves.
     variants
@@ -85,12 +85,12 @@ class CurveChart(ChartDefinition):
 
     Examples
     --------
-    >>> from calipers.charts import CurveChart, curve_of
+    >>> from calipers.charts import CurveChart, make_score_curve
     >>> from calipers.measures.counts import false_positive_rate, recall
     >>> def distance(scored):
     ...     tpr, fpr = scored.along(recall, start=1), scored.along(false_positive_rate, start=1)
     ...     axes = "Threshold", "TPR − FPR"
-    ...     return curve_of(scored, "KS", axes, x=scored.table.scores, y=tpr - fpr)
+    ...     return make_score_curve(scored, "KS", axes, x=scored.table.scores, y=tpr - fpr)
     >>> CurveChart(name="KS", title="Kolmogorov-Smirnov", of="scores", curve=distance).options
     frozenset()
     """
@@ -141,7 +141,7 @@ class CurveChart(ChartDefinition):
             return
         # Curves of measures and of classes share a chart by system, others by kind.
         drawn = (c for c in of_kinds(evaluation.curves, {self.name}) if len(c.x))
-        groups = grouped(drawn, lambda c: c.system if c.series or self.by_measure else "")
+        groups = group_by(drawn, lambda c: c.system if c.series or self.by_measure else "")
         for system, curves in groups.items():
             shown, of = leading(evaluation, curves) if not system else (curves, "")
             figure = self.figure(shown, evaluation.systems, system)
@@ -152,29 +152,29 @@ class CurveChart(ChartDefinition):
         first = curves[0]
         title = of_all = _POINTS_ONLY if is_point(first) else self.title
         if system and len(systems) > 1:
-            title = f"{title}: {short(system)}"
-        against = "Measures" if self.by_measure else visible(first.y_label)
-        named = dict.fromkeys(short(c.system) for c in curves if c.system)
+            title = f"{title}: {shorten_name(system)}"
+        against = "Measures" if self.by_measure else escape_unprintable(first.y_label)
+        named = dict.fromkeys(shorten_name(c.system) for c in curves if c.system)
         who = f", for {' and '.join(named)}" if named else ""
         drawn = [s for s in systems if s in {c.system for c in curves}]
         head, rows = (self.table or self.points)(curves)
         return Figure(
             title=title,
-            label=f"{title}: {against} against {visible(first.x_label)}{who}.",
+            label=f"{title}: {against} against {escape_unprintable(first.x_label)}{who}.",
             caption=self.caption(curves),
             spec=(self.draw or self.lines)(curves, drawn),
             head=head,
             rows=rows,
             kind=self.name,
             more=self.more,
-            choice=choice_of(system, len(systems)) if system else "",
+            choice=selector_label(system, len(systems)) if system else "",
             chosen_from=of_all,
         )
 
     def lines(self, curves: Sequence[Curve], systems: Sequence[str]) -> Spec:
         """Curves as lines with their bands; histograms as steps."""
         if curves[0].shape == "bars" and self.draw is None:
-            names = labels([c.series or c.system for c in curves], vega.LABEL)
+            names = unique_labels([c.series or c.system for c in curves], vega.LABEL)
             return vega.whole(**histograms.panel(curves, names, 260, legend=True))
         return curve_chart(
             curves, systems, by_measure=self.by_measure, x_is_threshold=self.x_is_threshold
@@ -186,13 +186,14 @@ class CurveChart(ChartDefinition):
         parts += self.notes(curves) if self.notes is not None else ()
         if first.classes:
             parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
-        level = numbers.percent(first.level)
+        level = numbers.format_percent(first.level)
         if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
             of = f" {self.band_note}" if self.band_note else ""
-            parts.append(f"Shaded: {level} pointwise band{of} ({short(first.method)}).")
+            parts.append(f"Shaded: {level} pointwise band{of} ({shorten_name(first.method)}).")
         if any(len(c.wide_low) for c in curves):
             parts.append(
-                f"Paler: {level} band for the whole curve at once ({short(first.wide_method)}), "
+                f"Paler: {level} band for the whole curve at once "
+                f"({shorten_name(first.wide_method)}), "
                 "which promises at least that much."
             )
         parts += _points_said([c for c in curves if is_point(c)], len(curves), level)
@@ -219,12 +220,12 @@ class CurveChart(ChartDefinition):
         at = "" if against else first.at
         rows = [
             (
-                short(c.y_label if self.by_measure else c.series or c.system),
+                shorten_name(c.y_label if self.by_measure else c.series or c.system),
                 *self._written(c, i),
                 *((threshold_text(math.nan if is_point(c) else c.threshold[i]),) if at else ()),
             )
             for c in curves
-            for i in thinned(list(range(len(c.x))), _POINTS)
+            for i in sample_evenly(list(range(len(c.x))), _POINTS)
         ]
         return (name, first.x_label, of, *filter(None, [at])), tuple(rows)
 
@@ -251,9 +252,9 @@ def curve_charts(of: Collection[str] = SOURCES) -> list[CurveChart]:
 def chart_of(kind: str) -> CurveChart:
     """The chart of a kind of curves; a plain one where that is not known, as of a result that
     another version wrote."""
-    found = CHARTS.get(alike(kind, CHARTS) or "")
+    found = CHARTS.get(match_case_insensitive(kind, CHARTS) or "")
     if not isinstance(found, CurveChart):
-        return CurveChart(name=kind, title=short(kind))
+        return CurveChart(name=kind, title=shorten_name(kind))
     return found if found.name == kind else replace(found, name=kind)
 
 
@@ -269,8 +270,9 @@ def leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[C
     and whose they are."""
     if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
         return curves, ""
-    leading = ordered(evaluation)[:MOST_CURVES]
-    of = f"The first {MOST_CURVES} of {len(curves)} systems by {short(primary_of(evaluation))}. "
+    leading = order_systems(evaluation)[:MOST_CURVES]
+    primary = shorten_name(primary_measure(evaluation))
+    of = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
     return [c for c in curves if c.system in leading], of
 
 
@@ -279,7 +281,7 @@ def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
     if not points:
         return
     where = "Dots" if len(points) == of else "Dots without a curve"
-    boxes = list(dict.fromkeys(short(c.method) for c in points if len(c.low)))
+    boxes = list(dict.fromkeys(shorten_name(c.method) for c in points if len(c.low)))
     who = "systems that predict labels"
     if points[0].series:
         who = "what is predicted of each class or label, against the rest"

@@ -9,12 +9,12 @@ from itertools import accumulate
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.grouping import grouped
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.grouping import group_by
 from calipers.report.headlines import comparison_headlines
-from calipers.report.safe_names import labels, short
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.table_rows import difference_rows
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
@@ -29,7 +29,7 @@ _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
 
 def by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
     """The differences of each measure."""
-    return grouped(differences, lambda d: d.measure)
+    return group_by(differences, lambda d: d.measure)
 
 
 def fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
@@ -51,12 +51,12 @@ def difference_figures(
     shown = fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
     for measure, own in shown:
         part = replace(comparison, differences=tuple(own))
-        title = f"Differences: {short(measure)}"
+        title = f"Differences: {shorten_name(measure)}"
         if math.isnan(own[0].margin):
             made = _around_zero(part, definitions, title)
         else:
             made = _within_margins(part, title)
-        yield of_measure(made, measure, len(shown), "differences")
+        yield measure_figure(made, measure, len(shown), "differences")
 
 
 def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
@@ -76,7 +76,7 @@ def _around_zero(
         title=title,
         label=" ".join(comparison_headlines(comparison)),
         caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
-        f"they do not. Whiskers: {numbers.percent(comparison.level)} intervals.",
+        f"they do not. Whiskers: {numbers.format_percent(comparison.level)} intervals.",
         spec=differences_chart(comparison, definitions),
         head=_HEAD,
         rows=_cells(comparison),
@@ -105,12 +105,14 @@ def _panels(
         bounded = of is not None and None not in of.range
         return (of.range, of.higher_is_better) if of and bounded else d.measure
 
-    return list(grouped(differences, scale).values())
+    return list(group_by(differences, scale).values())
 
 
 def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
-    measures = labels((d.measure for d in comparison), vega.LABEL)
-    systems = labels((name for d in comparison for name in (d.system, d.baseline)), vega.LABEL // 2)
+    measures = unique_labels((d.measure for d in comparison), vega.LABEL)
+    systems = unique_labels(
+        (name for d in comparison for name in (d.system, d.baseline)), vega.LABEL // 2
+    )
     keys = [(d.measure, d.system, d.baseline) for d in comparison]
     if len({key[1:] for key in keys}) == 1:
         return {key: measures[key[0]] for key in keys}
@@ -151,7 +153,7 @@ def _datum(d: Difference, row: str) -> Spec:
     return {
         "row": row,
         **_interval(d.value, d.low, d.high),
-        "p": numbers.p_digits(d.p_adjusted),
+        "p": numbers.format_p_digits(d.p_adjusted),
         "verdict": found.value,
         "told": found.decided,
     }
@@ -171,18 +173,19 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     first = comparison.differences[0]
     rows = difference_rows(comparison)
     alone = len({d.baseline for d in comparison}) == 1
-    systems = labels(d.system for d in comparison)
+    systems = unique_labels(d.system for d in comparison)
     drawn = {
         systems[d.system] if alone else row.systems: d
         for d, row in zip(comparison, rows, strict=True)
     }
-    less = f" to {short(first.baseline)}" if alone else ""
-    asked = numbers.percent(round(2 * comparison.level - 1, 12))
+    less = f" to {shorten_name(first.baseline)}" if alone else ""
+    asked = numbers.format_percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
-        f"{numbers.percent(comparison.level)} intervals; a full dot marks one that lies within the "
+        f"{numbers.format_percent(comparison.level)} intervals; a full dot marks one that lies "
+        "within the "
         "margins, which asks more than the test of equivalence, to which "
         f"{asked} intervals belong.",
         spec=margins_chart(drawn),
@@ -197,7 +200,7 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
 def margins_chart(differences: Mapping[str, Difference]) -> Spec:
     """Differences of one measure by name, with their intervals, and the margins within which they
     are taken for equal. A full dot is one whose interval lies within the margins."""
-    names = labels(differences, vega.LABEL)
+    names = unique_labels(differences, vega.LABEL)
     first = next(iter(differences.values()))
     data = [
         {
@@ -220,7 +223,7 @@ def margins_chart(differences: Mapping[str, Difference]) -> Spec:
         mark = {"type": "rect", "color": "currentColor", "opacity": 0.08}
         layers.append(vega.layer([shaded], mark, x={**x, "field": "from"}, x2={"field": "to"}))
     for lines, dash in ((borders, [6, 3]), ([0.0], [2, 3])):
-        rows = [{"at": finite(limit)} for limit in lines]
+        rows = [{"at": json_number(limit)} for limit in lines]
         if rows:
             upright = vega.rule(strokeDash=dash, opacity=0.6)
             layers.append(vega.layer(rows, upright, x={**x, "field": "at"}))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from calipers.report.figures.rendering import drawing, packed, picture
-from calipers.report.figures.vega import Spec, still
-from calipers.report.safe_names import short
+from calipers.report.figures.rendering import clean_svg, pack_datasets, render_svg
+from calipers.report.figures.vega import Spec, static_spec
+from calipers.report.safe_names import shorten_name
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -60,8 +60,8 @@ class Figure:
             return Markup(
                 "<p>The script of the page draws this chart; its CSV has the numbers.</p>"
             )
-        made = picture(still(self.spec)) if self.begun is None else self.begun.result()
-        return Markup(drawing(made, self.name))
+        made = render_svg(static_spec(self.spec)) if self.begun is None else self.begun.result()
+        return Markup(clean_svg(made, self.name))
 
     @property
     def json(self) -> Markup:
@@ -69,13 +69,13 @@ class Figure:
         the page's script unpacks them."""
         from markupsafe import Markup
 
-        spec = packed(self.spec)
+        spec = pack_datasets(self.spec)
         text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return Markup(text.replace("<", "\\u003c"))
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FigureSelector:
     """One place of the page: a figure, or some of which the reader chooses one."""
 
     figures: tuple[Figure, ...]
@@ -91,13 +91,13 @@ class Choice:
         return any(figure.wide for figure in self.figures)
 
 
-def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
+def group_selectable(drawn: Sequence[Figure]) -> list[FigureSelector]:
     """The places of a page for figures."""
     together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
-    return [Choice(tuple(group)) for _, group in together]
+    return [FigureSelector(tuple(group)) for _, group in together]
 
 
-def some_later(made: Iterable[Figure]) -> Iterator[Figure]:
+def lazy_figures(made: Iterable[Figure]) -> Iterator[Figure]:
     """The figures as they are made; of many to choose from only the first few with pictures and
     numbers."""
     for choice, those in groupby(made, lambda f: f.chosen_from if f.choice else ""):
@@ -112,17 +112,17 @@ def some_later(made: Iterable[Figure]) -> Iterator[Figure]:
             yield replace(figure, later=True, rows=()) if beyond else figure
 
 
-def numbered(made: Iterable[Figure]) -> list[Figure]:
+def assign_ids(made: Iterable[Figure]) -> list[Figure]:
     """The figures, each with ids of its own."""
     return [replace(figure, name=f"figure-{place}") for place, figure in enumerate(made)]
 
 
-def choice_of(name: str, of: int) -> str:
+def selector_label(name: str, of: int) -> str:
     """What the reader chooses, where each of so many has a chart of its own and they are many."""
-    return short(name) if of > SIDE_BY_SIDE else ""
+    return shorten_name(name) if of > SIDE_BY_SIDE else ""
 
 
-def of_measure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
+def measure_figure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
     """The figure of one of so many measures, of which the reader chooses."""
-    choice = choice_of(measure, of)
+    choice = selector_label(measure, of)
     return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")

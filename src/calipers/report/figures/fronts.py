@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from calipers.report import numbers, pareto_fronts
 from calipers.report.figures import vega
-from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import EvaluationChart, register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, short
-from calipers.results import Evaluation, Front, FrontRow
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.results import Evaluation, ParetoFront, ParetoRow
 
 KIND = "Pareto"
 #: Costs that span more decades are drawn on a logarithmic scale.
@@ -25,34 +25,39 @@ def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """A figure for each cost."""
     drawn = [front for front in evaluation.fronts if any(map(_known, front))]
     for front in drawn:
-        of = short(front.cost_measure)
+        of = shorten_name(front.cost_measure)
         made = _figure(front)
-        yield of_measure(made, front.cost_measure, len(drawn), f"{short(front.measure)} by {of}")
+        yield measure_figure(
+            made, front.cost_measure, len(drawn), f"{shorten_name(front.measure)} by {of}"
+        )
 
 
-def _known(row: FrontRow) -> bool:
+def _known(row: ParetoRow) -> bool:
     return math.isfinite(row.quality) and math.isfinite(row.cost)
 
 
-def _figure(front: Front) -> Figure:
-    names = labels((row.system for row in front), vega.LABEL)
+def _figure(front: ParetoFront) -> Figure:
+    names = unique_labels((row.system for row in front), vega.LABEL)
     cells = pareto_fronts.texts(front)
     missing = [] if all(map(_known, front)) else ["Systems without a value are not drawn."]
     said = (
-        f"{short(front.measure)} against {short(front.cost_measure)}. The line is the Pareto "
+        f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is "
+        "the Pareto "
         "front: the best that is to be had at each cost. Pale: dominated systems."
     )
     whole = any(math.isnan(row.cost_low) for row in front if _known(row))
-    bars = f"Bars: {numbers.percent(front.level)} intervals" + (
+    bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
         "; a cost without one does not vary, or no interval of it is known." if whole else "."
     )
     return Figure(
-        title=f"Quality and cost: {short(front.cost_measure)}",
-        label=" ".join(pareto_fronts.sentences(front)),
+        title=f"Quality and cost: {shorten_name(front.cost_measure)}",
+        label=" ".join(pareto_fronts.front_sentences(front)),
         caption=" ".join([said, bars, *missing]),
         spec=front_chart(front),
-        head=("system", short(front.measure), "interval", short(front.cost_measure), "interval",
-              "Pareto front"),
+        head=(
+            *("system", shorten_name(front.measure), "interval"),
+            *(shorten_name(front.cost_measure), "interval", "Pareto front"),
+        ),
         rows=tuple(
             (names[row.system], *cell, pareto_fronts.place(row))
             for row, cell in zip(front, cells, strict=True)
@@ -60,23 +65,25 @@ def _figure(front: Front) -> Figure:
     )  # fmt: skip
 
 
-def front_chart(front: Front) -> Spec:
+def front_chart(front: ParetoFront) -> Spec:
     """The points, their intervals, and the front as a line of steps."""
-    names = labels((row.system for row in front), vega.LABEL)
+    names = unique_labels((row.system for row in front), vega.LABEL)
     cells = dict(zip((row.system for row in front), pareto_fronts.texts(front), strict=True))
     shown = [row for row in front if _known(row)]
     log = _spans_decades(shown)
     x_scale, y_scale = _scale(_ends(shown, "cost"), log=log), _scale(_ends(shown, "quality"))
-    x_title = f"{short(front.cost_measure)}{', logarithmic' if log else ''} · ← better"
-    y_title = f"{short(front.measure)} · {'better →' if front.higher_is_better else '← better'}"
+    x_title = f"{shorten_name(front.cost_measure)}{', logarithmic' if log else ''} · ← better"
+    y_title = (
+        f"{shorten_name(front.measure)} · {'better →' if front.higher_is_better else '← better'}"
+    )
     x = vega.quantity("cost", title=x_title, scale=x_scale, axis={"tickCount": 5})
     y = vega.quantity("quality", title=y_title, scale=y_scale, axis={"tickCount": 6})
     rows = [_datum(row, names[row.system], cells[row.system], log=log) for row in shown]
     told = {"condition": {"test": "datum.front", "value": vega.PALETTE[0]}, "value": "currentColor"}
     pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.4}
     tips = vega.tooltip(
-        ("system", "system"), ("quality text", short(front.measure)),
-        ("cost text", short(front.cost_measure)), ("place", "Pareto front"),
+        ("system", "system"), ("quality text", shorten_name(front.measure)),
+        ("cost text", shorten_name(front.cost_measure)), ("place", "Pareto front"),
     )  # fmt: skip
     whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
     shared = {"stroke": told, "opacity": pale, "tooltip": tips}
@@ -99,12 +106,12 @@ def front_chart(front: Front) -> Spec:
     return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
-def _spans_decades(rows: Sequence[FrontRow]) -> bool:
+def _spans_decades(rows: Sequence[ParetoRow]) -> bool:
     costs = [row.cost for row in rows]
     return min(costs) > 0 and max(costs) / min(costs) > 10**DECADES
 
 
-def _ends(rows: Sequence[FrontRow], of: str) -> list[float]:
+def _ends(rows: Sequence[ParetoRow], of: str) -> list[float]:
     """All numbers of one axis."""
     ends = (getattr(row, f"{of}{end}") for row in rows for end in ("", "_low", "_high"))
     return [x for x in ends if math.isfinite(x)]
@@ -117,12 +124,16 @@ def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
     low, high = low - margin, high + margin
     if log:
-        return {"type": "log", "domain": [finite(10**low), finite(10**high)], "nice": False}
+        return {
+            "type": "log",
+            "domain": [json_number(10**low), json_number(10**high)],
+            "nice": False,
+        }
     low = max(low, 0.0) if min(ends) >= 0 else low
-    return {"domain": [finite(low), finite(high)], "nice": False}
+    return {"domain": [json_number(low), json_number(high)], "nice": False}
 
 
-def _datum(row: FrontRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
+def _datum(row: ParetoRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
     """One system; an interval that is not known, or that a logarithm has no end of, ends at the
     value."""
     ends: Spec = {}
@@ -131,8 +142,8 @@ def _datum(row: FrontRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
         for side in ("low", "high"):
             end = getattr(row, f"{of}_{side}")
             known = math.isfinite(end) and not (log and of == "cost" and end <= 0)
-            ends[f"{of}_{side}"] = finite(end if known else value)
-        ends[of] = finite(value)
+            ends[f"{of}_{side}"] = json_number(end if known else value)
+        ends[of] = json_number(value)
     return {
         "system": name,
         **ends,

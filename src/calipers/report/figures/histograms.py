@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calipers.report.figures import vega
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import visible
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import escape_unprintable
 from calipers.results import Curve
 
 
@@ -32,7 +32,7 @@ def panel(
 ) -> Spec:
     """The shares of rows in bars of each of ``names``, of one alone in the colour ``only``."""
     data = [
-        {"x": finite(x, 4), "y": finite(y, 4), "system": names[c.series or c.system]}
+        {"x": json_number(x, 4), "y": json_number(y, 4), "system": names[c.series or c.system]}
         for c in curves
         for x, y in zip(c.x, c.y, strict=True)
     ]
@@ -43,7 +43,9 @@ def panel(
         hue = vega.nominal("system", scale=scale, sort=None, legend=shown)
     axis = {"tickCount": 2 if height < 100 else 5, "format": "%"}
     ends: Spec = {} if domain is None else {"scale": {"domain": list(domain), "nice": False}}
-    x = vega.quantity("x", title=visible(curves[0].x_label), axis={"tickCount": 5}, **ends)
+    x = vega.quantity(
+        "x", title=escape_unprintable(curves[0].x_label), axis={"tickCount": 5}, **ends
+    )
     y = vega.quantity("y", stack=None, title="Rows", axis=axis)
     mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}
     return {"width": 400, "height": height, **vega.layer(data, mark, x=x, y=y, color=hue)}

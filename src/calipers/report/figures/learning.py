@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from calipers.report import learning, numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, short
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Estimate
 from calipers.results.learning import (
     OVERFITS,
     UNDERFITS,
-    Decomposition,
-    Learned,
+    BiasVariance,
     LearningCurve,
+    LearningResult,
     ValidationCurve,
 )
 
@@ -29,7 +29,7 @@ _WIDE, _BELOW = 12.0, 100.0
 _KINDS = {
     ValidationCurve: "validation curve",
     LearningCurve: "learning curve",
-    Decomposition: "bias and variance",
+    BiasVariance: "bias and variance",
 }
 #: The colours of regions.
 _SHADES = {UNDERFITS: vega.PALETTE[4], OVERFITS: vega.PALETTE[3]}
@@ -37,7 +37,7 @@ _SHOWN_PARTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise"
 
 
 @dataclass(frozen=True)
-class _Point:
+class _PlottedPoint:
     """A place of a line, with its interval."""
 
     x: str | float
@@ -52,7 +52,7 @@ class _Point:
         return e.value, e.low if known else e.value, e.high if known else e.value
 
 
-def figure(of: Learned) -> Figure:
+def figure(of: LearningResult) -> Figure:
     """The one figure of a result."""
     points, y_title = _points(of)
     head, rows = learning.grid(of)
@@ -69,54 +69,62 @@ def figure(of: Learned) -> Figure:
     )
 
 
-def _points(of: Learned) -> tuple[list[_Point], str]:
+def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
     """What is drawn, and the title of its axis."""
-    if isinstance(of, Decomposition):
-        named = labels([row.value for row in of], 12)
+    if isinstance(of, BiasVariance):
+        named = unique_labels([row.value for row in of], 12)
         parts = [name for name in _SHOWN_PARTS if name in of.parts]
         made = [
-            _Point(named[row.value] if row.value else "", name, row.parts[name])
+            _PlottedPoint(named[row.value] if row.value else "", name, row.parts[name])
             for name in parts
             for row in of
         ]
         return made, "squared error" if of.loss == "squared" else "share of rows"
     if isinstance(of, ValidationCurve):
-        named = labels([row.value for row in of], 12)
+        named = unique_labels([row.value for row in of], 12)
         pairs = [(named[row.value], row) for row in of]
         made = [
-            _Point(x, part, getattr(row, part))
+            _PlottedPoint(x, part, getattr(row, part))
             for part in ("validation", "training")
             for x, row in pairs
         ]
         if of.test is not None:
-            made.append(_Point(named[of.chosen], "test", of.test))
-        return made, short(of.measure)
+            made.append(_PlottedPoint(named[of.chosen], "test", of.test))
+        return made, shorten_name(of.measure)
     assert isinstance(of, LearningCurve)
     made = [
-        _Point(float(row.n), part, getattr(row, part))
+        _PlottedPoint(float(row.n), part, getattr(row, part))
         for part in ("validation", "training")
         for row in of
     ]
-    return made, short(of.measure)
+    return made, shorten_name(of.measure)
 
 
-def _matter(of: Learned) -> str:
+def _matter(of: LearningResult) -> str:
     """The line that has to be seen whole."""
-    return "error" if isinstance(of, Decomposition) else "validation"
+    return "error" if isinstance(of, BiasVariance) else "validation"
 
 
-def _scale(points: Sequence[_Point], matter: str) -> tuple[Spec, float]:
+def _scale(points: Sequence[_PlottedPoint], matter: str) -> tuple[Spec, float]:
     """The scale of values, and what lies below its lower end: −∞ where nothing does."""
     ends = [e for p in points for e in p.ends if math.isfinite(e)]
     own = [p.ends[0] for p in points if p.series == matter and math.isfinite(p.ends[0])]
     if own and min(own) > 0 and max(own) / min(own) > _WIDE:
         floor = min(own) / _BELOW
         high = max(ends) * 1.3
-        return {"type": "log", "domain": [finite(floor), finite(high)], "nice": False}, floor
+        return {
+            "type": "log",
+            "domain": [json_number(floor), json_number(high)],
+            "nice": False,
+        }, floor
     low, high = min(ends), max(ends)
     room = 0.05 * (high - low) or 0.1
     low = 0.0 if 0 <= low < 0.4 * high else low - room
-    return {"domain": [finite(low), finite(high + room)], "nice": False, "zero": False}, -math.inf
+    return {
+        "domain": [json_number(low), json_number(high + room)],
+        "nice": False,
+        "zero": False,
+    }, -math.inf
 
 
 def _axis(scale: Spec) -> Spec:
@@ -127,13 +135,13 @@ def _axis(scale: Spec) -> Spec:
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 3) if len(decades) < 5 else (1,)
     places = [k * 10.0**d for d in decades for k in steps]
-    return {"values": [finite(v) for v in places if low <= v <= high], "format": "~g"}
+    return {"values": [json_number(v) for v in places if low <= v <= high], "format": "~g"}
 
 
-def _caption(of: Learned, points: Sequence[_Point], floor: float) -> Iterator[str]:
-    if isinstance(of, ValidationCurve | Decomposition) and of.parameter:
+def _caption(of: LearningResult, points: Sequence[_PlottedPoint], floor: float) -> Iterator[str]:
+    if isinstance(of, ValidationCurve | BiasVariance) and of.parameter:
         yield f"{learning.called(of.parameter)}, from the simplest model to the most capable."
-    level = numbers.percent(of.level)
+    level = numbers.format_percent(of.level)
     if any(p.estimate.has_interval for p in points):
         yield f"Shaded along the lines: {level} intervals."
     if isinstance(of, ValidationCurve):
@@ -155,7 +163,9 @@ def _chosen_is(of: ValidationCurve) -> str:
     return "the simplest within one standard error of the best"
 
 
-def _spec(of: Learned, points: Sequence[_Point], y_title: str, scale: Spec, floor: float) -> Spec:
+def _spec(
+    of: LearningResult, points: Sequence[_PlottedPoint], y_title: str, scale: Spec, floor: float
+) -> Spec:
     series = list(dict.fromkeys(p.series for p in points))
     hue = vega.category(
         "series", scale=vega.scale(series, vega.PALETTE),
@@ -185,24 +195,25 @@ def _spec(of: Learned, points: Sequence[_Point], y_title: str, scale: Spec, floo
     return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
 
 
-def _datum(p: _Point, floor: float) -> Spec:
+def _datum(p: _PlottedPoint, floor: float) -> Spec:
     value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.ends)
     e = p.estimate
-    text = numbers.single(*p.ends).triple(e.value, e.low, e.high)
+    text = numbers.rounding_of_one(*p.ends).triple(e.value, e.low, e.high)
     return {
-        "x": p.x, "y": finite(value, 4), "low": finite(low, 4), "high": finite(high, 4),
+        "x": p.x, "y": json_number(value, 4),
+        "low": json_number(low, 4), "high": json_number(high, 4),
         "series": p.series, "at": f"{p.x:,g}" if isinstance(p.x, float) else p.x, "text": text,
     }  # fmt: skip
 
 
-def _x_title(of: Learned) -> str:
+def _x_title(of: LearningResult) -> str:
     if isinstance(of, LearningCurve):
         return "rows to train on"
-    assert isinstance(of, ValidationCurve | Decomposition)
+    assert isinstance(of, ValidationCurve | BiasVariance)
     return learning.called(of.parameter)
 
 
-def _x(of: Learned) -> Spec:
+def _x(of: LearningResult) -> Spec:
     if isinstance(of, LearningCurve):
         places = [row.n for row in of] + [of.more.n] * (of.more.reason is None)
         axis = {"values": places, "format": ",", "labelOverlap": True}
@@ -213,11 +224,11 @@ def _x(of: Learned) -> Spec:
                          axis={"labelAngle": 0})  # fmt: skip
 
 
-def _regions(of: Learned, x: Spec) -> list[Spec]:
+def _regions(of: LearningResult, x: Spec) -> list[Spec]:
     """A column behind each capacity that under- or overfits."""
     if not isinstance(of, ValidationCurve):
         return []
-    named = labels([row.value for row in of], 12)
+    named = unique_labels([row.value for row in of], 12)
     # All values come first, so that those of the regions do not change the order of the axis.
     marked = [{"x": named[row.value], "region": row.region} for row in of]
     there = [r for r in _SHADES if any(row.region == r for row in of)]
@@ -235,16 +246,16 @@ def _regions(of: Learned, x: Spec) -> list[Spec]:
     return [vega.layer(marked, mark, x=x, fill=shade, opacity=visible)]
 
 
-def _chosen(of: Learned, x: Spec) -> list[Spec]:
+def _chosen(of: LearningResult, x: Spec) -> list[Spec]:
     if not isinstance(of, ValidationCurve):
         return []
-    named = labels([row.value for row in of], 12)
+    named = unique_labels([row.value for row in of], 12)
     all_there = [{"x": named[row.value], "chosen": row.value == of.chosen} for row in of]
     shown = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
     return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
 
 
-def _tested(points: Sequence[_Point], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+def _tested(points: Sequence[_PlottedPoint], x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """The value on the test rows with its interval, which is no line."""
     made = []
     for p in (p for p in points if p.series == "test"):
@@ -259,7 +270,7 @@ def _tested(points: Sequence[_Point], x: Spec, y: Spec, hue: Spec) -> list[Spec]
     return made
 
 
-def _more(of: Learned, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+def _more(of: LearningResult, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
     """What more rows would bring, at their number."""
     if not isinstance(of, LearningCurve) or of.more.reason is not None:
         return []

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from calipers.report.figures import vega
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import unique_labels
 
 #: So many whole numbers all have a tick.
 _MOST_TICKS = 15
@@ -18,9 +18,10 @@ Points = Sequence[tuple[str, float, float]]
 
 def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
     """A line for each name; ``share`` draws from 0 to 1."""
-    names = labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
+    names = unique_labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
     rows = [
-        {"name": names[name], "x": finite(at), "y": finite(value)} for name, at, value in points
+        {"name": names[name], "x": json_number(at), "y": json_number(value)}
+        for name, at, value in points
     ]
     shown = list(names.values())
     legend = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300, "columns": 3}
@@ -54,9 +55,9 @@ def _whole_ticks(points: Points) -> Spec:
 
 def bar_chart(bars: Points, x: str) -> Spec:
     """Two bars a name, from 0 to the first number and, darker, to the second."""
-    names = labels([name for name, _, _ in bars], vega.LABEL)
+    names = unique_labels([name for name, _, _ in bars], vega.LABEL)
     rows = [
-        {"name": names[name], "whole": finite(whole), "part": finite(part)}
+        {"name": names[name], "whole": json_number(whole), "part": json_number(part)}
         for name, whole, part in bars
     ]
     up = vega.category("name", title=None)
@@ -75,9 +76,14 @@ def bar_chart(bars: Points, x: str) -> Spec:
 
 def range_chart(ranges: Sequence[tuple[str, float, float, float]], x: str) -> Spec:
     """From the least to the most for each name, with what lies between."""
-    names = labels([name for name, *_ in ranges], vega.LABEL)
+    names = unique_labels([name for name, *_ in ranges], vega.LABEL)
     rows = [
-        {"name": names[name], "low": finite(low), "mean": finite(mean), "high": finite(high)}
+        {
+            "name": names[name],
+            "low": json_number(low),
+            "mean": json_number(mean),
+            "high": json_number(high),
+        }
         for name, low, mean, high in ranges
     ]
     up = vega.category("name", title=None)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure, fitting
-from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.safe_names import labels, short
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 
@@ -37,8 +37,9 @@ def pair_figures(
     for measure, own in shown:
         told = f"{sum(outcome(d).decided for d in own)} of {sum(outcome(d).tested for d in own)}"
         figure = Figure(
-            title=f"Every pair: {short(measure)}",
-            label=f"{short(measure)} of every pair of {len(systems)} systems: {told} pairs are "
+            title=f"Every pair: {shorten_name(measure)}",
+            label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {told} pairs "
+            "are "
             "told apart.",
             caption="The system of the row less that of the column. Coloured: pairs that the data "
             f"tell apart ({told}), blue where the row is the better one; the smaller the p-value "
@@ -48,7 +49,7 @@ def pair_figures(
             rows=(),
             wide=len(systems) > _NARROW,
         )
-        yield of_measure(figure, measure, len(shown), "pairs")
+        yield measure_figure(figure, measure, len(shown), "pairs")
 
 
 def pairs_chart(pairs: Sequence[Difference]) -> Spec:
@@ -56,7 +57,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     diagonal is turned over. Those that are told apart have a colour, a stronger one up to p = 0.01
     and to 0.001."""
     order = list(dict.fromkeys([*(d.baseline for d in pairs), *(d.system for d in pairs)]))
-    names = labels(order, vega.LABEL)
+    names = unique_labels(order, vega.LABEL)
     digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
     cells = [cell for d in pairs for cell in _both_ways(d, names, digits)]
     shown = list(names.values())
@@ -92,7 +93,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
 
 def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
     """The two cells of a pair."""
-    found, shown = outcome(d), numbers.p_digits(d.p_adjusted)
+    found, shown = outcome(d), numbers.format_p_digits(d.p_adjusted)
     strength = (
         0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if found.decided else 0.06
     )

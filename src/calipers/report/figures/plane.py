@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from calipers.report.figures import vega
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import short
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import shorten_name
 from calipers.results import Curve
 
 #: Of more points the names would lie one over the other.
@@ -46,7 +46,7 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     if len(curves) > MOST_NAMED:
         return []
     said = ["Dotted: the distance to the diagonal, (TPR − FPR)/√2."]
-    below = [short(c.series or c.system) for c in curves if lies_below(c)]
+    below = [shorten_name(c.series or c.system) for c in curves if lies_below(c)]
     if below:
         said.append(
             f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies "
@@ -60,7 +60,7 @@ def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -
     diagonal."""
     made = []
     for c in (c for c in curves if len(c)):
-        name, x, y = short(c.series or c.system), float(c.x[0]), float(c.y[0])
+        name, x, y = shorten_name(c.series or c.system), float(c.x[0]), float(c.y[0])
         made.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
         if lies_below(c):
             turned = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
@@ -86,8 +86,9 @@ def layers(
     ]
     feet = [
         {
-            "x": finite(at["x"], 4), "y": finite(at["y"], 4), "system": at["system"],
-            "x2": finite((at["x"] + at["y"]) / 2, 4), "y2": finite((at["x"] + at["y"]) / 2, 4),
+            "x": json_number(at["x"], 4), "y": json_number(at["y"], 4), "system": at["system"],
+            "x2": json_number((at["x"] + at["y"]) / 2, 4),
+            "y2": json_number((at["x"] + at["y"]) / 2, 4),
         }
         for at in points
     ]  # fmt: skip

@@ -9,12 +9,12 @@ from typing import Any
 
 from calipers.report import numbers
 from calipers.report.figures import vega
-from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.figure import Figure, measure_figure
 from calipers.report.figures.registry import ComparisonChart, register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, short
-from calipers.report.verdict import groups_text, most, overall_sentence
-from calipers.results import Comparison, Definition, Overall
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import shorten_name, unique_labels
+from calipers.report.verdict import homogeneous_groups_text, overall_sentence, significance_level
+from calipers.results import Comparison, Definition, OmnibusTest
 
 #: More measures have no diagram, nor more than so many systems in all; more no place in one.
 MOST_MEASURES = 12
@@ -30,11 +30,11 @@ def rank_figures(
     sizes = accumulate(len(o.systems) for o in fit)
     drawn = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
     for overall in drawn:
-        yield of_measure(_figure(overall), overall.measure, len(drawn), "ranks")
+        yield measure_figure(_figure(overall), overall.measure, len(drawn), "ranks")
 
 
-def _figure(o: Overall) -> Figure:
-    apart, said = groups_text(o), overall_sentence(o)
+def _figure(o: OmnibusTest) -> Figure:
+    apart, said = homogeneous_groups_text(o), overall_sentence(o)
     known = "" if not apart else f" Nemenyi's test does not tell apart: {apart}."
     if not o.groups and apart:
         known = f" By Nemenyi's test {apart}."
@@ -42,19 +42,23 @@ def _figure(o: Overall) -> Figure:
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
         " Bars join systems that Nemenyi's test at "
-        f"{numbers.percent(most(o.level))} does not tell apart, which is not to say that "
+        f"{numbers.format_percent(significance_level(o.level))} does not tell apart, which is not "
+        "to say that "
         "they are equal."
         if math.isfinite(o.critical_difference)
         else ""
     )
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
-        title=f"Mean ranks: {short(o.measure)}",
+        title=f"Mean ranks: {shorten_name(o.measure)}",
         label=f"{said}{known}",
-        caption=f"{said} Mean ranks over {numbers.count(o.n, short(o.unit))}, 1 the best.{bars}",
+        caption=f"{said} Mean ranks over {numbers.format_count(o.n, shorten_name(o.unit))}, 1 the "
+        f"best.{bars}",
         spec=critical_difference_chart(ranks, o.critical_difference),
-        head=("system", "mean rank", f"mean {short(o.measure)}"),
-        rows=tuple((short(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked),
+        head=("system", "mean rank", f"mean {shorten_name(o.measure)}"),
+        rows=tuple(
+            (shorten_name(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked
+        ),
     )
 
 
@@ -81,7 +85,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     Nemenyi's test has it. Its length is drawn below; an infinite or undefined one joins nothing.
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
-    names = labels(order, vega.LABEL)
+    names = unique_labels(order, vega.LABEL)
     known = math.isfinite(critical)
     bars = joined(ranks, critical) if known else []
     half = (len(order) + 1) // 2
@@ -95,7 +99,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
         left = place < half
         # The names of the innermost systems are the lowest, so that no line crosses another.
         level = first + (place if left else len(order) - 1 - place)
-        at, side = finite(ranks[name]), 1.0 if left else end
+        at, side = json_number(ranks[name]), 1.0 if left else end
         told = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
         lines += [
             {"x": at, "y": 0.0, "x2": at, "y2": level, **told},
@@ -112,7 +116,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
             at_left: Spec = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
             layers.append(_texts(rows, x, y, **at_left))
     if known:
-        length = {"x": 1.0, "x2": finite(min(1 + critical, end)), "y": depth + 0.5}
+        length = {"x": 1.0, "x2": json_number(min(1 + critical, end)), "y": depth + 0.5}
         layers.append(vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.to("x2"), y=y))
         over = ", longer than the axis" if 1 + critical > end else ""
         text = f"critical difference {critical:.3g}{over}"
@@ -137,8 +141,8 @@ def _bars(
     """Over systems that are not told apart."""
     rows = [
         {
-            "x": finite(ranks[run[0]]),
-            "x2": finite(ranks[run[-1]]),
+            "x": json_number(ranks[run[0]]),
+            "x2": json_number(ranks[run[-1]]),
             "y": 0.4 + 0.5 * place,
             "systems": ", ".join(names[name] for name in run),
         }

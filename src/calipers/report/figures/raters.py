@@ -11,10 +11,10 @@ import numpy as np
 from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.confusions import shaded
-from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.figure import Figure, selector_label
 from calipers.report.figures.registry import EvaluationChart, register_chart
 from calipers.report.figures.vega import Spec
-from calipers.report.safe_names import labels, short
+from calipers.report.safe_names import shorten_name, unique_labels
 from calipers.results import Evaluation, LabelTable
 
 #: More raters have no place in a matrix.
@@ -44,15 +44,15 @@ def category_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def _placed(figure: Figure, system: str, number: int) -> Figure:
     """The figure of one set of raters, of which the reader chooses where there are many."""
-    title = figure.title if number < 2 else f"{figure.title}: {short(system)}"
-    choice = choice_of(system, number)
+    title = figure.title if number < 2 else f"{figure.title}: {shorten_name(system)}"
+    choice = selector_label(system, number)
     return replace(figure, title=title, choice=choice, chosen_from=figure.title)
 
 
 def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     """Both halves of the matrix of pairs, by the first measure."""
     measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
-    names = list(labels(each.labels, vega.LABEL).values())
+    names = list(unique_labels(each.labels, vega.LABEL).values())
     value, low, high = (of[measure] for of in (pairs.values, pairs.low, pairs.high))
     columns = (of.tolist() for of in (value, low, high))
     told = [digits.triple(*ends) for ends in zip(*columns, strict=True)]
@@ -72,16 +72,17 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         )
     else:
         ends = "No pair has a value."
-    tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", short(measure)))
+    tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", shorten_name(measure)))
     return Figure(
         title="Pairs of raters",
-        label=f"{short(measure)} of every pair of {len(names)} raters. {ends}",
-        caption=f"{short(measure)} of every two raters; what is at 0 or below has the lightest "
+        label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {ends}",
+        caption=f"{shorten_name(measure)} of every two raters; what is at 0 or below has the "
+        "lightest "
         f"colour. {ends} On a page, pointing at a cell shows its "
-        f"{numbers.percent(pairs.level)} interval.",
+        f"{numbers.format_percent(pairs.level)} interval.",
         spec=shaded(cells, ("rater", names), ("other", names), tips, ".1f"),
-        head=("pair", short(measure)),
-        rows=tuple(zip(labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
+        head=("pair", shorten_name(measure)),
+        rows=tuple(zip(unique_labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
     )
 
 
@@ -98,8 +99,8 @@ def _cell(rater: str, other: str, value: float, told: str, digits: numbers.Round
 
 def _categories(each: LabelTable) -> Figure:
     """How many ratings of each rater are of each category."""
-    names = list(labels(each.labels, vega.LABEL).values())
-    kinds = list(labels(list(each.counts), vega.LABEL).values())
+    names = list(unique_labels(each.labels, vega.LABEL).values())
+    kinds = list(unique_labels(list(each.counts), vega.LABEL).values())
     counts = np.column_stack(list(each.counts.values()))
     share = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
     cells: list[Mapping[str, object]] = [
@@ -108,7 +109,7 @@ def _categories(each: LabelTable) -> Figure:
             "category": kinds[k],
             "count": f"{counts[i, k]:,.0f}",
             "share": round(float(share[i, k]), 4),
-            "shares": numbers.percent(float(share[i, k])),
+            "shares": numbers.format_percent(float(share[i, k])),
         }
         for i, k in np.ndindex(counts.shape)
     ]

@@ -91,13 +91,13 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(after_in_child=_CONVERTER.forked)
 
 
-def picture(spec: Spec) -> str:
+def render_svg(spec: Spec) -> str:
     """The SVG of a Vega-Lite spec."""
     made: str = _CONVERTER.call("vegalite_to_svg", spec)
     return made
 
 
-def image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
+def render_image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
     """The PNG or the PDF of a Vega-Lite spec; a PNG has ``scale`` pixels for each of the
     drawing."""
     if format == "pdf":
@@ -114,11 +114,11 @@ def bundled(snippet: str) -> str:
 
 
 @contextmanager
-def beside() -> Iterator[Callable[[Spec], Future[str]]]:
+def start_background_renderer() -> Iterator[Callable[[Spec], Future[str]]]:
     """A function that begins a picture, one after the other, while other work goes on."""
     executor = ThreadPoolExecutor(1, "calipers-pictures")
     try:
-        yield lambda spec: executor.submit(picture, spec)
+        yield lambda spec: executor.submit(render_svg, spec)
     finally:
         executor.shutdown(cancel_futures=True)
 
@@ -151,7 +151,7 @@ _PATH = re.compile(r"(?:[ML]-?[\d.]+,-?[\d.]+)+Z?")
 _POINT = re.compile(r"([ML])(-?[\d.]+),(-?[\d.]+)")
 
 
-def drawing(picture: str, name: str) -> str:
+def clean_svg(picture: str, name: str) -> str:
     """An SVG of Vega's for a page: coordinates to a tenth of a pixel, nothing that is not seen.
 
     Its ids begin with ``name``; Vega numbers them from one picture to the next, so that the same
@@ -207,7 +207,7 @@ def _tenths(tenths: int) -> str:
 # --- The data -------------------------------------------------------------------------------------
 
 
-def packed(spec: Spec) -> Spec:
+def pack_datasets(spec: Spec) -> Spec:
     """``spec`` with all of its data in ``datasets``, by column, the same data once."""
     sets: dict[str, Any] = {}
     written: dict[str, str] = {}

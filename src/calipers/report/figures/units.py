@@ -11,9 +11,9 @@ from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.registry import EvaluationChart, register_chart
-from calipers.report.figures.vega import Spec, finite
-from calipers.report.safe_names import labels, short, visible
-from calipers.report.verdict import pairs
+from calipers.report.figures.vega import Spec, json_number
+from calipers.report.safe_names import escape_unprintable, shorten_name, unique_labels
+from calipers.report.verdict import group_by_pair
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 
 #: The most bars that a chart draws; more are thinned, evenly over the sorted units.
@@ -40,7 +40,7 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
-    for pair, own in list(pairs(comparison).items())[:MOST_PAIRS]:
+    for pair, own in list(group_by_pair(comparison).items())[:MOST_PAIRS]:
         compared = {d.measure for d in own if _has_units(per_unit, d)}
         shared = (m for m in evaluation.measures if m in compared)
         measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
@@ -66,7 +66,7 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
         shown = [d for d in own[:most] if math.isfinite(d.value)]
         for d in shown:
             figure = _figure(per_unit, d, FEW_ROWS)
-            names = labels((d.system, d.baseline))
+            names = unique_labels((d.system, d.baseline))
             choice = f"{names[d.system]} - {names[d.baseline]}" if len(shown) > 1 else ""
             kind = f"units of {d.measure}"
             made.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
@@ -81,10 +81,12 @@ def _has_units(per_unit: PerUnit, d: Difference) -> bool:
 def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
     pair = (d.system, d.baseline)
     rows = unit_differences(per_unit, d.measure, *pair)
-    names = labels(pair)
+    names = unique_labels(pair)
     system, baseline = names[d.system], names[d.baseline]
-    units, name = short(per_unit.unit), short(d.measure)
-    sentence = _gains(rows, numbers.count(len(rows), units), f"{name} of {system} minus {baseline}")
+    units, name = shorten_name(per_unit.unit), shorten_name(d.measure)
+    sentence = _gains(
+        rows, numbers.format_count(len(rows), units), f"{name} of {system} minus {baseline}"
+    )
     thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are drawn, evenly spaced."
     digits = numbers.Rounding(numbers.MOST)
     return Figure(
@@ -95,7 +97,7 @@ def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
         spec=unit_chart(rows, d.value, d.higher_is_better),
         head=(units, "difference", system, baseline),
         rows=tuple(
-            (visible(unit)[:80], digits(a - b), digits(a), digits(b))
+            (escape_unprintable(unit)[:80], digits(a - b), digits(a), digits(b))
             for unit, a, b in extremes(rows, most)
         ),
         wide=len(rows) > FEW_BARS,
@@ -129,9 +131,10 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     """The differences as bars with the id of the unit under the pointer, and a dashed line at that
     over all units, which need not be their mean: some may count for more than others."""
     data = [
-        {"i": i, "unit": visible(unit)[:80], "system": finite(a, 4), "baseline": finite(b, 4),
-         "difference": finite(a - b, 4), "sign": (a > b) - (a < b)}
-        for i, (unit, a, b) in vega.thinned(list(enumerate(rows)), MOST_BARS)
+        {"i": i, "unit": escape_unprintable(unit)[:80],
+         "system": json_number(a, 4), "baseline": json_number(b, 4),
+         "difference": json_number(a - b, 4), "sign": (a > b) - (a < b)}
+        for i, (unit, a, b) in vega.sample_evenly(list(enumerate(rows)), MOST_BARS)
     ]  # fmt: skip
     signs = {"domain": [1, 0, -1], "range": vega.sign_colors(higher_is_better)}
     y = vega.quantity("difference", title="difference", axis={"tickCount": 5})
@@ -147,7 +150,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     if math.isfinite(overall):
         mark = vega.rule(strokeDash=[6, 3], opacity=0.8)
         at, tip = {**y, "field": "overall"}, vega.tooltip(("overall", "over all"))
-        layers.append(vega.layer([{"overall": finite(overall)}], mark, y=at, tooltip=tip))
+        layers.append(vega.layer([{"overall": json_number(overall)}], mark, y=at, tooltip=tip))
     return vega.whole(
         width=900 if len(data) > FEW_BARS else 410,
         height=260,

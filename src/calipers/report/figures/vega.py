@@ -2,9 +2,9 @@
 
 Ink is ``currentColor``, so that a chart inside a page follows its light or dark theme. Names of
 systems, measures and units come in as data or as axis labels only, never in an expression, and
-always through :func:`~calipers.report.safe_names.visible`: the renderer aborts the whole process
-on a control character. Nothing is clipped, because clip paths carry ids, which would clash in one
-page.
+always through :func:`~calipers.report.safe_names.escape_unprintable`: the renderer aborts the whole
+process on a control character. Nothing is clipped, because clip paths carry ids, which would clash
+in one page.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def scale(names: Sequence[str], values: Sequence[Any]) -> Spec:
     return {"domain": list(names), "range": picked}
 
 
-def finite(x: float, digits: int = 6) -> float | None:
+def json_number(x: float, digits: int = 6) -> float | None:
     """``x`` for JSON, with the digits that a drawing can show."""
     return float(f"{x:.{digits}g}") if math.isfinite(x) else None
 
@@ -131,8 +131,8 @@ def limits(value: float, low: float, high: float) -> Spec:
     """A number and its interval. One-sided intervals have an infinite limit; their whisker ends at
     the value."""
     ends = {"low": low, "high": high}
-    inside = {k: finite(value if math.isinf(x) else x) for k, x in ends.items()}
-    return {"value": finite(value), **inside}
+    inside = {k: json_number(value if math.isinf(x) else x) for k, x in ends.items()}
+    return {"value": json_number(value), **inside}
 
 
 def room(rows: Iterable[Spec], *also: float) -> Spec:
@@ -142,7 +142,7 @@ def room(rows: Iterable[Spec], *also: float) -> Spec:
     if not values or min(values) == max(values):
         return {"zero": False}
     margin = 0.05 * (max(values) - min(values))
-    ends = [finite(min(values) - margin), finite(max(values) + margin)]
+    ends = [json_number(min(values) - margin), json_number(max(values) + margin)]
     return {"domain": ends, "nice": False}
 
 
@@ -174,17 +174,17 @@ def direction(higher_is_better: bool | None) -> str:
 HOVER = "hover"
 
 
-def still(spec: Spec) -> Spec:
+def static_spec(spec: Spec) -> Spec:
     """``spec`` without what only a pointer can see, for a picture."""
     for panels in ("vconcat", "concat"):
         if panels in spec:
-            return {**spec, panels: [still(panel) for panel in spec[panels]]}
+            return {**spec, panels: [static_spec(panel) for panel in spec[panels]]}
     if "layer" not in spec:
         return spec
     return {**spec, "layer": [layer for layer in spec["layer"] if layer.get("name") != HOVER]}
 
 
-def thinned(rows: list[Any], most: int) -> list[Any]:
+def sample_evenly(rows: list[Any], most: int) -> list[Any]:
     """At most ``most`` of ``rows``, evenly spaced, the first and the last among them."""
     if len(rows) <= most:
         return rows

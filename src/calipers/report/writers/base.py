@@ -22,9 +22,9 @@ from calipers.report.blocks import (
     simplified,
     spoken,
 )
-from calipers.report.safe_names import short
+from calipers.report.safe_names import shorten_name
 from calipers.report.tables import NUMBER, NUMBERS
-from calipers.report.wide import BESIDE, Cell, signs_key
+from calipers.report.wide import BESIDE, WideCell, signs_key
 
 
 class Writer(ABC):
@@ -191,13 +191,13 @@ class Writer(ABC):
             rows = [[str(i + 1) if i < of else "", *row] for i, row in enumerate(rows)]
         right = [place >= words for place in range(len(heads))]
         yield from self.table(list(map(self.escape, heads)), rows, right)
-        key = [signs_key(short(block.measure))] * bool(made.signs)
+        key = [signs_key(shorten_name(block.measure))] * bool(made.signs)
         said = [*made.said("The best values are bold.", tests=block.tests), *key]
         yield from ("", self.escape(" ".join(said)))
         if made.remarks:
             yield from ("", *self._written(list(map(self.escape, made.remarks))))
 
-    def _in_wide(self, cell: Cell | None) -> str:
+    def _in_wide(self, cell: WideCell | None) -> str:
         if cell is None:
             return ""
         value = self.value(self.cell(cell.value, number=True), cell.marks, best=cell.best)

@@ -40,7 +40,7 @@ from calipers.report.blocks import (
     numbers_of,
     spoken,
 )
-from calipers.report.safe_names import short, visible
+from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import (
     DRAWN,
     INTERVAL,
@@ -351,7 +351,7 @@ class _Page:
             made,
             list(zip(ids, made.names, made.cells, whiskers, strict=True)),
             [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in made.below],
-            short(block.measure) if any(whiskers) else "",
+            shorten_name(block.measure) if any(whiskers) else "",
             " ".join(made.said("The best values are bold.", tests=block.tests)),
         )
         return out
@@ -359,7 +359,7 @@ class _Page:
     # --- Charts ---------------------------------------------------------------------------------
 
     def _figures(self, block: Figures) -> Markup:
-        from calipers.report.figures.figure import by_choice
+        from calipers.report.figures.figure import group_selectable
 
         drawn = [
             replace(figure, name=f"figure-{place}")
@@ -370,7 +370,7 @@ class _Page:
             self.needs |= {"", "page.js"}
         shown: list[Markup] = []
         more: list[Markup] = []
-        for place in by_choice(drawn):
+        for place in group_selectable(drawn):
             each = [self._figure(figure, live=block.live) for figure in place.figures]
             made = _macros().choice(place, each) if len(each) > 1 else each[0]
             (more if place.more else shown).append(made)
@@ -515,5 +515,5 @@ def _environment() -> Environment:
 def _safe(value: Any) -> Any:
     """Every text that is not markup of our own, without control characters."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
-        return visible(value, keep=_ISOLATE + "\n")
+        return escape_unprintable(value, keep=_ISOLATE + "\n")
     return value

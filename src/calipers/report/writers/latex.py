@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from calipers.report.blocks import Block, Medium, Table, WideTable
 from calipers.report.numbers import UNDEFINED
-from calipers.report.safe_names import visible
-from calipers.report.wide import BETTER, WORSE, Cell
+from calipers.report.safe_names import escape_unprintable
+from calipers.report.wide import BETTER, WORSE, WideCell
 from calipers.report.writers.base import Writer
 
 #: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
@@ -31,7 +31,7 @@ class LaTeX(Writer):
     name, suffixes, medium = "latex", (".tex",), Medium.PAPER
 
     def escape(self, text: str) -> str:
-        made = "".join(_AS.get(character, character) for character in visible(text))
+        made = "".join(_AS.get(character, character) for character in escape_unprintable(text))
         return made.replace("--", "-{}-") if "--" in text else made
 
     def write(self, blocks: Iterable[Block]) -> str:
@@ -57,7 +57,7 @@ class LaTeX(Writer):
         if value.strip() in ("", UNDEFINED):
             return "--"
         limits = f"[{rest}".replace("[ ", "[") if opens else ""
-        return _cell(Cell(self.escape(value.strip()), self.escape(limits)))
+        return _cell(WideCell(self.escape(value.strip()), self.escape(limits)))
 
     def bold(self, text: str) -> str:
         return rf"\textbf{{{text}}}" if text else ""
@@ -106,7 +106,7 @@ def _row(cells: Sequence[str]) -> str:
     return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: WideCell | None) -> str:
     """The number, bold where it is the best, its marks raised, its interval small."""
     if cell is None or cell.value == UNDEFINED:
         return "--"

@@ -22,9 +22,9 @@ from calipers.report.blocks import (
     simplified,
     spoken,
 )
-from calipers.report.safe_names import short, visible
+from calipers.report.safe_names import escape_unprintable, shorten_name
 from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column
-from calipers.report.text_columns import GAP, aligned, parts, records
+from calipers.report.text_columns import GAP, align_table, record_blocks, split_columns
 from calipers.report.wide import BEST, has_signs, signs_key, text_tables
 from calipers.report.writers.base import Writer
 
@@ -42,7 +42,7 @@ class Text(Writer):
     name, suffixes, medium = "table", (".txt",), Medium.SCREEN
 
     def escape(self, text: str) -> str:
-        return visible(text)
+        return escape_unprintable(text)
 
     def heading(self, text: str, level: int) -> Iterator[str]:
         yield text
@@ -53,7 +53,7 @@ class Text(Writer):
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
     ) -> Iterator[str]:
-        yield aligned(head, rows)
+        yield align_table(head, rows)
 
     def write(self, blocks: Iterable[Block]) -> str:
         """What is printed to a file that is no terminal."""
@@ -125,7 +125,7 @@ def _wide(block: WideTable, console: Console, *, first: bool) -> None:
     tables = text_tables(block.made, console.width if console.is_terminal else None)
     for place, columns in enumerate(tables):
         _columns(columns, console, first=first and not place)
-        said += [signs_key(short(block.measure))] * has_signs(columns)
+        said += [signs_key(shorten_name(block.measure))] * has_signs(columns)
     _lines(["", *filter(None, [" ".join(said)]), *block.made.remarks], console)
 
 
@@ -138,7 +138,7 @@ def _table(block: Table, console: Console, *, first: bool) -> None:
         keys = [column for column in columns if column.kind is KEY]
         rest = columns[len(keys) :]
         taken = [sum(_width(column) + GAP for column in keys), *map(_width, rest)]
-        for part in parts(taken, console.width):
+        for part in split_columns(taken, console.width):
             _columns([*keys, *(rest[place - 1] for place in part)], console, first=first)
             first = False
     else:
@@ -157,7 +157,7 @@ def _plain(columns: Sequence[Column], console: Console, *, first: bool) -> None:
         head[0] = head[0].rjust(right)
         rows = ((row[0].rjust(right), *row[1:]) for row in rows)  # type: ignore[assignment]
     width = console.width if console.is_terminal else None
-    console.file.write("\n" * (not first) + aligned(head, list(rows), width) + "\n")
+    console.file.write("\n" * (not first) + align_table(head, list(rows), width) + "\n")
 
 
 def _width(column: Column) -> int:
@@ -170,7 +170,7 @@ def _columns(columns: Sequence[Column], console: Console, *, first: bool = False
     widths = _widths(columns, console.width) if console.is_terminal else {}
     if widths is None:
         keys = [c.name for c in columns if c.kind is KEY] or [columns[0].name]
-        lines = list(records({c.name: c.cells for c in columns}, keys, console.width))
+        lines = list(record_blocks({c.name: c.cells for c in columns}, keys, console.width))
     else:
         with console.capture() as capture:
             console.print(_rich(columns, widths))
