@@ -168,3 +168,17 @@ def test_what_cannot_be_written_is_refused() -> None:
     for value in (object(), np.array([object()]), {1, 2}):
         with pytest.raises(TypeError, match="not written"):
             to_bytes(value)
+
+
+def test_names_of_version_1_are_read() -> None:
+    moments = NumericMoments.from_rows(np.array([1.0, 2.0, 4.0]), np.array([1.5, 2.0, 3.0]))
+    path = io.BytesIO(to_bytes({"moments": moments}))
+    changed = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "header.json":
+                data = data.replace(b'"version": 2', b'"version": 1')
+                data = data.replace(b'"NumericMoments"', b'"NumberMoments"')
+            new.writestr(name, data)
+    assert to_bytes(from_bytes(changed.getvalue())) == to_bytes({"moments": moments})

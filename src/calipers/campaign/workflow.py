@@ -457,10 +457,10 @@ def merge_sort(documents: Sequence[str], compare: Callable[[str, str], int | Non
     −1 where the second is, 0 where neither, None where nobody knows.
 
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: None)
-    Sorted(groups=None, asked=[('a', 'b'), ('c', 'd')], left=5)
+    SortState(groups=None, asked=[('a', 'b'), ('c', 'd')], left=5)
     >>> known = {("a", "b"): -1, ("c", "d"): 0}
     >>> merge_sort(["a", "b", "c", "d"], lambda a, b: known.get((a, b)))
-    Sorted(groups=None, asked=[('b', 'c')], left=2)
+    SortState(groups=None, asked=[('b', 'c')], left=2)
     """
     if len(documents) <= 1:
         return SortState([[d] for d in documents], [], 0)

@@ -322,7 +322,10 @@ def _families(comparison: Comparison, measures: set[str]) -> str:
         return f"{several} together"
     others = f"{rest} other measure{'s' * (rest > 1)}"
     if number == 1:
-        return f"for the {others} together, and for {shorten_name(primary)}, the primary one, by itself"
+        return (
+            f"for the {others} together, and for {shorten_name(primary)}, the primary one, "
+            "by itself"
+        )
     return (
         f"for the {number:,} pairs on {shorten_name(primary)}, the primary measure, together, and "
         "for "

@@ -25,7 +25,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: What a header begins with, and how the archive is laid out.
-FORMAT, VERSION = "calipers statistics", 1
+FORMAT, VERSION = "calipers statistics", 2
+
+#: What version 1 called the classes whose names changed.
+RENAMED = {
+    "ClassRows": "ClassScoreRows",
+    "NumberMoments": "NumericMoments",
+    "NumberRows": "NumericRows",
+    "OccupiedMatrix": "SparseConfusionMatrix",
+    "Passed": "FirstPassResult",
+    "Separations": "ClusterSeparation",
+    "SummedLogits": "LogitSummary",
+    "Weighed": "WeightMoments",
+}
 
 #: What is written: plain values, arrays and statistics, in dicts and lists of such.
 Tree: TypeAlias = Any
@@ -94,7 +106,7 @@ def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
             told = json.loads(archive.read(_HEADER))
             if told["format"] != FORMAT:
                 raise CorruptError("holds no statistics")
-            if told["version"] != VERSION:
+            if told["version"] not in (1, VERSION):
                 raise CorruptError(
                     f"has version {told['version']} of the format, expected {VERSION}; it was "
                     "written by another version of calipers"
@@ -211,13 +223,14 @@ class _Reader:
         return np.asarray(array, np.dtype(told["dtype"]))
 
     def _of(self, told: Mapping[str, Any]) -> Any:
-        kind: Callable[..., Any] = self._also.get(told["kind"]) or _kind(told["kind"])
+        name = RENAMED.get(told["kind"], told["kind"])
+        kind: Callable[..., Any] = self._also.get(name) or _kind(name)
         return partial(kind)(**{name: self.made(part) for name, part in told["parts"].items()})
 
 
 def _kind(name: str) -> type[Statistic]:
     """The statistic that is called so."""
-    if name == "SummedLogits":
+    if name == "LogitSummary":
         from calipers.statistics.logits import LogitSummary
 
         return LogitSummary
