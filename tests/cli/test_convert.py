@@ -212,26 +212,29 @@ def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
     return out
 
 
-@pytest.mark.parametrize("end", ENDS)
+TREC_ENDS = [end for end in ENDS if end in {".txt", ".gz", ".run.zst"}]
+
+
+@pytest.mark.parametrize("is_trec", [True, False])
 @settings(max_examples=15)
 @given(data=st.data())
 def test_random_runs_and_judgments_come_back_exactly(
-    end: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    is_trec: bool, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    is_trec = end in {".txt", ".gz", ".run.zst"}
     topic, doc = (TOPIC, ID) if is_trec else (FREE_ID, FREE_ID)
-    path = tmp_path_factory.mktemp("random") / f"x{end}"
     run = data.draw(st.dictionaries(topic, st.dictionaries(doc, SCORE, min_size=1), min_size=1))
-    written(run, "run", path)
-    back = nested(path, "run")
-    assert back == run
-    assert list(back) == list(run)
-    for t, documents in back.items():
-        ranked = sorted(run[t], key=lambda d: (run[t][d], d.encode()), reverse=True)
-        assert list(documents) == ranked
     qrels = data.draw(st.dictionaries(topic, st.dictionaries(doc, GRADE, min_size=1), min_size=1))
-    written(qrels, "qrels", path)
-    assert nested(path, "qrels") == qrels
+    for end in TREC_ENDS if is_trec else [end for end in ENDS if end not in TREC_ENDS]:
+        path = tmp_path_factory.mktemp("random") / f"x{end}"
+        written(run, "run", path)
+        back = nested(path, "run")
+        assert back == run, end
+        assert list(back) == list(run), end
+        for t, documents in back.items():
+            ranked = sorted(run[t], key=lambda d: (run[t][d], d.encode()), reverse=True)
+            assert list(documents) == ranked, end
+        written(qrels, "qrels", path)
+        assert nested(path, "qrels") == qrels, end
 
 
 def test_every_format_evaluates_to_the_same_numbers(folder: Path) -> None:
