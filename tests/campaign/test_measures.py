@@ -193,15 +193,15 @@ def test_estimates_are_of_samples_and_the_rest_is_not(tmp_path: Path) -> None:
     with made(tmp_path / "c", measures=["xinfAP", "AP", "micro-SetP", "NumRelRet"]) as campaign:
         whole = operations.measures_of(campaign)
         assert whole.names == ("AP", "micro-SetP", "NumRelRet")
-        assert whole.left_out == ("Left out: xinfAP, which estimates from a sample.",)
+        assert whole.left_out == ("Omitted: xinfAP (for samples only).",)
         sampled = operations.measures_of(campaign, sampled=True)
         assert sampled.names == ("xinfAP",)
         assert (
-            "AP, micro-SetP, NumRelRet, which would take what was not drawn" in sampled.left_out[0]
+            "AP, micro-SetP, NumRelRet (unsampled documents would count as" in sampled.left_out[0]
         )
         order = operations.ordering_measures(campaign)
         assert order.names == ("AP",)
-        assert "micro-SetP, NumRelRet, no mean over topics" in order.left_out[1]
+        assert "Omitted: micro-SetP, NumRelRet (" in order.left_out[1]
         assert order.left_out[0] == whole.left_out[0]
         check = assess_quality(campaign, draws=1)
         assert {one.measure for one in check.separation} == {"AP"}

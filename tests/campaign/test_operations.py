@@ -168,7 +168,7 @@ def test_what_comes_next_by_the_judgments(path: Path) -> None:
         assert (
             list(upcoming("1", dict.fromkeys(["1a", "1b", "1c", "1d", "1e"], 1), frozenset())) == []
         )
-        assert "no random sample" in " ".join(_warnings(campaign))
+        assert "not a random sample" in " ".join(_warnings(campaign))
     run("pool", path, "--depth", 6)
     with cal.Campaign.open(path) as campaign:
         assert operations.adaptive_order(campaign) is None
@@ -302,9 +302,9 @@ def test_checks(path: Path) -> None:
     )
     said = run("check", path, "-m", "AP", "--draws", 2).output
     assert "24 judged documents of 2 topics, 8 relevant" in said
-    assert "Not judged so far: 12 documents of the pool" in said
+    assert "12 documents of the pool are not judged yet" in said
     assert "Topics without a pool: '4'." in said
-    assert "One person has judged everything" in said
+    assert "There is one assessor" in said
     found = json.loads(run("check", path, "-m", "AP", "--draws", 2, "--format", "json").stdout)
     left = {one["group"]: one for one in found["left_out"]}
     assert (left["cats"]["documents"], left["cats"]["relevant"]) == (6, 2)

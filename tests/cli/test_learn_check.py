@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> str:
 
 def test_nothing_and_something_is_found(table: str) -> None:
     honest = CliRunner().invoke(cli, ["learn", "check", table, "--truth", "y", "--features", "a,b"])
-    assert (honest.exit_code, honest.output.splitlines()[0]) == (0, "Nothing was found.")
+    assert (honest.exit_code, honest.output.splitlines()[0]) == (0, "No problem was found.")
     found = CliRunner().invoke(
         cli, ["learn", "check", table, "--truth", "y", "--group", "user", "--format", "json"]
     )

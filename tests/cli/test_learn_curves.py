@@ -102,7 +102,7 @@ def test_selection(table: str) -> None:
     assert made.honest == same.honest
     assert made.thresholds[0].sentence == same.thresholds[0].sentence
     table_of = calipers("learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked)
-    assert table_of.stdout.startswith("The best of several")
+    assert table_of.stdout.startswith("Selection of the best candidate")
 
 
 def test_bias(table: str) -> None:

@@ -31,7 +31,7 @@ def test_pairs_of_all_runs_as_a_table(tmp_path: Path) -> None:
     assert done.stderr == ""
     for shown in (
         "Overlap: 3 pairs of runs",
-        "Most in common by RBO: a ~ b",
+        "Most similar by RBO: a ~ b",
         "a ~ b",
         "a ~ c",
         "b ~ c",

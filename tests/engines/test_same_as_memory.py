@@ -329,7 +329,9 @@ def test_findings_on_quantiles_are_those_of_memory(rows: pa.Table) -> None:
         [str(f) for f in cal.regression(engine=of, **asked).findings] for of in ("memory", "stream")
     )
     assert stream == memory
-    assert any("its quantiles cross in 400 of 400 rows, first in row 0" in of for of in memory)
+    assert any(
+        "the predicted quantiles cross in 400 of 400 rows, first in row 0" in of for of in memory
+    )
 
 
 @pytest.mark.parametrize("design", ["plain", "weighted", "clustered"])

@@ -427,7 +427,7 @@ def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
 def test_what_is_found_of_raters() -> None:
     kinds = {finding.kind: finding for finding in cal.agreement(three()).findings}
     assert set(kinds) == {"raters-disagree", "rater-alone"}
-    assert "without odd alpha is higher" in kinds["rater-alone"].sentence
+    assert "odd rates differently" in kinds["rater-alone"].sentence
     rare = {n: [0] * 90 + [int(k == n) for k in "abba" for _ in range(2)] + [1] * 2 for n in "ab"}
     [common] = [f for f in cal.agreement(rare).findings if f.kind == "common-category"]
     assert "'0'" in common.sentence

@@ -70,7 +70,7 @@ def test_every_format_shows_the_interval() -> None:
     assert cell in str(evaluation)
     assert cell in evaluation.to_markdown()
     assert cell in evaluation.to_html()
-    assert f"RR 0.5000 over 3 topics (all judged: {cell})" in str(evaluation["RR"])
+    assert f"RR 0.5000 over 3 topics (bounds if all were judged: {cell})" in str(evaluation["RR"])
 
 
 def test_the_values_of_topics_have_their_ends() -> None:

@@ -519,7 +519,7 @@ def test_findings_on_the_data() -> None:
     found = {f.kind: f for f in ev.findings}
     expected = {"few-rows", "rare-labels", "label-without-rows", "perfect-separation"}
     assert set(found) == expected
-    assert "1 of 4 labels: '3'" in found["label-without-rows"].sentence
+    assert "1 of 4 labels has no rows: '3'" in found["label-without-rows"].sentence
     assert found["rare-labels"].intervals["share of '2'"][1] < 0.01
     assert found["rare-labels"].measures == ("Hamming-loss",)
     assert found["few-rows"].numbers["rows of '2'"] == truth[:, 2].sum()
@@ -561,7 +561,7 @@ def test_a_label_given_in_place_of_another() -> None:
     called[swapped, 0], called[swapped, 1] = False, True
     found = [f for f in cal.multilabel(truth, called).findings if f.kind == "confused-label"]
     assert len(found) == 1
-    assert "gives '1' in place of '0'" in found[0].sentence
+    assert "predicts '1' instead of '0' for" in found[0].sentence
     assert found[0].numbers["share of the rows"] == pytest.approx(swapped.sum() / truth[:, 0].sum())
     # Whoever gives a label to every row gives it in nobody's place.
     called = truth.copy()

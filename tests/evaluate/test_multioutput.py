@@ -335,7 +335,7 @@ def test_findings_name_the_output_and_its_measures() -> None:
     own = [f for f in cal.regression(truth, {"a": said}, **given).findings if f.systems == ("a",)]
     assert {f.kind for f in own} == {"error-above-constant", "trend-of-residuals"}
     for found in own:
-        assert found.sentence.startswith("a on 'bad': its ")
+        assert found.sentence.startswith("a on 'bad': ")
         assert found.measures == ("RMSE[bad]",)
 
 
@@ -343,7 +343,7 @@ def test_the_same_of_several_outputs_names_each() -> None:
     truth = np.random.default_rng(2).normal(size=(100, 4))
     said = np.random.default_rng(3).normal(size=(100, 4))
     text = str(cal.regression(truth, {"a": said}, outputs=list("wxyz"), measures=["RMSE"]))
-    assert "a on 'w': its RMSE of" in text
+    assert "a on 'w': RMSE " in text
     assert "Likewise: a on 'x', a on 'y', a on 'z'." in text
 
 

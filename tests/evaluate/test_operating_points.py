@@ -146,7 +146,7 @@ def test_the_best_threshold_of_the_twenty_rows() -> None:
     assert point["specificity"].value == 0.9
     assert point["accuracy"].out_of_bag < point["accuracy"].value
     assert "tuned-threshold" in {finding.kind for finding in point.findings}
-    assert "chosen on these same rows" in str(point)
+    assert "chosen on the rows that it is evaluated on" in str(point)
 
 
 def test_an_optimism_is_that_of_trying_anew() -> None:

@@ -208,12 +208,12 @@ def test_what_is_found() -> None:
     y = p + RNG.normal(size=400) * np.exp(p)
     found = kinds(y, {0.05: p - 1.2, 0.95: p + 1.2})
     assert set(found) == {"coverage-off", "coverage-uneven"}
-    assert "less often than they promise" in found["coverage-off"]
-    assert "wider than they need be" in kinds(y, {0.25: p - 9, 0.75: p + 9})["coverage-off"]
+    assert "less than nominal" in found["coverage-off"]
+    assert "more than nominal" in kinds(y, {0.25: p - 9, 0.75: p + 9})["coverage-off"]
     low = p - 2.0
     low[7] = p[7] + 3
     found = kinds(p + RNG.normal(size=400), {0.05: low, 0.95: p + 1.645})
-    assert "in 1 of 400 rows, first in row 7:" in found["crossing-quantiles"]
+    assert "in 1 of 400 rows, first in row 7." in found["crossing-quantiles"]
 
 
 @pytest.mark.parametrize("rows", [3, 25, 150])

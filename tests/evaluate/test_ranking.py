@@ -398,7 +398,7 @@ def test_what_is_found() -> None:
     ev = cal.ranking(group, truth, {"coarse": coarse, "fine": fine, "again": fine})
     found = {f.kind: f for f in ev.findings}
     assert found["tied-scores"].systems == ("coarse",)
-    assert "mean over all their orders" in found["tied-scores"].sentence
+    assert "means over all orders" in found["tied-scores"].sentence
     low, high = (found["tied-scores"].numbers[f"{ev.measures[0]} at {end}"] for end in
                  ("worst", "best"))  # fmt: skip
     assert low < ev["coarse", "NDCG@5"].value < high
@@ -416,7 +416,7 @@ def test_one_group_carries_a_mean() -> None:
     score[:4] = [9, 1, 2, 3]
     measures = ["P@1"]
     found = {f.kind: f for f in cal.ranking(group, truth, score, measures=measures).findings}
-    assert "mostly to group '0'" in found["topic-carries"].sentence
+    assert "is due to group '0'" in found["topic-carries"].sentence
 
 
 def values(ev: cal.Evaluation) -> FloatArray:

@@ -235,7 +235,7 @@ def test_neighbouring_rows_that_err_alike() -> None:
     rho = one.numbers["lag-1 autocorrelation"]
     rho += (1 + 3 * rho) / 365
     assert one.numbers["independent rows"] == pytest.approx(365 * (1 - rho) / (1 + rho))
-    assert "state their times (time)" in one.sentence
+    assert "Pass time= or cluster=." in one.sentence
     assert not found(time=np.arange(365))
     assert not found(cluster=np.arange(365) // 20)
     assert not found(count=np.full(365, 2))

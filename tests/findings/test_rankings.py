@@ -47,13 +47,13 @@ def test_ids_that_are_written_otherwise(write: Any, differ_by: str) -> None:
     assert set(of) == {"nothing-judged", "few-topics"}
     warning = of["nothing-judged"]
     assert warning.severity == "warning"
-    assert f"these differ by {differ_by} only" in warning.sentence
+    assert f"differ only by {differ_by}: " in warning.sentence
     assert warning.numbers["documents retrieved"] == 240
 
 
 def test_ids_that_have_nothing_in_common() -> None:
     of = found(renamed(lambda d: f"{d[::-1]}-x"))["nothing-judged"]
-    assert "differ by" not in of.sentence
+    assert "differ only by" not in of.sentence
     assert find_id_variant(["112"], ["12"]) is None
     assert find_id_variant(["d1", "D2"], ["D1", "D2"]) is None  # ids are written alike
 
@@ -62,7 +62,7 @@ def test_ids_of_files(tmp_path: Any) -> None:
     (tmp_path / "qrels").write_text("1 0 D12 1\n2 0 D7 1\n")
     (tmp_path / "run").write_text("1 Q0 d12 1 2.0 x\n2 Q0 d7 1 2.0 x\n")
     of = found(tmp_path / "run", tmp_path / "qrels")["nothing-judged"]
-    assert "'d12' where the judgments have 'D12'" in of.sentence
+    assert "letter case: 'd12' and 'D12'." in of.sentence
 
 
 def test_topics_that_are_written_otherwise() -> None:
@@ -93,14 +93,14 @@ def test_tied_scores_bound_the_measure() -> None:
     # 4 of 12 are relevant: at best the first is, at worst the ninth.
     assert of.numbers["RR at best"] == 1
     assert of.numbers["RR at worst"] == pytest.approx(1 / 9)
-    assert "anything from 0.1111 to 1.0000" in of.sentence
+    assert "between 0.1111 and 1.0000" in of.sentence
     # A measure that no order changes has no range.
     [same] = (
         f for f in cal.retrieval(QRELS, {"run": run}, measures=["P@12"]).findings
         if f.kind == "tied-scores"
     )  # fmt: skip
-    assert "Whatever their order, its P@12 is " in same.sentence
-    assert "anything from" not in same.sentence
+    assert "Their order does not change P@12" in same.sentence
+    assert "Depending on their order" not in same.sentence
     assert "tied-scores" not in found(run, ties="average")
     assert "tied-scores" not in found(run_of(np.random.default_rng(3)))
 

@@ -110,16 +110,17 @@ def test_a_trend_has_the_means_of_the_fifths(rng: RNG) -> None:
         assert found.intervals[name] == pytest.approx(t)
     rest = np.polyval(np.polyfit(np.argsort(order), e, 1), np.argsort(order))
     assert found.numbers["RMSE on a line"] == pytest.approx(np.sqrt(np.mean((e - rest) ** 2)))
-    assert "spread too far" in found.sentence
-    assert "stay too near" in said(p, rng.normal(size=500) - 0.5 * p)["trend-of-residuals"].sentence
+    assert "too extreme" in found.sentence
+    assert "too moderate" in said(p, rng.normal(size=500) - 0.5 * p)["trend-of-residuals"].sentence
 
 
 def test_errors_that_grow_or_shrink(rng: RNG) -> None:
     p = rng.normal(size=400)
     grow = said(p, rng.normal(size=400) * np.exp(p / 2))
     assert set(grow) >= {"uneven-errors"}
-    assert "grow" in grow["uneven-errors"].sentence
-    assert "shrink" in said(p, rng.normal(size=400) * np.exp(-p / 2))["uneven-errors"].sentence
+    assert "reflect the large predictions" in grow["uneven-errors"].sentence
+    shrink = said(p, rng.normal(size=400) * np.exp(-p / 2))
+    assert "reflect the small predictions" in shrink["uneven-errors"].sentence
 
 
 def test_rows_that_carry_are_named(rng: RNG) -> None:
@@ -131,11 +132,11 @@ def test_rows_that_carry_are_named(rng: RNG) -> None:
     assert found.numbers["RMSE without them"] == pytest.approx(
         np.sqrt(np.mean(np.delete(e, 100) ** 2))
     )
-    assert "row 100." in found.sentence
+    assert ": row 100. Without it" in found.sentence
     e[[8, 101]] = 31, -29
     found = said(np.arange(300.0), e)["rows-carry"]
     assert "2 of 300 rows" in found.sentence
-    assert "row 8 and row 100." in found.sentence
+    assert ": row 8 and row 100. Without them" in found.sentence
 
 
 def test_rows_are_called_as_they_were_given(rng: RNG) -> None:

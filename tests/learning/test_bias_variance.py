@@ -63,7 +63,7 @@ def test_training_sets_are_those_of_the_function(polynomial: cal.BiasVariance) -
 def test_what_results_do(polynomial: cal.BiasVariance) -> None:
     again = cal.from_json(polynomial.to_json())
     assert again.to_json() == polynomial.to_json()
-    assert "The error is least at degree 3." in polynomial.sentence
+    assert "The error is smallest at degree 3." in polynomial.sentence
     assert polynomial.to_markdown().startswith("## Bias and variance over degree")
     assert len(polynomial.to_frame()) == 3 * 4
     assert polynomial.chart().figures[0].kind == "bias and variance"
@@ -99,7 +99,7 @@ def test_the_bootstrap_is_marked() -> None:
         DecisionTreeClassifier(), x, y, bootstrap=True, training_sets=10, resamples=100
     )
     assert (found.source, found.trained_on) == ("bootstrap of one training set", 60)
-    assert "Of this training set" in str(found)
+    assert "conditional on this training set" in str(found)
 
 
 def test_models_that_do_not_learn_have_no_variance() -> None:

@@ -171,7 +171,7 @@ def test_a_learning_curve(learned: cal.LearningCurve) -> None:
     assert more.low < 1 + 10 / (160 - 11) < more.high
     assert 0 <= more.gain_low <= more.gain <= more.gain_high
     assert more.gain_high < errors[0]
-    assert "With 160 it would be" in learned.sentence
+    assert "Extrapolated to 160 training rows (" in learned.sentence
 
 
 def test_subsets_are_nested_and_spread_over_classes() -> None:
@@ -192,7 +192,7 @@ def test_subsets_are_nested_and_spread_over_classes() -> None:
         assert small < middle < large
         assert [len(small), len(middle), len(large)] == [19, 38, 75]
     assert curve.more.reason == "fewer than 5 sizes of training sets"
-    assert "cannot be told" in str(curve)
+    assert "No extrapolation to" in str(curve)
 
 
 def test_training_subsets_swap_what_they_share() -> None:
@@ -233,7 +233,7 @@ def test_results_show_themselves(
         assert "| --- |" in made.to_markdown()
         assert len(made.to_frame()) == len(made.rows()) == len(list(made))
     page = learned.to_html()
-    assert "With 160 it would be" in page
+    assert "Extrapolated to 160 training rows (" in page
     assert "<svg" in polynomial._repr_html_()
     assert "validation_values" not in polynomial.to_json()
     with pytest.raises(KeyError, match="only 1, 2, 3"):

@@ -253,7 +253,7 @@ def test_results_survive_a_file(depths: cal.ValidationCurve) -> None:
     assert again.test == depths.test
     assert again.to_json() == depths.to_json()
     assert "test" in {p.get("series") for p in _drawn(depths)}
-    assert "had no part in the choice" in depths.to_html()
+    assert "were not used for selection" in depths.to_html()
 
 
 def _drawn(of: cal.ValidationCurve) -> list[dict[str, Any]]:

@@ -117,7 +117,7 @@ def test_copies_are_counted_shown_and_scored() -> None:
     assert found.kind == "copies"
     assert found.severity == "warning"
     assert found.numbers["copies"] == 30
-    assert found.sentence.startswith("30 of 100 test rows (30.0%) are also among those trained on")
+    assert found.sentence.startswith("30 of 100 test rows (30.0%) duplicate training rows")
     # A forest knows its own rows: .3·1 + .7·½ with them.
     assert found.numbers["accuracy with"] == pytest.approx(0.65, abs=0.12)
     assert found.numbers["accuracy without"] == pytest.approx(0.5, abs=0.12)
@@ -179,7 +179,7 @@ def test_a_feature_that_gives_the_answer_away() -> None:
     frame = pd.DataFrame(table, columns=list("abcd")).assign(label=np.where(y, "yes", "no"))
     (found,) = cal.check_split(cal.split(300), frame, y).findings
     assert found.kind == "gives-away"
-    assert found.sentence.startswith("label gives the answer away")
+    assert found.sentence.startswith("label leaks the target")
     assert found.numbers["accuracy with"] > 0.95
     assert found.numbers["accuracy without"] < 0.85
     target = table @ [1, 2, 3, 4] + RNG.normal(0, 5, 300)
@@ -230,8 +230,8 @@ def test_what_a_check_says() -> None:
     table = features(100)
     check = cal.check_split(cal.split(100), table)
     assert not check
-    assert "Nothing was found" in str(check)
-    assert "Without y= nothing was scored." in str(check)
+    assert "No problem was found" in str(check)
+    assert "No model was scored" in str(check)
     assert json.loads(json.dumps(check.to_dict()))["checked"] == ["copies", "shift"]
     column = np.array(["train"] * 80 + ["test"] * 20)
     assert not cal.check_split(column, table)

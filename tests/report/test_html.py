@@ -99,7 +99,7 @@ def test_many_systems_are_left_to_the_table() -> None:
     found = tuple(difference(system=f"s{i}") for i in range(200))
     text = page(Evaluation("retrieval", retrieval().estimates, comparison=Comparison(found)))
     assert "<figure" not in text
-    assert " leads " in text
+    assert " ranks first of " in text
 
 
 def test_without_charts_there_is_one_small_script() -> None:

@@ -34,11 +34,11 @@ NAN = float("nan")
          "0.004 [-0.010, 0.018], adjusted p = 0.41."),
         ({"p_adjusted": 0.12},
          "No significant difference between dense and bm25 on nDCG@10: 0.021 [0.011, 0.032], "
-         "adjusted p = 0.12; the interval, which is not adjusted, leaves out 0, but the p-value "
-         "is not small."),
+         "adjusted p = 0.12; the unadjusted interval excludes 0, but the p-value is not "
+         "significant."),
         ({"low": -0.001},
          "No significant difference between dense and bm25 on nDCG@10: 0.021 [-0.001, 0.032], "
-         "adjusted p < 0.001; the p-value is small, but the interval contains 0."),
+         "adjusted p < 0.001; the p-value is significant, but the interval contains 0."),
         ({"p_adjusted": NAN},
          "The difference between dense and bm25 on nDCG@10 is not tested: 0.021 [0.011, 0.032]."),
         ({"p_adjusted": NAN, "low": NAN, "high": NAN, "alternative": "greater", "margin": 0.05},
@@ -46,10 +46,10 @@ NAN = float("nan")
         ({"value": NAN, "low": NAN, "high": NAN, "undefined": {"no_relevant": 50}},
          "On nDCG@10 the difference between dense and bm25 is undefined (no_relevant)."),
         ({"alternative": "greater", "high": float("inf"), "p_adjusted": 0.2},
-         "That dense is better than bm25 on nDCG@10 is not shown: difference 0.0210 [0.0110, ∞], "
+         "dense is not significantly better than bm25 on nDCG@10: difference 0.0210 [0.0110, ∞], "
          "adjusted one-sided p = 0.20."),
         ({"alternative": "less", "p_adjusted": 0.2},
-         "That dense is worse than bm25 on nDCG@10 is not shown: difference 0.021 [0.011, 0.032], "
+         "dense is not significantly worse than bm25 on nDCG@10: difference 0.021 [0.011, 0.032], "
          "adjusted one-sided p = 0.20."),
         ({"alternative": "greater", "low": -0.001, "p_adjusted": 0.04},
          "dense is better than bm25 on nDCG@10 by 0.021 [-0.001, 0.032] "
@@ -59,18 +59,20 @@ NAN = float("nan")
          "adjusted p = 0.41; minimum detectable difference 0.021 (80% power)."),
         ({"margin": 0.05, "p_not_inferior": 0.001, "p_equivalent": 0.01},
          "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
-         "paired randomisation, 50 topics). The two are within 0.05 of each other (adjusted "
-         "one-sided p = 0.010). 50 topics cannot show what happens on fewer than 6% of them."),
+         "paired randomisation, 50 topics). The two are equivalent within a margin of 0.05 "
+         "(adjusted one-sided p = 0.010). With 50 topics, differences on up to 6% of other topics "
+         "are not excluded."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
           "p_not_inferior": 0.02, "p_equivalent": 0.2},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
-         "adjusted p = 0.41. dense is not worse than bm25 by 0.012 or more (adjusted one-sided "
-         "p = 0.020). 50 topics cannot show what happens on fewer than 6% of them."),
+         "adjusted p = 0.41. dense is non-inferior to bm25 within a margin of 0.012 (adjusted "
+         "one-sided p = 0.020). With 50 topics, differences on up to 6% of other topics are not "
+         "excluded."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.001,
           "p_not_inferior": 0.3, "p_equivalent": 0.4},
          "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
-         "adjusted p = 0.41. That dense is not worse than bm25 by 0.001 or more is not shown "
-         "(adjusted one-sided p = 0.30)."),
+         "adjusted p = 0.41. dense is not shown to be non-inferior to bm25 within a margin of "
+         "0.001 (adjusted one-sided p = 0.30)."),
     ],
 )  # fmt: skip
 def test_sentences(changes: dict[str, object], text: str) -> None:
@@ -154,14 +156,14 @@ def several(values: dict[str, float], apart: float, baseline: str | None = None)
 def test_many_systems_have_a_leader() -> None:
     ten = {f"s{j}": 0.3 + 0.02 * (j * 7 % 10) for j in range(10)}
     assert headlines.comparison_headlines(several(ten, 0.05)) == [
-        "s7 leads 10 systems on AP; not significantly different from it: s4 and s1; significantly "
-        "behind: 7 others."
+        "s7 ranks first of 10 systems on AP; not significantly different from it: s4 and s1; "
+        "significantly worse: 7 others."
     ]
     assert headlines.comparison_headlines(several(ten, 0.5)) == [
-        "s7 leads 10 systems on AP; none is significantly different from it."
+        "s7 ranks first of 10 systems on AP; none is significantly different from it."
     ]
     assert headlines.comparison_headlines(several({**ten, "best": 1.0}, 0.4)) == [
-        "best leads 11 systems on AP; significantly behind: all others."
+        "best ranks first of 11 systems on AP; significantly worse: all others."
     ]
     assert headlines.comparison_headlines(several(ten, 0.05, "s4")) == [
         "AP against s4, the baseline: worse: s0, s2, s3, s5, s6 and s9; no significant difference: "
@@ -172,11 +174,11 @@ def test_many_systems_have_a_leader() -> None:
 def test_of_equal_systems_none_leads_alone() -> None:
     equal = {f"s{j}": 0.3 for j in range(10)}
     assert headlines.comparison_headlines(several(equal, 0.05)) == [
-        "All 10 systems are equal on AP: none leads."
+        "All 10 systems have the same AP."
     ]
     two = {f"s{j}": 0.3 - 0.1 * (j > 1) for j in range(10)}
     assert headlines.comparison_headlines(several(two, 0.05)) == [
-        "s1 and s0 are equal and lead 10 systems on AP; significantly behind: all others."
+        "s1 and s0 tie for first of 10 systems on AP; significantly worse: all others."
     ]
 
 
@@ -199,21 +201,19 @@ def test_headlines_of_evaluations() -> None:
     rest = "On RR, the other measure, there is no significant difference."
     assert headlines.others(retrieval()) == rest
     assert headlines.headlines(regression()) == [
-        "RMSE is 56.3 [53.0, 59.9] (95% BCa; 442 rows); the best constant answer scores 77.0."
+        "RMSE is 56.3 [53.0, 59.9] (95% BCa; 442 rows); best constant prediction: 77.0."
     ]
     assert headlines.headlines(undefined()) == ["AUC is undefined (one_class: 1 of 12 rows)."]
     alone = Evaluation("classification", binary().estimates)
-    assert headlines.headlines(alone) == ["2 systems on 3 measures, not compared with one another."]
-    assert headlines.headlines(Evaluation("retrieval", ())) == [
-        "There is nothing to show: no measure was asked for."
-    ]
+    assert headlines.headlines(alone) == ["2 systems on 3 measures, without pairwise comparisons."]
+    assert headlines.headlines(Evaluation("retrieval", ())) == ["No measure was requested."]
 
 
 def test_an_estimate_says_how_it_was_made() -> None:
     e = Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", n=569, default=0.627)
     assert headlines.estimate_verdict(e) == (
         "AUC is 0.912 [0.880, 0.936] (95% DeLong, logit scale; 569 rows); "
-        "the best constant answer scores 0.627."
+        "best constant prediction: 0.627."
     )
 
 
@@ -255,7 +255,7 @@ def test_what_nobody_tested_is_nowhere_said_not_to_differ(systems: int) -> None:
     others = headlines.other_measures(comparison)
     assert others == "On the 2 other measures there is no significant difference. Not tested: RR."
     assert "0 of " in headlines.omitted_pairs_note(comparison)
-    assert "are not tested" in headlines.omitted_pairs_note(comparison)
+    assert " Not tested: " in headlines.omitted_pairs_note(comparison)
     own = headlines.primary_differences(comparison)
     names = {name: float(name[1:]) for d in own for name in (d.system, d.baseline)}
     key_of = dict(zip(names, "abcdefghijkl", strict=False))

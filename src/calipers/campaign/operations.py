@@ -90,8 +90,8 @@ def measures_of(
     usual = ESTIMATES if sampled else parse_goal(campaign.about.goal).measures
     fits = [name for name in own if (_definition(name).on is SampledRankings) == sampled]
     rest = ", ".join(name for name in own if name not in fits)
-    why = "would take what was not drawn for not relevant" if sampled else "estimates from a sample"
-    return Measures(tuple(fits) or usual, (f"Left out: {rest}, which {why}.",) if rest else ())
+    why = "unsampled documents would count as non-relevant" if sampled else "for samples only"
+    return Measures(tuple(fits) or usual, (f"Omitted: {rest} ({why}).",) if rest else ())
 
 
 def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures:
@@ -100,8 +100,8 @@ def ordering_measures(campaign: Campaign, asked: Iterable[str] = ()) -> Measures
     named = measures_of(campaign, asked)
     fits = [name for name in named.names if _orders(name)]
     rest = ", ".join(name for name in named.names if name not in fits)
-    why = "no mean over topics in which higher or lower is better"
-    told = (f"Not looked at: {rest}, {why}.",) if rest else ()
+    why = "no values of single topics, or no direction"
+    told = (f"Omitted: {rest} ({why}).",) if rest else ()
     usual = parse_goal(campaign.about.goal).measures
     return Measures(tuple(fits) or usual, (*named.left_out, *told))
 

@@ -1,5 +1,5 @@
-"""Is a collection good enough? What missing judgments would do to the order of systems, and what
-the topics can tell apart.
+"""Quality of a test collection: the effect of missing judgments on the ranking of systems, and the
+discriminative power of the topics.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What is judged, what missing judgments would do, what topics tell; and what to be wary of."""
+    """Judgments, effects of missing judgments, discriminative power of topics, and warnings."""
 
     topics: int
     judged: int
@@ -63,7 +63,7 @@ def assess_quality(
     draws: int = 20,
     seed: int = 0,
 ) -> QualityReport:
-    """Check the collection as it stands, by the final grades of people.
+    """Assess the current collection, by the adjudicated grades of people.
 
     ``measures`` are those of the campaign unless given
     (:func:`~calipers.campaign.operations.ordering_measures`), ``depth`` is that of the pools.
@@ -95,37 +95,39 @@ def assess_quality(
 
 
 def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
-    """What makes numbers of the campaign less than they seem."""
+    """Return warnings about the interpretation of the results of the campaign."""
     made, pool = [], campaign.pool()
     final = operations.final_of(campaign, rule)
     todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
     if todo:
         made.append(
-            f"Not judged so far: {format_count(len(todo), 'documents')} of the pool, which count "
-            "as not "
-            "relevant."
+            f"{format_count(len(todo), 'documents')} of the pool "
+            f"{'is' if len(todo) == 1 else 'are'} not "
+            "judged yet and count as non-relevant."
         )
     barren = [t for t, of in final.items() if max(of.values(), default=0) < 1]
     if barren:
-        made.append(f"No relevant document is known for topics {format_first_names(barren)}.")
+        made.append(f"Topics without relevant documents: {format_first_names(barren)}.")
     unpooled = {t.topic for t in campaign.topics()} - {p.topic for p in pool}
     if pool and unpooled:
         made.append(f"Topics without a pool: {format_first_names(sorted(unpooled))}.")
     if any(p.stratum is not None for p in pool):
         made.append(
-            "The pool is a sample: measures that take the rest for not relevant are too low; "
-            "xinfAP, HT-AP and infNDCG estimate what judging all would give."
+            "The pool is a sample, so measures that count unjudged documents as non-relevant are "
+            "too low; use xinfAP, HT-AP or infNDCG, which estimate the values for full judgments."
         )
     if any(of.get("order") for of in operations.settings_of(campaign)):
         made.append(
-            "Documents were judged in an order that judgments made, which is no random sample: "
-            "infAP and its like must not be used."
+            "Documents were judged in an adaptive order, so judgments are not a random sample; do "
+            "not use infAP or other measures for samples."
         )
     of_runs = set(operations.rankings_of(campaign)[1].values()) if campaign.runs() else set[str]()
     if len(of_runs) == 1:
-        made.append("All runs are of one participant, so that nothing can be left out.")
+        made.append(
+            "All runs are of one participant, so the leave-one-group-out test is impossible."
+        )
     if len(operations.grades_of(campaign)) == 1:
-        made.append("One person has judged everything, so that agreement is unknown.")
+        made.append("There is one assessor, so inter-assessor agreement is unknown.")
     return made
 
 
@@ -420,10 +422,8 @@ def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
     steps, random = [], np.random.default_rng(seed)
     for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < number]:
         parts = [
-            SystemTopicScores(
-                of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
-                of.higher_is_better, of.level,
-            )
+            SystemTopicScores(of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
+                   of.higher_is_better, of.level)
             for _ in range(draws)
         ]  # fmt: skip
         share = np.mean([len(part.better) / len(pairs) for part in parts]) if pairs else math.nan

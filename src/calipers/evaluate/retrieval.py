@@ -709,8 +709,8 @@ def _spelling(
     name: str,
     what: str,
 ) -> str:
-    """By what alone the documents or topics of a run differ from those of the judgments, if that is
-    so."""
+    """How the ids of documents or topics of a run differ from those of the judgments, if they do so
+    in one way only."""
     if what == "topics":
         found = find_id_variant(read[name].unjudged_topic_names, topics)
     elif engine_kind(engine, qrels, runs[name]) is not None:
@@ -720,9 +720,8 @@ def _spelling(
     if found is None:
         return ""
     return (
-        f"Its {what} seem to be written otherwise: {shorten_name(found.first)!r} where the "
-        "judgments have "
-        f"{shorten_name(found.second)!r}; these differ by {found.differ_by} only."
+        f"The {what.removesuffix('s')} ids of the run and the judgments seem to differ only by "
+        f"{found.differ_by}: {shorten_name(found.first)!r} and {shorten_name(found.second)!r}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Classes that are recognised less often than others, or taken for another."""
+"""Findings on classes: low recall, and confusion with one other class."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, ru
 from calipers.report.numbers import format_number
 from calipers.statistics import ConfusionMatrix
 
-#: The least share of a class's rows that have to go one wrong way for it to be worth saying.
+#: The smallest proportion of a class's rows predicted as one other class that is reported.
 CONFUSED = 0.05
 
 
 @rule("weak-class", "caution", MulticlassCells, cost="sums")
 def low_recall_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
-    """The interval of a class's recall minus that of all other rows lies below 0."""
+    """The interval of a class's recall minus the recall of all other rows lies below 0."""
     for code in range(cells.matrix.classes):
         of = ClassCellCounts(code)
         recall, rest = (
@@ -47,13 +47,11 @@ def _weak_class(
     accuracy = (hits + dismissed) / float(m.total)
     owed = dismissed / (hits + dismissed)
     precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
-    also = "".join(f" and {name} {format_number(value)}" for name, value in precision.items())
+    also = "".join(f" (precision {format_number(value)})" for value in precision.values())
     return FindingDraft(
-        f"{s.who} struggles with {cells.label(code)}: recall {recall}{also}, where the recall "
-        f"of all other rows is {rest}. That its accuracy against the rest is "
-        f"{format_number(accuracy)} is owed to the rows of other classes, {format_number(owed)} of "
-        "the right "
-        "answers.",
+        f"{s.who} has low recall on {cells.label(code)}: {recall}{also}, against {rest} on all "
+        f"other rows. Of the correct one-vs-rest decisions (accuracy {format_number(accuracy)}), "
+        f"{format_number(owed)} are on rows of other classes.",
         {
             "recall": recall,
             "recall of the rest": rest,
@@ -69,8 +67,9 @@ def _weak_class(
 
 @rule("confused-class", "caution", MulticlassCells, cost="sums")
 def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
-    """Of the errors on a class more than half are one other class, and of its rows more than
-    {CONFUSED:g}, both by the whole interval (exact, corrected for there being two such classes)."""
+    """One other class is predicted for more than half of the errors on a class and for more than
+    {CONFUSED:g} of its rows, both by the entire interval (exact, corrected for two candidate
+    classes)."""
     m = cells.matrix
     largest = {code: (other, weight) for code, other, weight in _largest_confusions(m)}
     for code in range(m.classes):
@@ -97,7 +96,7 @@ def confused_class(s: Subject, cells: MulticlassCells) -> Iterator[Claim]:
 def _confused_class(
     s: Subject, cells: MulticlassCells, code: int, other: int, of_errors: AtLevel, of_rows: AtLevel
 ) -> FindingDraft:
-    m = cells.matrix
+    m, label, confused = cells.matrix, cells.label(code), cells.label(other)
     values: dict[str, float | IntervalNumber] = {
         "share of the rows": of_rows(s.level),
         "share of the errors": of_errors(s.level),
@@ -106,11 +105,10 @@ def _confused_class(
     if m.truth[other]:
         back = float(m.cell(other, code)) / float(m.truth[other])
         values["the other way round"] = back
-        also = f" The other way round it is {format_number(back)} of the rows."
+        also = f" Conversely, it predicts {label} for {format_number(back)} of the {confused} rows."
     return FindingDraft(
-        f"{s.who} takes {cells.label(code)} for {cells.label(other)}: "
-        f"{values['share of the rows']} of its rows, which is {values['share of the errors']} of "
-        f"the errors on it.{also}",
+        f"{s.who} predicts {confused} for {values['share of the rows']} of the {label} rows, which "
+        f"is {values['share of the errors']} of the errors on {label}.{also}",
         values,
         s.named(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
         about=f"{m.labels[code]}, {m.labels[other]}",
@@ -118,8 +116,8 @@ def _confused_class(
 
 
 def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, float]]:
-    """What the rows of each class are taken for most often, and how often; classes without errors
-    are left out."""
+    """Yield the most frequent wrong prediction of each class and its weight; classes without
+    errors are omitted."""
     truth, predicted, weight = matrix.occupied()
     beside = truth != predicted
     truth, predicted, weight = truth[beside], predicted[beside], weight[beside]

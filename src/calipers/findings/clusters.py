@@ -1,4 +1,4 @@
-"""Clusters: what is none, what is alone, and whether they have to do with the classes."""
+"""Findings on clusterings: silhouettes, singletons, stability, and agreement with classes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 
 from calipers.findings.formatting import format_first, quoted, system_name
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
-from calipers.report.numbers import format_number
+from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, IntArray
 
-#: From this share of the points on, those that lie nearer to another cluster are told.
+#: Negative silhouettes are reported from this proportion of the points.
 SHARE = 0.1
 
-#: A cluster of so many points is looked at for two groups in it. What cutting evenly spread points
-#: in two takes off varies by so much over √n.
+#: The smallest cluster that is tested for two groups; and √n times the standard deviation of the
+#: proportion of variance that splitting n uniformly distributed points in two removes.
 ENOUGH, SPREAD = 40, 0.28
 
-#: Below this mean Jaccard index a cluster is not stable, above that one it is (Hennig 2007).
+#: A cluster is unstable below the first mean Jaccard index, stable above the second (Hennig 2007).
 UNSTABLE, STABLE = 0.6, 0.75
 
-#: A point by itself is told where clusters have so many points on average.
+#: Singleton clusters are reported if clusters have this number of points on average.
 USUAL = 5
 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """The p-value of clusters that have nothing to do with the true classes."""
+    """The permutation p-value of independence of clusters and true classes."""
 
     p: Callable[[], float]
 
@@ -80,8 +80,8 @@ class Bisections:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """The mean Jaccard index of each cluster with the most similar one of so many clusterings of
-    points drawn anew, and the mean ARI of these with it."""
+    """The mean Jaccard index of each cluster and the most similar cluster of bootstrap clusterings,
+    and their mean ARI with the clustering."""
 
     names: tuple[str, ...]
     jaccard: FloatArray
@@ -102,13 +102,13 @@ class ClusterCounts:
 
 @rule("clusters-like-chance", "caution", PermutationTest, cost="replicates")
 def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[FindingDraft]:
-    """The interval of the ARI contains 0, and where clusters of the same sizes are dealt out anew
-    the ARI is as high or higher more often than one minus the level."""
+    """The interval of the ARI contains 0, and the p-value of a permutation test that keeps the
+    sizes of the clusters exceeds one minus the level."""
     rand = s.of("ARI")
     if rand.low <= 0 <= rand.high and (p := independence.p()) > 1 - s.level:
         yield FindingDraft(
-            f"{s.who}: clusters have not been shown to have anything to do with the classes; ARI "
-            f"{rand}, permutation p = {format_number(p)}.",
+            f"{s.who}: the clusters do not agree significantly better than chance with the classes "
+            f"(ARI {rand}, permutation {format_p(p)}).",
             {"ARI": rand, "p": p},
             s.named("ARI"),
         )
@@ -116,7 +116,7 @@ def not_above_chance(s: Subject, independence: PermutationTest) -> Iterator[Find
 
 @rule("no-cluster", "caution", PointSilhouettes, cost="rows", counts=True)
 def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
-    """The mean silhouette of a cluster of two points or more is below 0."""
+    """The mean silhouette of a cluster of two or more points is negative."""
     means = lying.means
     found = np.flatnonzero((means < 0) & (lying.sizes > 1))
     if len(found):
@@ -125,8 +125,8 @@ def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[Fi
             f"{quoted(lying.names[j])} ({format_number(float(means[j]))})" for j in worst
         )
         yield FindingDraft(
-            f"{s.who}: on average the points of {said} lie nearer to another cluster than to their "
-            "own.",
+            f"{s.who}: negative mean silhouette of {said}. On average the points of such a cluster "
+            "are closer to another cluster than to their own; consider fewer clusters.",
             {"clusters": float(len(found)), "lowest mean silhouette": float(means[worst[0]])},
             s.named("silhouette"),
         )
@@ -134,14 +134,15 @@ def negative_mean_silhouette(s: Subject, lying: PointSilhouettes) -> Iterator[Fi
 
 @rule("points-elsewhere", "information", PointSilhouettes, cost="rows", counts=True)
 def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
-    """At least {SHARE} of the points have a silhouette below 0."""
+    """At least {SHARE} of the points have a negative silhouette."""
     share = float((lying.silhouettes < 0).mean())
     if share >= SHARE:
         one, other, points = lying.most_between
         yield FindingDraft(
-            f"{s.who}: {share:.0%} of the points lie nearer to another cluster than to their own, "
-            f"most of them ({points:,}) between {quoted(lying.names[one])} and "
-            f"{quoted(lying.names[other])}.",
+            f"{s.who}: {share:.0%} of the points have a negative silhouette, that is, they are "
+            "closer to another cluster than to their own. The most frequent pair of clusters is "
+            f"{quoted(lying.names[one])} and {quoted(lying.names[other])} "
+            f"({format_count(points, 'points')}).",
             {"share": share, "points between the two": float(points)},
             s.named("silhouette"),
         )
@@ -149,14 +150,17 @@ def negative_silhouettes(s: Subject, lying: PointSilhouettes) -> Iterator[Findin
 
 @rule("points-alone", "information", PointSilhouettes, cost="rows", counts=True)
 def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingDraft]:
-    """A cluster holds a single point, where clusters hold {USUAL} or more on average."""
+    """A cluster has a single point, and clusters have {USUAL} or more points on average."""
     sizes = lying.sizes
     alone = int(np.count_nonzero(sizes == 1))
     if alone and sizes.sum() >= USUAL * np.count_nonzero(sizes):
-        hold = "One cluster holds" if alone == 1 else f"{alone} clusters hold"
+        some = (
+            "one cluster is a singleton; its silhouette is"
+            if alone == 1
+            else f"{alone} clusters are singletons; their silhouettes are"
+        )
         yield FindingDraft(
-            f"{s.who}: {hold.lower() if alone == 1 else hold} a single point, whose silhouette "
-            "counts as 0.",
+            f"{s.who}: {some} set to 0.",
             {"clusters": float(alone)},
             s.named("silhouette"),
         )
@@ -164,7 +168,7 @@ def singleton_clusters(s: Subject, lying: PointSilhouettes) -> Iterator[FindingD
 
 @rule("numbers-of-clusters", "information", ClusterCounts, cost="results", counts=True)
 def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDraft]:
-    """Of several clusterings different ones are best by measures that need no truth."""
+    """Clusterings with different numbers of clusters are best by different internal measures."""
     best: dict[str, list[str]] = {}
     for measure, (higher, values) in numbers.values.items():
         known = {name: x for name, x in values.items() if np.isfinite(x)}
@@ -173,13 +177,13 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
             best.setdefault(found, []).append(measure)
     if len({numbers.clusters[name] for name in best}) > 1:
         said = "; ".join(
-            f"{system_name(name)} with {numbers.clusters[name]} clusters by {join_words(measures)}"
-            + _in_favour(numbers.favours[m] for m in measures)
+            f"{system_name(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
+            f"{join_words(measures)}" + _in_favour(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for of in best.values() for measure in of]
         yield FindingDraft(
-            f"Measures disagree about the number of clusters: {said}.",
+            f"Internal measures disagree on the number of clusters: {said}.",
             {f"clusters by {m}": float(numbers.clusters[n]) for n, of in best.items() for m in of},
             s.named(*measures),
         )
@@ -187,14 +191,14 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
 
 def _in_favour(of: Iterable[str]) -> str:
     found = [words for words in dict.fromkeys(of) if words]
-    return f" (in favour of {join_words(found)})" if found else ""
+    return f" (favouring {join_words(found)})" if found else ""
 
 
 @rule("two-in-one", "information", Bisections, cost="results", counts=True)
 def bimodal_cluster(s: Subject, halves: Bisections) -> Iterator[Claim]:
-    """Cutting a cluster of {ENOUGH} points or more in two takes off more of its variance, along the
-    axis on which it varies most, than it does of points that are spread evenly (corrected for the
-    number of clusters)."""
+    """Splitting a cluster of {ENOUGH} or more points in two along its axis of largest variance
+    removes a significantly larger proportion of this variance than splitting uniformly distributed
+    points (corrected for the number of clusters)."""
     looked_at = halves.points >= ENOUGH
     if not looked_at.any():
         return
@@ -209,15 +213,16 @@ def _two_in_one(s: Subject, halves: Bisections, found: IntArray) -> FindingDraft
     most = found[np.argsort(-halves.shares[found], kind="stable")]
     said = format_first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
     return FindingDraft(
-        f"{s.who}: two groups seem to be in one cluster. Cutting {said} in two along the "
-        "longest axis takes off more of the variance than of evenly spread points (75%).",
+        f"{s.who}: {'a cluster appears' if len(found) == 1 else f'{len(found)} clusters appear'} "
+        f"bimodal: splitting {said} in two along the longest axis removes more of the variance "
+        "than splitting uniformly distributed points (75%). Consider more clusters.",
         {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
     )
 
 
 def bisection_gain(along: FloatArray) -> float:
-    """The largest share of the variance of numbers that cutting them in two takes off, with a fifth
-    of them at least on either side. That is 2/π of normal numbers, and ¾ of evenly spread ones."""
+    """The largest proportion of the variance of numbers that splitting them in two removes, with at
+    least a fifth of them on either side: 2/π for a normal distribution, ¾ for a uniform one."""
     x, n = np.sort(along - along.mean()), len(along)
     below = np.arange(1, n)
     between = np.square(np.cumsum(x)[:-1]) * (1 / below + 1 / (n - below))
@@ -227,8 +232,8 @@ def bisection_gain(along: FloatArray) -> float:
 
 @rule("unstable-clusters", "caution", Stability, cost="results", counts=True)
 def unstable(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
-    """The mean Jaccard index of a cluster with the most similar one of bootstrap clusterings is
-    below {UNSTABLE}."""
+    """The mean Jaccard index of a cluster and the most similar cluster of each bootstrap clustering
+    is below {UNSTABLE}."""
     found = np.flatnonzero(stability.jaccard < UNSTABLE)
     if len(found):
         worst = found[np.argsort(stability.jaccard[found], kind="stable")]
@@ -236,7 +241,8 @@ def unstable(s: Subject, stability: Stability) -> Iterator[FindingDraft]:
             f"{quoted(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst
         )
         yield FindingDraft(
-            f"{s.who}: clustering points drawn anew does not find {said} again; a mean Jaccard "
-            f"index below {UNSTABLE} says that a cluster is not stable.",
+            f"{s.who}: {'a cluster is' if len(found) == 1 else f'{len(found)} clusters are'} not "
+            f"stable under bootstrap resampling: {said}. A mean Jaccard index below {UNSTABLE} "
+            "indicates that a cluster is not reproducible.",
             {"clusters": float(len(found)), "lowest": float(stability.jaccard[worst[0]])},
         )

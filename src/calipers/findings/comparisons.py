@@ -1,4 +1,4 @@
-"""Slices that differ from the rest, and systems that cannot be told apart."""
+"""Findings on comparisons: differences between slices, and differences that are not significant."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from calipers.report.verdict import Outcome, format_detectable, outcome
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, SliceEstimate, Slices
 
-#: No more pairs of systems are named one by one.
+#: The largest number of pairs of systems that have a finding each.
 MOST_PAIRS = 6
-#: No more rows or topics than this are named.
+#: The largest sample size that is recommended.
 MOST_NEEDED = 1e9
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonResults:
-    """Systems with one another, and slices with the rest, where there are any."""
+    """The comparison of systems, and that of slices with all other rows, if there are any."""
 
     comparison: Comparison | None
     slices: Slices | None = None
@@ -40,8 +40,9 @@ class ComparisonResults:
 
 @rule("slices-differ", "caution", ComparisonResults, cost="results")
 def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
-    """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
-    slices, is small, and the interval of the difference leaves out 0."""
+    """A slice differs significantly from all other rows on the leading measure: the p-value,
+    adjusted for the number of slices, is at most one minus the level, and the interval of the
+    difference excludes 0."""
     directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
     by_column: dict[tuple[str, str], list[SliceEstimate]] = {}
     for one in directed:
@@ -61,15 +62,15 @@ def slices_differ(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
 def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate]) -> FindingDraft:
     measure = differing[0].estimate.measure
     values: dict[str, float | IntervalNumber] = {}
-    texts = []
+    texts: list[str] = []
     for one in differing:
         name, by = quoted(one.slice), IntervalNumber.of(one.to_rest)
         values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
-        texts.append(f"{name} by {by:+}")
+        texts.append(f"{name} {'' if texts else 'differs from all other rows '}by {by:+}")
     return FindingDraft(
-        f"{system_name(system)} is not the same everywhere: by {shorten_name(column)}, its "
-        f"{shorten_name(measure)} "
-        f"differs from that of the rest for {format_first(texts)}.",
+        f"{shorten_name(measure)} of {system_name(system)} differs between slices of "
+        f"{shorten_name(column)}: "
+        f"{format_first(texts)}. Report it by {shorten_name(column)}.",
         values,
         (measure,),
         systems=(system,),
@@ -79,9 +80,9 @@ def _slices_differ(system: str, column: str, differing: Sequence[SliceEstimate])
 
 @rule("slices-reverse", "caution", ComparisonResults, cost="results")
 def slices_reverse(_: Subject, compared: ComparisonResults) -> Iterator[Claim]:
-    """On the leading measure one of two systems is told to be better, but has the worse value in
-    every slice of a column; and the interval of the mean difference within slices, by their
-    numbers of rows and as if the two were independent, leaves out 0."""
+    """One of two systems is significantly better on the leading measure but has the worse value in
+    every slice of a column; and the interval of the mean difference within slices (weighted by
+    their numbers of rows, systems taken as independent) excludes 0."""
     if compared.comparison is None or not compared.slices:
         return
     within: dict[str, dict[str, dict[str, Estimate]]] = {}
@@ -116,7 +117,7 @@ def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estima
         for ends in ([gap.low for gap in gaps], [gap.high for gap in gaps])
     )
     inside = IntervalNumber(mean, mean - below, mean + above)
-    # Both have to be shown: that the systems differ, and that they differ the other way within.
+    # Both must be significant: the overall difference, and the opposite one within slices.
     p = max(d.p_adjusted, p_of_limits(inside, 0.0, both[0][1].level))
     return Claim(p, partial(_told_reversed, d, column, both, inside))
 
@@ -129,16 +130,15 @@ def _told_reversed(
         f"{quoted(name)} ({format_number(a.value)} and {format_number(b.value)})"
         for name, a, b in both
     )
-    over_all = f"over all {both[0][1].unit}"
+    overall = IntervalNumber.of(d)
+    ahead, behind = (overall, -inside) if d.value > 0 else (-overall, inside)
     return FindingDraft(
-        f"{over_all.capitalize()} {shorten_name(higher)} has the higher {shorten_name(d.measure)}, "
-        "but by "
-        f"{shorten_name(column)} {shorten_name(lower)} has it in every slice: {listed} for "
-        f"{shorten_name(d.system)} and "
-        f"{shorten_name(d.baseline)}. What tells the two apart {over_all} is how they do between "
-        "slices, "
-        "not within them.",
-        {"difference": IntervalNumber.of(d), "mean difference within slices": inside},
+        f"Simpson's paradox: over all {both[0][1].unit}, {shorten_name(higher)} has the higher "
+        f"{shorten_name(d.measure)}, by {ahead:+}; in every slice of {shorten_name(column)}, "
+        f"{shorten_name(lower)} has "
+        f"the higher one, on average by {behind:+}. The values of {shorten_name(d.system)} and "
+        f"{shorten_name(d.baseline)} are: {listed}. Compare the systems within slices.",
+        {"difference": overall, "mean difference within slices": inside},
         (d.measure,),
         systems=(d.system, d.baseline),
         about=column,
@@ -147,8 +147,8 @@ def _told_reversed(
 
 @rule("not-told-apart", "information", ComparisonResults, cost="results")
 def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingDraft]:
-    """On the leading measure the adjusted p-value of two systems is not small, or the interval of
-    their difference contains 0."""
+    """The difference of two systems on the primary measure is not significant: its adjusted p-value
+    exceeds one minus the level, or its interval contains 0."""
     comparison = compared.comparison
     if comparison is None:
         return
@@ -158,14 +158,15 @@ def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingD
         if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.detectable > 0
     ]
     if len(list_systems(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
-        return  # no few pairs stand for all; what ranks the systems says which are alike
+        return  # a few pairs do not represent all; the ranking shows which are similar
     for d in undecided[:MOST_PAIRS]:
         yield _not_told_apart(d)
     if len(undecided) > MOST_PAIRS:
         more, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
         yield FindingDraft(
-            f"No significant difference on {shorten_name(measure)} between a further "
-            f"{format_count(more, 'pairs')} of systems.",
+            f"For {format_count(more, 'further pairs')} of systems the difference in "
+            f"{shorten_name(measure)} is "
+            "not significant either.",
             {"pairs": more},
             (measure,),
             undecided[0].level,
@@ -173,7 +174,7 @@ def not_told_apart(_: Subject, compared: ComparisonResults) -> Iterator[FindingD
 
 
 def _not_told_apart(d: Difference) -> FindingDraft:
-    """What difference is detectable falls with the root of the number of units."""
+    """The required number follows from a detectable difference proportional to 1/√n."""
     reach = d.detectable
     difference = IntervalNumber.of(d)
     values: dict[str, float | IntervalNumber] = {
@@ -185,15 +186,12 @@ def _not_told_apart(d: Difference) -> FindingDraft:
     more = ""
     if d.n < needed < MOST_NEEDED:
         values[f"{d.unit} needed"] = float(math.ceil(needed))
-        more = (
-            f"; to find one as small as this, about {round_count(needed)} like them would be needed"
-        )
+        more = f"; about {round_count(needed)} {d.unit} would be needed to detect the observed one"
     return FindingDraft(
-        f"No significant difference between {shorten_name(d.system)} and "
-        f"{shorten_name(d.baseline)} on "
-        f"{shorten_name(d.measure)}: {difference:+}. {format_count(d.n, d.unit)} find a difference "
-        "of "
-        f"{format_detectable(reach)} four times in five{more}.",
+        f"The difference in {shorten_name(d.measure)} between {shorten_name(d.system)} and "
+        f"{shorten_name(d.baseline)} "
+        f"is not significant ({difference:+}). With {format_count(d.n, d.unit)}, a difference of "
+        f"{format_detectable(reach)} is detectable with 80% power{more}.",
         values,
         (d.measure,),
         d.level,

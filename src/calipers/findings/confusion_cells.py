@@ -86,11 +86,11 @@ UNDEFINED = IntervalNumber(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCells:
-    """What is answered of rows of which class.
+    """The confusion matrix of a system, with intervals of proportions of its cells.
 
-    Where rows come in ``clusters``, so many, ``error`` gives the standard error of a number from
-    the influence of a row in each cell, shape (K, K), and its degrees of freedom; NaN where it is
-    not known, as of more classes than have a matrix of all cells.
+    ``clusters`` is the number of clusters, 0 without any. With clusters, ``error`` computes the
+    standard error of a value, and its degrees of freedom, from the influence of a row in each cell,
+    shape (K, K); NaN if it is unknown, as for classes too many for a dense matrix.
     """
 
     matrix: ConfusionMatrix

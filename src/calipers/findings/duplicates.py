@@ -1,4 +1,4 @@
-"""What systems say row by row: the same as another, too good to be true, or some of it twice."""
+"""Findings on outputs: identical systems, perfect separation, and duplicated rows."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ from calipers.statistics import IntArray, ScoreTable, effective_size, effective_
 
 Column = npt.NDArray[Any]
 
-#: So many distinct scores, wrong answers, or judged documents no two systems share by chance.
+#: This number of distinct scores, errors or judged documents is not identical by chance.
 ENOUGH = 20
-#: Fewer rows tell nothing of two columns that differ early.
+#: Number of leading rows to compare before comparing whole columns.
 _AT_FIRST = 100
-#: All rows are right beyond what is to be expected where the share of them that would be exceeds
-#: this, and all pairs where there are so many rows of either class.
+#: Perfect results are reported if the lower limit of the proportion correct exceeds this.
 PERFECT = 0.98
-#: Duplicates count when at least this share of the rows repeats another.
+#: The smallest proportion of duplicated rows that is reported.
 REPEATED = 0.01
-#: Of more rows than this some are looked at.
+#: The largest number of rows that are examined; more are sampled.
 MOST_SORTED = 100_000
-#: A column of scores is continuous when at least this share of its values is distinct.
+#: A column of scores is continuous if at least this proportion of its values is distinct.
 DISTINCT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class RowOutputs:
-    """The truth of each row, and the columns of each system: its scores, its answers, or both.
+    """The truth of each row, and the columns of each system: scores, predictions, or both.
 
-    ``wrong`` are the rows that a system gets wrong, where that is what it can be told by;
-    ``clustered`` rows come several from one of something.
+    ``wrong`` marks the errors of systems that have predictions only; ``clustered`` says whether
+    rows come in clusters.
     """
 
     truth: Column
@@ -49,7 +48,7 @@ class RowOutputs:
     clustered: bool
 
     def tell(self, name: str) -> bool:
-        """Whether no other system would say all this by chance."""
+        """Whether identical outputs of another system cannot be due to chance."""
         if name in self.wrong:
             return int(self.wrong[name].sum()) >= ENOUGH
         return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
@@ -57,15 +56,15 @@ class RowOutputs:
 
 @rule("identical-systems", "warning", RowOutputs, cost="rows", counts=True)
 def identical_columns(s: Subject, of: RowOutputs) -> Iterator[FindingDraft]:
-    """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
-    many wrong answers, or as many judged documents below the first rank."""
+    """Two systems have identical outputs on every row or topic, with at least {ENOUGH} distinct
+    scores, errors, or judged documents below the first rank."""
     yield from _identical(s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows")
 
 
 @rule("identical-systems", "warning", RunStatisticsByName, cost="rows", counts=True)
 def identical_runs(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
-    many wrong answers, or as many judged documents below the first rank."""
+    """Two systems have identical outputs on every row or topic, with at least {ENOUGH} distinct
+    scores, errors, or judged documents below the first rank."""
     of = {name: run.rankings for name, run in runs.by_name.items()}
     telling = {
         name: (r.retrieved, r.offsets, r.rank, r.grade)
@@ -87,11 +86,11 @@ def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Ite
     for group in groups:
         if len(group) > 1:
             what = "retrieve the same judged documents at the same ranks"
-            what = "say the same of every row" if unit == "rows" else what
+            what = "have identical outputs on every row" if unit == "rows" else what
             yield FindingDraft(
-                f"{join_words([shorten_name(name) for name in group])} {what}: is one of them "
-                "given under "
-                "another name by mistake?",
+                f"{join_words([shorten_name(name) for name in group])} {what}. Check whether one "
+                "output was "
+                "passed under two names.",
                 {"systems that are the same": len(group)},
                 s.shown[:1],
                 systems=tuple(group),
@@ -109,49 +108,48 @@ def _same(first: Sequence[Column], second: Sequence[Column]) -> bool:
 
 @rule("perfect-separation", "caution", ScoreTable, cost="scores", counts=True)
 def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
-    """All rows are right, or every positive row scores above every negative one, of so many rows
-    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
-    share), and at least {ENOUGH} of each of two classes."""
+    """All predictions are correct, or every positive row scores above every negative one; there are
+    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
+    proportion correct exceeds {PERFECT:g}."""
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
     rows = [effective_size(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
     if min(rows) >= ENOUGH and positive[-1] < negative[0]:
-        yield from _perfect(s, sum(rows), "separates the classes without a single error")
+        yield from _perfect(s, sum(rows), "separates the classes without error")
 
 
 @rule("perfect-separation", "caution", ConfusionCells, cost="sums", counts=True)
 def perfect_answers(s: Subject, cells: ConfusionCells) -> Iterator[FindingDraft]:
-    """All rows are right, or every positive row scores above every negative one, of so many rows
-    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
-    share), and at least {ENOUGH} of each of two classes."""
+    """All predictions are correct, or every positive row scores above every negative one; there are
+    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
+    proportion correct exceeds {PERFECT:g}."""
     m = cells.matrix
     sizes = [effective_size(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
-        yield from _perfect(s, cells.clusters or sum(sizes), "is right on every row")
+        yield from _perfect(s, cells.clusters or sum(sizes), "classifies every row correctly")
 
 
 @rule("perfect-separation", "caution", MultilabelPredictions, cost="rows", counts=True)
 def perfect_sets(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
-    """All rows are right, or every positive row scores above every negative one, of so many rows
-    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
-    share), and at least {ENOUGH} of each of two classes."""
+    """All predictions are correct, or every positive row scores above every negative one; there are
+    at least {ENOUGH} rows of each of two classes, and the lower limit of the exact interval of the
+    proportion correct exceeds {PERFECT:g}."""
     rows = answers.rows
     if rows.whole and np.array_equal(answers.predicted, rows.truth):
         n = effective_size_of(rows.weights)
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.number
-            yield from _perfect(s, clusters or n, "names every label of every row")
+            yield from _perfect(s, clusters or n, "predicts the labels of every row correctly")
 
 
 def _perfect(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
     low = proportions.clopper_pearson(1.0, rows, s.level).low
     if low > PERFECT:
         yield FindingDraft(
-            f"{s.who} {what}. Few tasks are that easy: look whether the truth, or something made "
-            "from it, found its way into what the system was given, or whether it was trained on "
-            "these rows.",
+            f"{s.who} {what}. Perfect results are rare; check whether the truth leaked into the "
+            "inputs, or the system was trained on these rows.",
             {"rows": rows},
             s.shown[:1],
         )
@@ -159,9 +157,9 @@ def _perfect(s: Subject, rows: float, what: str) -> Iterator[FindingDraft]:
 
 @rule("duplicated-rows", "caution", RowOutputs, cost="rows", counts=True)
 def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
-    """At least {REPEATED:g} of the rows repeat another in the truth and in all outputs, of which
-    some are continuous; and rows of the same outputs have the same truth more often than rows of
-    neighbouring outputs (sign test)."""
+    """At least {REPEATED:g} of the rows duplicate another in the truth and in all outputs, some of
+    which are continuous; and rows with equal outputs have the same truth significantly more often
+    than rows with neighbouring outputs (sign test)."""
     columns = [x for columns in of.said.values() for x in columns]
     found = None if of.clustered else next(filter(None, map(_repeated, columns)), None)
     if found is None or found[2].all():
@@ -172,7 +170,7 @@ def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
     rows, before = order[at], order[at - 1]
     tied = np.logical_and.reduce([_agree(x[rows], x[before]) for x in columns])
     same = _agree(truth[rows], truth[before])
-    # Beside them stands the next other score, or the one before where there is none.
+    # Compare with the row of the next larger score, or of the next smaller one at the end.
     after = np.append(edges, n)[np.searchsorted(edges, at, "right")]
     beside = order[np.where(after < n, after, edges[-1] - 1)]
     like = _agree(truth[rows], truth[beside])
@@ -187,9 +185,8 @@ def duplicated_rows(s: Subject, of: RowOutputs) -> Iterator[Claim]:
 
 def _duplicated(s: Subject, repeats: int, n: int) -> FindingDraft:
     return FindingDraft(
-        f"{repeats / n:.1%} of the rows repeat another one, in the truth and in all that systems "
-        "say of it, to the last digit. A row that is given twice counts twice, and intervals are "
-        "too short. Leave repetitions out, or name what rows come from (cluster).",
+        f"{repeats / n:.1%} of the rows are duplicates (same truth and same outputs), which makes "
+        "intervals too narrow. Remove them, or pass their origin as cluster=.",
         {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
         s.shown[:1],
     )
@@ -198,8 +195,8 @@ def _duplicated(s: Subject, repeats: int, n: int) -> FindingDraft:
 def _repeated(
     column: Column,
 ) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
-    """The rows that are looked at, their order by the value of a continuous column, and which of
-    them in this order are the first of their value; None of a column that is not continuous."""
+    """The rows to examine, their order by the value of a continuous column, and which of them are
+    the first of their value; None if the column is not continuous."""
     if column.dtype.kind != "f":
         return None
     key = column if column.ndim == 1 else column[:, 0]
@@ -212,12 +209,12 @@ def _repeated(
 
 
 def _by_value(key: Column) -> npt.NDArray[np.bool_]:
-    """Some of the rows, chosen by their values alone, so that equal ones stay together."""
+    """A sample of the rows, chosen by a hash of their values, so that equal ones stay together."""
     mixed = key.astype(np.float64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
 
 
 def _agree(first: Column, second: Column) -> npt.NDArray[np.bool_]:
-    """Of each row, whether both say the same."""
+    """Whether both columns agree on each row."""
     same = first == second
     return np.asarray(same if same.ndim == 1 else same.all(axis=1))

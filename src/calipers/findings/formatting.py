@@ -1,4 +1,4 @@
-"""The words of findings: systems, classes, lists, and numbers with the digits they support."""
+"""Formatting of findings: systems, classes, lists, and numbers with the digits they support."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
 
 @dataclass(frozen=True, slots=True)
 class IntervalNumber:
-    """A number and its interval, in a sentence with the digits that the interval supports; as a
-    difference, ``f"{gain:+}"``, with those that its sign takes."""
+    """A number and its interval, formatted with the digits that the interval supports; a
+    difference, ``f"{gain:+}"``, with those that its sign needs."""
 
     value: float
     low: float
@@ -36,6 +36,9 @@ class IntervalNumber:
         triple = self.value, self.low, self.high
         return numbers.rounding([triple], keep_sign=spec == "+").triple(*triple)
 
+    def __neg__(self) -> IntervalNumber:
+        return IntervalNumber(-self.value, -self.high, -self.low)
+
     def __sub__(self, other: IntervalNumber) -> IntervalNumber:
         """The difference of two that are independent."""
         a, b = self.value, other.value
@@ -51,19 +54,33 @@ def system_name(system: str) -> str:
     return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, shorten_name(system))
 
 
+def system_name(system: str) -> str:
+    """A system within a sentence."""
+    return {UNNAMED: "the system", ALL_RATERS: "the raters"}.get(system, shorten_name(system))
+
+
 def quoted(label: object) -> str:
     """A class, a label or a slice in a sentence."""
     return f"'{shorten_name(label)}'"
 
 
 def round_count(number: float) -> str:
-    """A count to two significant digits, which is more than such a count is good for."""
+    """A count, rounded up to two significant digits."""
     places = max(0, math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / 10**places) * 10**places:,}"
 
 
 def format_first(texts: Iterable[str], most: int = 3) -> str:
-    """The first few of a list, and how many there are besides."""
+    """The first few of a list, and how many more there are."""
     listed = list(texts)
     more = len(listed) - most
     return join_words([*listed[:most], f"{more} more"] if more > 0 else listed)
+
+
+def of_rows(proportions: Iterable[tuple[str, IntervalNumber]]) -> str:
+    """The first few classes or labels with their proportions: ``'a' (0.01 of the rows)``."""
+    listed = (
+        f"{label} ({value}{'' if k else ' of the rows'})"
+        for k, (label, value) in enumerate(proportions)
+    )
+    return format_first(listed)

@@ -1,4 +1,4 @@
-"""Rows that may have several labels: labels absent, few, rare, forgotten, or confused."""
+"""Findings on multilabel predictions: absent, rare, never predicted and confused labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from calipers.caching import cached_property
 from calipers.findings.class_balance import FEW_ROWS
 from calipers.findings.classes import CONFUSED
 from calipers.findings.confusion_cells import UNDEFINED, AtLevel, above, below, minus
-from calipers.findings.formatting import IntervalNumber, format_first, quoted
+from calipers.findings.formatting import IntervalNumber, format_first, of_rows, quoted
 from calipers.findings.no_skill import CHOSEN, compare_with_constant
 from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_level, rule
 from calipers.inference import proportions
 from calipers.report.numbers import format_count, format_number
-from calipers.report.safe_names import join_words, shorten_name
+from calipers.report.safe_names import join_words
 from calipers.statistics import FloatArray, effective_size, effective_size_of
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.bool_]
 
-#: A label is rare when a smaller share of the rows than this has it.
+#: A label is rare below this proportion of the rows.
 RARE_LABEL = 0.01
-#: No more labels are listed with their numbers.
+#: The largest number of labels that are listed with their values.
 MOST_LISTED = 10
 
 
@@ -129,32 +129,32 @@ class MultilabelPredictions:
 
 @rule("label-without-rows", "information", MultilabelRows, cost="sums", counts=True)
 def labels_without_rows(_: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
-    """No row has a label that is evaluated."""
+    """An evaluated label has no rows."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
     if absent and rows.whole:
         yield FindingDraft(
-            f"No row has {rows.some(len(absent))}: {format_first(absent)}. Recall and AUC of such "
-            "a label "
-            "are undefined; averages leave it out unless it is predicted.",
+            f"{rows.some(len(absent))} {'has' if len(absent) == 1 else 'have'} no rows: "
+            f"{format_first(absent)}. Recall and AUC of such a label are undefined; averages over "
+            "labels "
+            "omit it unless it is predicted.",
             {"labels without rows": len(absent), "labels": len(rows.labels)},
         )
 
 
 @rule("few-rows", "caution", MultilabelRows, cost="rows", counts=True)
 def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraft]:
-    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
-    weighted)."""
+    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows if rows are weighted)."""
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [effective_size(w, q) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
     if few and rows.whole:
         fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]
         yield FindingDraft(
-            f"There are few rows of {rows.some(len(few))}: "
-            f"{format_first(f'{n:.3g} of {label}' for label, n in fewest)}. What rests on them "
-            "alone, "
-            f"and with equal weight every macro average, moves by up to {1 / fewest[0][1]:.2g} "
-            "of a label's value when one row changes.",
+            f"{rows.some(len(few))} {'has' if len(few) == 1 else 'have'} few rows: "
+            f"{format_first(f'{label} (n = {n:.3g})' for label, n in fewest)}. A single row "
+            "changes "
+            f"measures of such a label by up to {1 / fewest[0][1]:.2g}, and macro averages give it "
+            "as much weight as any other.",
             rows.listed(fewest, "rows", "labels with few rows"),
             tuple(str(m) for m in s.measures if m.average == "macro" or m.label),
         )
@@ -162,7 +162,7 @@ def few_rows_of_labels(s: Subject, rows: MultilabelRows) -> Iterator[FindingDraf
 
 @rule("rare-labels", "information", MultilabelRows, cost="rows")
 def rare_labels(s: Subject, rows: MultilabelRows) -> Iterator[Claim]:
-    """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
+    """The interval of a label's proportion of the rows lies below {RARE_LABEL:g} (corrected for the
     number of labels)."""
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
     p, shares = [1.0], []
@@ -183,13 +183,13 @@ def _rare_labels(
     advice = ""
     if blind:
         advice = (
-            f" {join_words(blind)} would hardly change if such a label were never named; read "
-            "macro "
-            "averages, or the table of labels."
+            f" {join_words(blind)} would hardly change if such a label were never predicted; "
+            "report "
+            "macro averages, or measures by label."
         )
     return FindingDraft(
-        f"Few rows have {rows.some(len(rare))}: "
-        f"{format_first(f'{share} of the rows have {label}' for label, share in rare)}.{advice}",
+        f"{rows.some(len(rare))} {'is' if len(rare) == 1 else 'are'} rare: {of_rows(rare)}."
+        f"{advice}",
         rows.listed(rare, "share", "rare labels"),
         tuple(blind),
     )
@@ -197,7 +197,7 @@ def _rare_labels(
 
 @rule("label-never-predicted", "caution", MultilabelPredictions, cost="rows", counts=True)
 def labels_never_predicted(s: Subject, answers: MultilabelPredictions) -> Iterator[FindingDraft]:
-    """A label that rows have is predicted for none of them, nor for any other."""
+    """A label that has rows is predicted for no row."""
     rows = answers.rows
     ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
     codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
@@ -205,10 +205,10 @@ def labels_never_predicted(s: Subject, answers: MultilabelPredictions) -> Iterat
     order = np.argsort(-rows.shares[codes], kind="stable")
     have = [(rows.label(codes[at]), float(sizes[at])) for at in order]
     if have and rows.whole:
-        listed = format_first(f"{label} (of {format_number(n)} rows)" for label, n in have)
+        listed = format_first(f"{label} (n = {format_number(n)})" for label, n in have)
         yield FindingDraft(
-            f"{s.who} never predicts {rows.some(len(have))} that rows have: {listed}. Recall is 0 "
-            "there, precision undefined.",
+            f"{s.who} never predicts {rows.some(len(have))}: {listed}. The recall of such a label "
+            "is 0, and its precision is undefined; check its threshold.",
             rows.listed(have, "rows", "labels never predicted"),
             tuple(str(m) for m in s.measures if m.average == "macro"),
         )
@@ -225,8 +225,8 @@ def labels_never_predicted(s: Subject, answers: MultilabelPredictions) -> Iterat
     "subset-like-constant", "caution", MultilabelPredictions, cost="sorted rows", verb=", contains"
 )
 def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
-    """The interval of subset accuracy minus that of always answering the most frequent set of
-    labels, paired by row{verb} 0."""
+    """The interval of subset accuracy minus the subset accuracy of always predicting the most
+    frequent set of labels, paired by row{verb} 0."""
     if not s.named("subset-accuracy"):
         return
     rows = answers.rows
@@ -235,8 +235,8 @@ def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[
     right = (rows.truth == answers.predicted).all(axis=1)
     apart = rows.apart(right & ~constant, constant & ~right)
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
-    names = [shorten_name(rows.labels[code]) for code in np.flatnonzero(usual)]
-    answer = f"'{format_first(names, 5)}'" if names else "no label"
+    names = [rows.label(code) for code in np.flatnonzero(usual).tolist()]
+    answer = format_first(names, 5) if names else "no label"
     value = IntervalNumber(own, math.nan, math.nan)
     yield from compare_with_constant(
         s, "subset accuracy", value, answer, always, apart, rows.n_sets()
@@ -245,10 +245,9 @@ def subset_and_constant(s: Subject, answers: MultilabelPredictions) -> Iterator[
 
 @rule("confused-label", "caution", MultilabelPredictions, cost="rows")
 def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Claim]:
-    """Of the rows that miss a label more than half are given one other label that they do not have,
-    and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and
-    that other label is given so more often than to the other rows without it (by the interval of
-    the difference)."""
+    """One other label is wrongly predicted for more than half of the rows that miss a label, and
+    for more than {CONFUSED:g} of all rows with the label (both by the entire interval, exact); and
+    more often than for other rows that do not have it (by the interval of the difference)."""
     rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
     missed, wrong = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact of counts; weights it may not even hold.
@@ -266,7 +265,7 @@ def confused_labels(s: Subject, answers: MultilabelPredictions) -> Iterator[Clai
         instead = missed[:, code] & wrong[:, other]
         of_errors = rows.share(instead, missed[:, code])
         of_all = rows.share(instead, truth[:, code])
-        # A system that gives the other label to everybody gives it in nobody's place.
+        # A label that is predicted everywhere does not replace this one in particular.
         without = ~truth[:, other]
         here = rows.share(wrong[:, other], without & missed[:, code])
         there = rows.share(wrong[:, other], without & ~missed[:, code])
@@ -286,9 +285,9 @@ def _confused_labels(
     names = [rows.labels[code] for code in codes]
     of_all, of_errors, there = (share(s.level) for share in shares)
     return FindingDraft(
-        f"{s.who} gives {other} in place of {label}: in {of_all} of its "
-        f"rows, which is {of_errors} of those that miss it. Of all other rows without "
-        f"{other} {there} are given it.",
+        f"{s.who} predicts {other} instead of {label} for {of_all} of the {label} rows, which is "
+        f"{of_errors} of those that miss {label}. Of all other rows without {other}, {there} are "
+        f"predicted as {other}.",
         {
             "share of the rows": of_all,
             "share of the rows that miss it": of_errors,

@@ -1,4 +1,4 @@
-"""Systems that are no better than none: turned round, like chance, like a constant answer."""
+"""Findings on systems without skill: below or near chance, or the best constant prediction."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
     area = s.of("AUC")
-    if math.isnan(area.value):  # of one class there is none
+    if math.isnan(area.value):  # undefined if one class is absent
         return
     p = 1.0
     if area.high < 0.5:
-        # Of one, two or three positive rows the interval is too short.
+        # With fewer than four positive rows the interval is too narrow.
         positive = effective_size(table.total_positive, table.positive_squares.sum())
         negative = effective_size(table.total_negative, table.negative_squares.sum())
         by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
@@ -48,8 +48,8 @@ def auc_below_chance(s: Subject, table: ScoreTable) -> Iterator[Claim]:
 def _ranks_wrongly(s: Subject, area: IntervalNumber) -> FindingDraft:
     turned = IntervalNumber(1 - area.value, 1 - area.high, 1 - area.low)
     return FindingDraft(
-        f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
-        f"negated score would have an AUC of {turned}.",
+        f"{s.who} ranks below chance (AUC {area}). The negated score has an AUC of {turned}; check "
+        "the direction of the score and which class is positive.",
         {"AUC": area, "AUC of the negated score": turned},
         s.named("AUC"),
     )
@@ -69,10 +69,10 @@ def j_below_chance(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
 def _answers_wrongly(s: Subject, recall: IntervalNumber, fpr: IntervalNumber) -> FindingDraft:
     j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
     return FindingDraft(
-        f"{s.who} lies below the diagonal: recall {format_number(recall.value)} at a false "
-        "positive "
-        f"rate of {format_number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
-        f"give recall {format_number(hits)} at {format_number(alarms)}.",
+        f"{s.who} predicts below chance: recall {format_number(recall.value)} at a false positive "
+        "rate of "
+        f"{format_number(fpr.value)} (difference {j:+}). The opposite predictions have a recall of "
+        f"{format_number(hits)} at {format_number(alarms)}; check which class is positive.",
         {
             "recall": recall.value,
             "FPR": fpr.value,
@@ -93,19 +93,18 @@ def compare_with_constant(
     apart: AtLevel,
     answers: int,
 ) -> Iterator[Claim]:
-    """What a gain over the best constant answer shows, unless it shows that there is one.
+    """Claim that a system is worse than the best constant prediction, or not significantly better.
 
-    Which answer is the best is seen in the same rows, where any of so many ``answers`` could be by
-    chance. That favours the constant, so the p-value of a constant that is better is multiplied by
-    their number.
+    The best constant is chosen among ``answers`` on the same rows, which favours it. So the p-value
+    of a constant that is better is multiplied by their number.
     """
     gain = apart(s.level)
 
     def said(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
-            f"{s.who}: {name} {own} {verb} the {format_number(always)} that always answering "
-            f"{answer} "
-            f"scores; difference {gain:+}.",
+            f"{s.who}: {name} {own} {verb} {format_number(always)}, the {name} of always "
+            "predicting "
+            f"{answer} (difference {gain:+}).",
             {
                 name.replace(" ", "-"): own,
                 f"{name} of the constant answer": always,
@@ -118,11 +117,11 @@ def compare_with_constant(
     if math.isnan(gain.low):
         return
     p = min(1.0, answers * p_of_level(below(apart, 0.0), s.level))
-    like = partial(said, "like", "has not been shown to beat")
+    like = partial(said, "like", "is not significantly above")
     yield Claim(p, partial(said, "below", "is below"), None if gain.low > 0 else like)
 
 
-#: By what the interval below a constant answer is wider.
+#: The correction of the interval for the choice of the constant.
 CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 
 
@@ -135,8 +134,8 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 )
 @rule("accuracy-like-constant", "caution", ConfusionCells, cost="sums", verb=", contains")
 def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
-    """The interval of accuracy minus that of always answering the most frequent class, paired by
-    row{verb} 0."""
+    """The interval of accuracy minus the accuracy of always predicting the most frequent class,
+    paired by row{verb} 0."""
     if not s.named("accuracy", "error-rate"):
         return
     m = cells.matrix
@@ -156,7 +155,7 @@ def accuracy_and_constant(s: Subject, cells: ConfusionCells) -> Iterator[Claim]:
     "caution",
     NumericPredictions,
     cost="sorted rows",
-    verb="contains 0, or they are the same",
+    verb="contains 0, or the two are equal",
 )
 def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
@@ -178,13 +177,14 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
         made = intervals.student(value, se, n, s.level)
     gap, name = IntervalNumber.within(value, made), str(measure)
     own, constant = (float(measure.apply(Moments.from_rows(x, of.weight))) for x in losses)
-    squared = " (of the squared errors)" if measure.interval == "root_mean" else ""
+    losses_name = "squared errors" if measure.interval == "root_mean" else "losses"
 
     def said(kind: str, verb: str) -> FindingDraft:
         return FindingDraft(
-            f"{s.who}: its {shorten_name(name)} of {format_number(own)} {verb} the "
-            f"{format_number(constant)} of always "
-            f"predicting {format_number(best)}; difference of the mean losses{squared} {gap:+}.",
+            f"{s.who}: {shorten_name(name)} {format_number(own)} {verb} {format_number(constant)}, "
+            f"the {shorten_name(name)} of "
+            f"always predicting {format_number(best)} (difference of the mean {losses_name} "
+            f"{gap:+}).",
             {
                 name: own,
                 f"{name} of the constant prediction": constant,
@@ -194,12 +194,13 @@ def error_and_constant(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
             kind=f"error-{kind}-constant",
         )
 
-    # A system that predicts the constant loses the same on every row, and there is no interval.
-    like = made.high >= 0 or bool((losses[0] == losses[1]).all())
+    # A system that predicts the constant has the same losses, and so no interval.
+    same = bool((losses[0] == losses[1]).all())
+    verb = "equals" if same else "is not significantly below"
     yield Claim(
         p_of_mean(value, se, n - 1) / 2 if gap.low > 0 else 1.0,
         partial(said, "above", "is above"),
-        partial(said, "like", "has not been shown to be below") if like else None,
+        partial(said, "like", verb) if made.high >= 0 or same else None,
     )
 
 
@@ -209,8 +210,7 @@ def auc_not_above_chance(s: Subject, _: ScoreTable) -> Iterator[FindingDraft]:
     area = s.of("AUC")
     if area.low <= 0.5 <= area.high:
         yield FindingDraft(
-            f"{s.who} has not been shown to rank better than chance: the interval of its AUC, "
-            f"{area}, contains 0.5.",
+            f"{s.who} does not rank significantly better than chance (AUC {area}).",
             {"AUC": area},
             s.named("AUC"),
         )

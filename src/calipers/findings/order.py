@@ -1,4 +1,4 @@
-"""Rows whose order nobody stated, and what neighbours have in common."""
+"""Findings on the order of rows: autocorrelation of neighbouring rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import partial
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.statistics import FloatArray
 
-#: Of fewer rows nothing is said, nor where neighbours correlate by less.
+#: The smallest number of rows, and the smallest lag-1 autocorrelation, that are reported.
 ENOUGH, LEAST = 50, 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Unordered:
-    """How much each row moves a measure, in the order in which rows were given; and of how many
-    rows in all."""
+    """The influence of each row on a measure, in the order of the rows; and the number of all
+    rows."""
 
     measure: str
     influence: Callable[[], FloatArray | None]
@@ -25,9 +25,9 @@ class Unordered:
 
 @rule("neighbours-alike", "caution", Unordered, cost="some rows")
 def neighbouring_rows(s: Subject, of: Unordered) -> Iterator[Claim]:
-    """Neither the time of rows nor what they come from is stated, and neighbouring rows err alike:
-    of at least {ENOUGH} rows, how much they move the first measure correlates with the row before
-    by {LEAST:g} or more (tests of the lag-1 autocorrelation and of the sum of the first ten)."""
+    """Neither times nor clusters of rows are given, and the influence of rows on the first measure
+    has a lag-1 autocorrelation of {LEAST:g} or more, with at least {ENOUGH} rows (tests of the
+    lag-1 autocorrelation and of the sum of the first ten)."""
     moved = of.influence()
     if moved is None or len(moved) < ENOUGH:
         return
@@ -45,11 +45,10 @@ def _alike(s: Subject, of: Unordered, moved: FloatArray) -> FindingDraft:
     found = serial.dependence(moved)
     count = of.rows * found.effective / found.periods
     return FindingDraft(
-        f"{s.who}: neighbouring rows err alike: by how much they move {of.measure} correlates with "
-        f"the row before (r = {found.lag_one:.2f}). If rows stand in the order of time, "
-        f"{of.rows:,} of them count as about {count:,.0f} independent ones, and intervals and "
-        "p-values here are too optimistic: state their times (time), or what neighbours have in "
-        "common (cluster).",
+        f"{s.who}: neighbouring rows are correlated; the lag-1 autocorrelation of their influence "
+        f"on {of.measure} is {found.lag_one:.2f}. If rows are in temporal order, the effective "
+        f"sample size is about {count:,.0f} instead of {of.rows:,}, and intervals are too narrow. "
+        "Pass time= or cluster=.",
         {"lag-1 autocorrelation": found.lag_one, "rows": of.rows, "independent rows": count},
         (of.measure,),
     )

@@ -1,4 +1,4 @@
-"""What answers are worth: probabilities, answers to rely on, leaning, tuned thresholds, ties."""
+"""Findings on predictions: calibration, predictive values, over-prediction, thresholds, ties."""
 
 from __future__ import annotations
 
@@ -28,30 +28,29 @@ from calipers.statistics import ConfusionMatrix, ScoreTable
 if TYPE_CHECKING:
     from calipers.measures import Measure
 
-#: An answer can be relied on when it is right more often than this.
+#: A prediction is reliable if its predictive value exceeds this.
 RELIABLE = 0.8
-#: Likelihood ratios between these move a probability a little only (Jaeschke, Guyatt and Sackett
-#: 1994): a predictive value that is high all the same is that of the prevalence.
+#: Likelihood ratios between these are weak evidence (Jaeschke, Guyatt and Sackett 1994): a high
+#: predictive value is then due to the prevalence.
 MAX_NEGATIVE_LR, MIN_POSITIVE_LR = 0.2, 5
-#: Answers lean to a class when they name it this many times as often as it occurs, or more.
+#: A class is over-predicted if predictions of it are this many times as frequent as its rows.
 LEANING = 1.25
-#: Ties count when at least this share of the pairs across classes is tied.
+#: The smallest proportion of tied pairs of a positive and a negative row that is reported.
 TIED = 0.05
 
-#: The coefficients of a recalibration: what they are of calibrated probabilities, and what it means
-#: to be above and below it.
+#: Recalibration coefficients: the value under calibration, and what larger and smaller ones mean.
 RECALIBRATION = {
-    "calibration-slope": (1.0, "timid", "extreme"),
-    "calibration-intercept": (0.0, "low", "high"),
+    "calibration-slope": (1.0, "too moderate", "too extreme"),
+    "calibration-intercept": (0.0, "too low", "too high"),
 }
 
 
 @rule("miscalibrated", "caution", ScoreTable, cost="rows")
 def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
-    """The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and
-    that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there being
-    two); or the probabilities separate the classes, and calibrated ones seldom would."""
-    # Of a million rows a recalibration takes seconds: only where it is shown.
+    """The calibration slope and intercept are reported, the interval of the AUC lies above 0.5, and
+    the interval of the slope excludes 1 or that of the intercept excludes 0 (corrected for the two
+    tests); or the probabilities separate the classes, which is improbable under calibration."""
+    # Fitting a recalibration takes seconds at 10⁶ rows, so do it only if it is reported.
     if len(s.named(*RECALIBRATION)) < 2 or not (area := s.of("AUC")).low > 0.5:
         return
     p = {name: s.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
@@ -73,18 +72,20 @@ def _miscalibrated(s: Subject, area: IntervalNumber, p: Mapping[str, float]) -> 
         side = higher if of.value > ideal else lower
         off = p.get(name, 1.0) <= 1 - s.level
         about += [side] if off else []
-        meaning = f" (not {ideal:g}: too {side})" if off else ""
-        texts.append(f"the {name.replace('-', ' ')} is {of:{'+' if ideal == 0 else ''}}{meaning}")
+        which = "above" if of.value > ideal else "below"
+        meaning = f" ({which} {ideal:g}: predictions {side})" if off else ""
+        texts.append(f"{name.replace('-', ' ')} {of:{'+' if ideal == 0 else ''}}{meaning}")
     if p.get("chance of separation", 1.0) <= 1 - s.level:
         chance = found["chance of separation"] = p["chance of separation"] / (2 * len(p))
         about.append("separated")
         texts.append(
-            "they are too timid for classes that they separate altogether (calibrated ones would "
-            f"do so with {format_p(chance)})"
+            "the probabilities are too moderate for perfectly separated classes (under calibration "
+            f"{format_p(chance)})"
         )
     return FindingDraft(
-        f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
-        f"{join_words(texts)}.",
+        f"{s.who} discriminates (AUC {area}) but is miscalibrated: {join_words(texts)}. "
+        "Recalibrate "
+        "the probabilities on other rows.",
         {"AUC": area, **found},
         s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
         about=", ".join(about),
@@ -92,8 +93,8 @@ def _miscalibrated(s: Subject, area: IntervalNumber, p: Mapping[str, float]) -> 
 
 
 def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
-    """How probable it is that calibrated probabilities separate the classes: all rows above any
-    place positive, all below it negative. NaN where rows are weighted or come in clusters."""
+    """The probability that calibrated probabilities separate the classes at any threshold; NaN if
+    rows are weighted or clustered."""
     cells = s.get(BinaryCells)
     if table.positive_squares is not table.positive and (
         (table.positive_squares != table.positive).any()
@@ -112,19 +113,19 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
 @rule("rules-out-only", "caution", BinaryCells, cost="sums", firm="NPV", loose="precision")
 @rule("rules-in-only", "caution", BinaryCells, cost="sums", firm="precision", loose="NPV")
 def one_sided_rule(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
-    """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not, and the
+    """The lower limit of the {firm} exceeds {RELIABLE:g}, that of the {loose} does not, and the
     intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
     ppv, npv = (cells.share(in_cell(code, code), predicted_as(code)) for code in (1, 0))
     recall, fpr = (cells.share(in_cell(code, 1), of_class(code)) for code in (1, 0))
     informed = p_of_level(above(minus(recall, fpr), 0.0), s.level)
-    # One of the two is above the other, and the limits of one side are asked: together both
-    # directions err no more often than an interval does.
+    # Only one of the two can be larger, and the tests are one-sided, so both directions together
+    # have the error rate of an interval.
     found = Claim(1.0)
     for (firm, sure), (loose, unsure), does in (
         ((npv, 0), (ppv, 1), ("out", "in")),
         ((ppv, 1), (npv, 0), ("in", "out")),
     ):
-        # What is not shown to be reliable stays so on a page with more tests.
+        # The limit of the less reliable one is not adjusted for other tests.
         if not loose(s.level).low > RELIABLE:
             says = partial(_rules, s, cells, (ppv, npv), (sure, unsure), does)
             p = max(
@@ -145,22 +146,22 @@ def _rules(
 ) -> FindingDraft:
     m, values = cells.matrix, {}
     values["precision"], values["NPV"] = (share(s.level) for share in shares)
-    # The interval that is shown is that of the table; what is not there needs no rows either.
+    # Use the intervals of the table where the measure is reported.
     for name, code in (("LR+", 1), ("LR-", 0)):
         over, under = [in_cell(1, code), of_class(0)], [in_cell(0, code), of_class(1)]
         values[name] = cells.ratio(over, under)(s.level)
     values |= {name: s.of(name) for name in s.named(*values)}
-    right = values["NPV"], values["precision"]
     sure, unsure = codes
+    names = ("NPV", "precision") if sure == 0 else ("precision", "NPV")
+    predictive = " and ".join(f"{name} {values[name]}" for name in names)
     weight = ", ".join(
         f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
     )
     prevalence = float(m.truth[1] / m.total)
     return FindingDraft(
         f"{s.who} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
-        f"{right[sure]} of its predictions of {cells.label(sure)} are right and {right[unsure]} of "
-        f"those of {cells.label(unsure)}, where {format_number(prevalence)} of the rows are "
-        f"{cells.label(1)}{f' ({weight})' if weight else ''}."
+        f"{predictive} at a prevalence of "
+        f"{format_number(prevalence)}{f' ({weight})' if weight else ''}."
         f"{_by_prevalence(cells, does[0], values)}",
         {
             "precision": values["precision"],
@@ -175,31 +176,31 @@ def _rules(
 
 
 def _by_prevalence(cells: BinaryCells, does: str, values: Mapping[str, IntervalNumber]) -> str:
-    """That a predictive value is high because one class is rare, and not by the evidence."""
+    """That a predictive value is high because of the prevalence, not because of the evidence."""
     m, positive = cells.matrix, cells.label(1)
     if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
         return (
-            f" The NPV is high because {positive} is rare: a negative prediction is weak evidence "
-            f"by itself (LR- above {MAX_NEGATIVE_LR:g}), and "
-            f"{format_number(float(m.fn / m.truth[1]))} of "
-            f"{positive} are missed."
+            f" The NPV is high because {positive} is rare: with LR- above {MAX_NEGATIVE_LR:g} a "
+            f"negative prediction is weak evidence, and {format_number(float(m.fn / m.truth[1]))} "
+            "of the "
+            f"{positive} rows are missed."
         )
     if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
         return (
-            f" The precision is high because {positive} is common: a positive prediction is weak "
-            f"evidence by itself (LR+ below {MIN_POSITIVE_LR:g})."
+            f" The precision is high because {positive} is common: with LR+ below "
+            f"{MIN_POSITIVE_LR:g} a positive prediction is weak evidence."
         )
     return ""
 
 
 @rule("leaning", "caution", BinaryCells, cost="sums")
 def overpredicted_class(s: Subject, cells: BinaryCells) -> Iterator[Claim]:
-    """The interval of how often a class is answered over how often it occurs lies above
+    """The interval of the ratio of predictions of a class to rows of the class lies above
     {LEANING:g}."""
     m = cells.matrix
     shares = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
     found = Claim(1.0)
-    for code in range(2):  # that lean to one class at most
+    for code in range(2):  # at most one of which is over-predicted
         occurs, answered = shares if code else (1 - share for share in shares)
         ratio = cells.leaning(code)
         p = p_of_level(above(ratio, LEANING), s.level)
@@ -212,8 +213,8 @@ def _leaning(
     s: Subject, label: str, ratio: IntervalNumber, occurs: float, answered: float
 ) -> FindingDraft:
     return FindingDraft(
-        f"{s.who} answers {label} {ratio} times as often as it occurs: "
-        f"{format_number(answered)} of the answers, {format_number(occurs)} of the rows.",
+        f"{s.who} over-predicts {label}: {format_number(answered)} of the predictions against "
+        f"{format_number(occurs)} of the rows (ratio {ratio}).",
         {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
         s.named("precision", "recall", "specificity", "NPV"),
         about=label,
@@ -222,8 +223,8 @@ def _leaning(
 
 @dataclass(frozen=True, eq=False)
 class TunedThreshold:
-    """A threshold chosen for the best value of a measure on the rows that it is judged on; the
-    value ``out_of_bag``, of a measure of counts; and a ``note`` that says all this."""
+    """A threshold that optimises a measure on the rows that it is evaluated on; the value
+    ``out_of_bag`` of a measure of counts; and a ``note`` that reports both."""
 
     threshold: float
     measure: Measure
@@ -233,7 +234,7 @@ class TunedThreshold:
 
 @rule("tuned-threshold", "warning", ScoreTable, TunedThreshold, cost="replicates", counts=True)
 def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Iterator[FindingDraft]:
-    """A rule chose the threshold on the rows that it is judged on."""
+    """The threshold was optimised on the rows that it is evaluated on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.on is ConfusionMatrix:
         values[f"{measure}"] = float(measure.apply(table.at(tuned.threshold)))
@@ -245,17 +246,17 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: TunedThreshold) -> Ite
 
 @rule("ties", "caution", ScoreTable, cost="scores", counts=True)
 def ties(s: Subject, table: ScoreTable) -> Iterator[FindingDraft]:
-    """At least {TIED:g} of the pairs of a positive and a negative row have equal scores."""
+    """At least {TIED:g} of the pairs of a positive and a negative row are tied."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= TIED:
         area, distinct = s.of("AUC"), len(table.scores)
         lost, won = area.value - tied / 2, area.value + tied / 2
         yield FindingDraft(
-            f"{s.who} has {format_count(distinct, 'distinct scores')}: {format_number(tied)} of "
+            f"{s.who} has {format_count(distinct, 'distinct scores')}; {format_number(tied)} of "
             "the pairs of a "
-            "positive and a negative row are tied. The AUC counts them half; it could be anything "
-            f"from {format_number(lost)} to {format_number(won)} if the ties were broken.",
+            "positive and a negative row are tied. The AUC counts a tie as one half; with all ties "
+            f"broken it would be between {format_number(lost)} and {format_number(won)}.",
             {
                 "tied share": tied,
                 "distinct scores": distinct,

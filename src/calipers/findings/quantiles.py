@@ -1,5 +1,4 @@
-"""Predicted quantiles: how often intervals hold the truth, all in all and by size, and quantiles
-that cross."""
+"""Findings on predicted quantiles: coverage, conditional coverage, and crossing quantiles."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ from calipers.statistics.regression import SortedValues
 if TYPE_CHECKING:
     from calipers.inference.clusters import ClusterIndex
 
-#: Coverage goes with size where it differs by this much from one end to the other.
+#: The smallest difference in coverage between extreme quintiles that is reported.
 APART = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class QuantilePredictions:
-    """Numbers, the quantiles that a system predicts for them, and what each row is called; nothing
-    where these are some of many rows."""
+    """Numbers, the quantiles that a system predicts for them, and the names of rows (None if the
+    rows are a sample)."""
 
     truth: FloatArray
     said: QuantileRows
@@ -42,7 +41,7 @@ class QuantilePredictions:
 
 @rule("coverage-off", "caution", QuantilePredictions, cost="rows")
 def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
-    """The interval of the coverage of a central interval leaves out its nominal level."""
+    """The interval of the coverage of a central prediction interval excludes its nominal level."""
     for share in interval_levels(of.said.levels):
         name = f"interval-coverage@{share:.10g}"
         yield Claim(s.p(name, share), partial(_coverage_off, s, name, share))
@@ -50,15 +49,11 @@ def coverage_off(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
 
 def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
     found = s.of(name)
-    why, mend = (
-        ("more often than they promise: they are wider than they need be", "narrower")
-        if found.value > share
-        else ("less often than they promise", "wider")
-    )
+    side, mend = ("more", "narrower") if found.value > share else ("less", "wider")
     return FindingDraft(
-        f"{s.who}: its {format_percent(share)} intervals hold the truth in {found} of the rows, "
-        f"{why}. Make them {mend} on other rows (conformal prediction does so) before anybody "
-        "relies on them.",
+        f"{s.who}: the {format_percent(share)} prediction intervals cover {found} of the rows, "
+        f"{side} "
+        "than nominal. Recalibrate them on held-out rows, for example by conformal prediction.",
         {"coverage": found, "to hold": share},
         s.named(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
         about=f"{share:.10g}, {mend}",
@@ -67,9 +62,9 @@ def _coverage_off(s: Subject, name: str, share: float) -> FindingDraft:
 
 @rule("coverage-uneven", "caution", QuantilePredictions, cost="sorted rows")
 def coverage_uneven(s: Subject, of: QuantilePredictions) -> Iterator[Claim]:
-    """Of {ENOUGH} rows or more the coverage of the widest central interval differs by {APART:g} or
-    more between the lowest and the highest fifth of the intervals by their middle, and goes with
-    its rank beyond chance (a line, HC3)."""
+    """With {ENOUGH} rows or more, the coverage of the widest central prediction interval differs by
+    {APART:g} or more between the lowest and the highest quintile of the midpoints, and depends
+    significantly on the rank of the midpoint (linear trend, HC3)."""
     for share in interval_levels(of.said.levels)[:1]:
         used = slice(None) if of.weight is None else of.weight > 0
         weight = None if of.weight is None else of.weight[used]
@@ -94,10 +89,9 @@ def _coverage_uneven(
 ) -> FindingDraft:
     low, high = ends
     return FindingDraft(
-        f"{s.who}: its {format_percent(share)} intervals do not hold the truth equally often: in "
-        f"{low} of the rows in the lowest fifth of its predictions, in {high} in the highest. "
-        "Their width does not follow how uncertain a prediction is; look at the coverage by "
-        "prediction.",
+        f"{s.who}: the coverage of the {format_percent(share)} prediction intervals depends on the "
+        f"prediction; it is {low} in the lowest quintile of the predictions and {high} in the "
+        "highest. Examine the coverage by prediction, and let the width vary with the uncertainty.",
         {
             "coverage of the lowest fifth": low,
             "coverage of the highest fifth": high,
@@ -110,18 +104,17 @@ def _coverage_uneven(
 
 @rule("crossing-quantiles", "caution", QuantilePredictions, cost="rows", counts=True)
 def crossing(s: Subject, of: QuantilePredictions) -> Iterator[FindingDraft]:
-    """The quantile of a higher level is below that of a lower one in a row."""
+    """A quantile of a higher level is below one of a lower level in the same row."""
     cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)
     if of.weight is not None:
         cross &= of.weight > 0
     rows = np.flatnonzero(cross)
     if len(rows):
         first = "" if of.named is None else f", first in {of.named(int(rows[0]))}"
-        of_rows = f"{format_count(len(of.truth), 'rows')}{'' if first else ' that were looked at'}"
+        of_rows = format_count(len(of.truth), "rows" if first else "examined rows")
         yield FindingDraft(
-            f"{s.who}: its quantiles cross in {len(rows):,} of {of_rows}{first}: one of a higher "
-            "level is below one of a lower level, which cannot both be right. Sorting the "
-            "quantiles of each row never makes the mean pinball loss larger.",
+            f"{s.who}: the predicted quantiles cross in {len(rows):,} of {of_rows}{first}. Sort "
+            "the quantiles of each row; this never increases the mean pinball loss.",
             {"rows that cross": len(rows)},
             s.shown,
         )

@@ -1,4 +1,4 @@
-"""Rankings and topics: documents nobody judged, tied scores, topics that decide alone."""
+"""Findings on rankings: unjudged documents, tied scores, and influential topics."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Difference
     from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
-#: So many of the first documents are looked at.
+#: The cutoff of the judged fraction.
 TOP = 10
-#: Few of them are judged when fewer than this share are.
+#: A lower judged fraction is reported.
 FEW_JUDGED = 0.5
-#: Topics are missing when a run retrieves nothing for at least this share of them.
+#: The smallest proportion of topics without retrieved documents that is reported.
 MISSING = 0.05
-#: Most scores are tied when at least this share of the documents is.
+#: The smallest proportion of tied documents that is reported.
 MOST_TIED = 0.5
-#: Groups without anything to order are told of when they are at least this share of all.
+#: The smallest proportion of groups of a single grade that is reported.
 NOTHING_TO_ORDER = 0.05
-#: Most topics tie when at least this share does.
+#: The smallest proportion of tied topics that is reported.
 MOST_ALIKE = 0.75
-#: Of fewer topics, one that is unlike the others is to be expected.
+#: With fewer topics, an influential topic is to be expected.
 FEW_TO_COMPARE = 10
 
 
 @dataclass(frozen=True, eq=False)
 class RunStatistics:
-    """What a run did with judged documents. ``spelling`` tells how ids that match none differ from
-    others, of ``"documents"`` or ``"topics"``. ``bounds`` are a measure, and the lowest and highest
-    value that the order of tied documents can make; ``by_id`` says that ids make it."""
+    """The judged ranking of a run. ``spelling`` says how unmatched ids of ``"documents"`` or
+    ``"topics"`` differ from judged ones. ``bounds`` are a measure and its lowest and highest value
+    over the orders of tied documents; ``by_id`` says whether ties are ordered by id."""
 
     rankings: JudgedRankings
     unjudged_topics: int
@@ -51,13 +51,13 @@ class RunStatistics:
 
     @property
     def none_judged(self) -> bool:
-        """Whether no document that it retrieves is judged."""
+        """Whether it retrieves documents, none of which is judged."""
         return not len(self.rankings.rank) and bool(self.rankings.retrieved.any())
 
 
 @dataclass(frozen=True, eq=False)
 class RunStatisticsByName:
-    """All runs by name; ``judged`` is the measure of how many of the first documents are judged."""
+    """All runs by name; ``judged`` is the measure of the judged fraction of the top documents."""
 
     by_name: Mapping[str, RunStatistics]
     judged: Measure
@@ -65,44 +65,44 @@ class RunStatisticsByName:
 
 @dataclass(frozen=True, eq=False)
 class GradedGroups:
-    """Rows in groups, every one of which has a grade."""
+    """Grouped rows that all have a grade."""
 
     rankings: JudgedRankings
 
 
 @dataclass(frozen=True, eq=False)
 class TopicValues:
-    """The leading measure that is a mean over topics, on every topic by system."""
+    """The values of the leading measure that is a mean over topics, by system and topic."""
 
     measure: str
     topics: tuple[str, ...]
     values: Mapping[str, FloatArray]
     comparison: Comparison | None
-    #: What topics count for, if not once.
+    #: The weights of topics, if any.
     importance: FloatArray | None = None
     unit: str = "topics"
 
     @property
     def one(self) -> str:
-        """What a unit is called."""
+        """The name of a unit, in the singular."""
         return self.unit.removesuffix("s")
 
     def weights(self, places: IntArray) -> FloatArray:
-        """What some of the topics count for."""
+        """The weights of some of the topics."""
         return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
 @rule("nothing-judged", "warning", RunStatistics, cost="rows", counts=True)
 def nothing_judged(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """A run retrieves documents for judged topics, and none of them is judged."""
+    """A run retrieves documents for judged topics, but no judged document."""
     if not run.none_judged:
         return
     retrieved = int(run.rankings.retrieved.sum())
-    why = run.spelling("documents") or "Compare the ids of documents in both."
+    why = run.spelling("documents") or "Compare the document ids of the run and the judgments."
     yield FindingDraft(
-        f"None of the {format_count(retrieved, 'documents')} that {shorten_name(s.name or '')} "
-        "retrieves for "
-        f"judged topics is judged, so that every measure is 0. {why}",
+        f"{s.who} retrieves {format_count(retrieved, 'documents')} for judged topics, but no "
+        "judged one, "
+        f"so every measure is 0. {why}",
         {"documents retrieved": retrieved, "judged": 0},
         s.shown,
     )
@@ -117,11 +117,11 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
         return
     others = ""
     if run.unjudged_topics:
-        others = f" It has {format_count(run.unjudged_topics, 'topics')} that nobody judged."
-    why = run.spelling("topics") or 'With topics="both" the mean is over the other topics alone.'
+        others = f" It has {format_count(run.unjudged_topics, 'topics')} without judgments."
+    why = run.spelling("topics") or 'Use topics="both" to exclude topics that the run lacks.'
     yield FindingDraft(
-        f"{s.who} retrieves nothing for {missing} of {topics} judged topics, which count as 0 in "
-        f"its means.{others} {why}",
+        f"{s.who} retrieves nothing for {missing} of {topics} judged topics; its measures are 0 "
+        f"there.{others} {why}",
         {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
         s.shown,
     )
@@ -129,8 +129,8 @@ def topics_missing(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
 
 @rule("few-judged", "caution", RunStatisticsByName, cost="rows", counts=True)
 def few_judged(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
-    """Of the first {TOP} documents that a run retrieves for a topic, on average a smaller share
-    than {FEW_JUDGED:g} is judged."""
+    """On average, less than {FEW_JUDGED:g} of the first {TOP} documents that a run retrieves for a
+    topic are judged."""
     few = {}
     for name, run in runs.by_name.items():
         if not run.none_judged:
@@ -144,10 +144,9 @@ def few_judged(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
             f"{share:.0%} for {shorten_name(name)}" for name, share in few.items()
         )
         yield FindingDraft(
-            f"Few of the first {TOP} documents of a topic are judged: {listed}. Unjudged documents "
-            "count as not relevant, which costs a run most that finds what the judged runs did "
-            "not. With the option incomplete a report tells how far judging them could move each "
-            "number.",
+            f"Low judged fraction in the top {TOP}: {listed}. Unjudged documents count as "
+            "non-relevant, which biases scores against runs that did not contribute to the pool. "
+            "Use incomplete=True for bounds on each measure.",
             {f"share judged of {shorten_name(name)}": share for name, share in few.items()},
             s.shown,
         )
@@ -155,7 +154,7 @@ def few_judged(s: Subject, runs: RunStatisticsByName) -> Iterator[FindingDraft]:
 
 @rule("tied-scores", "caution", RunStatistics, cost="sorted rows", counts=True)
 def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
-    """At least {MOST_TIED:g} of the judged documents that a run retrieves share their score with
+    """At least {MOST_TIED:g} of the judged documents that a run retrieves have the same score as
     another document of the topic."""
     r = run.rankings
     tied = float(np.mean(r.tied_to > r.tied_from)) if len(r.rank) else 0.0
@@ -165,27 +164,25 @@ def tied_scores(s: Subject, run: RunStatistics) -> Iterator[FindingDraft]:
     if (of := run.bounds()) is not None:
         name, low, high = of
         values |= {f"{name} at worst": low, f"{name} at best": high}
-        also = f" Whatever their order, its {shorten_name(name)} is {format_number(low)}."
+        also = f" Their order does not change {shorten_name(name)} ({format_number(low)})."
         if format_number(low) != format_number(high):
             also = (
-                f" By their order alone its {shorten_name(name)} could be anything from "
-                f"{format_number(low)} to "
+                f" Depending on their order, {shorten_name(name)} is between {format_number(low)} "
+                "and "
                 f"{format_number(high)}."
             )
         elif low != high:
-            most = f"{high - low:.2g}"
-            also = f" By their order alone its {shorten_name(name)} differs by {most} at most."
+            also = f" Their order changes {shorten_name(name)} by at most {high - low:.2g}."
     if r.averaged:
-        what = (
-            "rows a score that other rows of the group have too. What is shown is the mean over "
-            "all their orders."
-        )
+        what, order = "rows", "group. Measures are means over all orders of tied rows."
     else:
-        what = (
-            "judged documents that it retrieves a score that other documents of the topic have "
-            "too, and ids decide their order."
-        )
-    yield FindingDraft(f"{s.who} gives {tied:.0%} of the {what}{also}", values, s.shown)
+        what = "judged documents"
+        order = 'topic. Ties are ordered by id; use ties="average" for the mean over all orders.'
+    yield FindingDraft(
+        f"{s.who}: {tied:.0%} of the {what} have the same score as others of the {order}{also}",
+        values,
+        s.shown,
+    )
 
 
 @rule("nothing-to-order", "information", GradedGroups, cost="rows", counts=True)
@@ -195,10 +192,9 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
     same, groups = int((levels == 1).sum()), len(levels)
     if same >= NOTHING_TO_ORDER * groups:
         yield FindingDraft(
-            f"In {same} of {format_count(groups, 'groups')} all rows have the same grade. Every "
-            "order of "
-            "these is as good as any other: a measure has one value there, or none, whatever a "
-            "system does.",
+            f"In {same} of {format_count(groups, 'groups')} all rows have the same grade. There, "
+            "measures "
+            "are constant or undefined for any order, so these groups do not separate systems.",
             {"groups of one grade": same, "groups": groups},
             s.shown,
         )
@@ -206,8 +202,8 @@ def nothing_to_order(s: Subject, graded: GradedGroups) -> Iterator[FindingDraft]
 
 @rule("topic-carries", "caution", TopicValues, cost="rows", counts=True)
 def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
-    """Of {FEW_TO_COMPARE} topics or more, one alone makes more than half of a system's mean on the
-    leading measure."""
+    """With {FEW_TO_COMPARE} topics or more, a single one contributes more than half of a system's
+    mean of the leading measure."""
     for name, values in table.values.items():
         has = np.flatnonzero(np.isfinite(values))
         n, w = len(has), table.weights(has)
@@ -218,14 +214,15 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
         if not 2 * part[most] > total:
             continue
         at, mean = int(has[most]), total / float(w.sum())
-        left = float(np.delete(w, most).sum())  # not by a difference, which loses small weights
+        left = float(np.delete(w, most).sum())  # a difference would lose small weights
         if not left > 0:
             continue
         rest = float(np.delete(part, most).sum()) / left
         yield FindingDraft(
-            f"{system_name(name)} owes its {shorten_name(table.measure)} of {format_number(mean)} "
-            f"mostly to {table.one} "
-            f"{quoted(table.topics[at])}: without it, it would be {format_number(rest)}.",
+            f"More than half of the mean {shorten_name(table.measure)} of {system_name(name)} "
+            f"({format_number(mean)}) is due to {table.one} {quoted(table.topics[at])}; without it "
+            "the "
+            f"mean is {format_number(rest)}.",
             {
                 table.measure: mean,
                 f"value of the {table.one}": float(values[at]),
@@ -240,9 +237,9 @@ def topic_carries(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
 
 @rule("topic-decides", "caution", TopicValues, cost="rows")
 def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
-    """On the leading measure two systems cannot be told apart, or one is better; and without one
-    topic the t interval of their difference leaves out 0, or lies on the other side of it
-    (corrected for the number of topics)."""
+    """On the leading measure the difference of two systems is not significant, or one system is
+    better; and without one topic the t interval of their difference excludes 0, or lies on the
+    other side of it (corrected for the number of topics)."""
     if table.comparison is None:
         return
     pairs = [d for d in table.comparison if d.measure == table.measure]
@@ -258,7 +255,7 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
             t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
         at = int(np.argmax(t))
         found = float(mean[at]), float(error[at]), float(size[at])
-        # Any of the topics could have been the one without which a difference shows.
+        # Corrected for the choice of the topic.
         level = 1 - (1 - s.level) / n
         rest = IntervalNumber.within(found[0], intervals.student(*found, level))
         p = min(1.0, n * p_of_mean(found[0], found[1], found[2] - 1))
@@ -269,8 +266,7 @@ def topic_decides(s: Subject, table: TopicValues) -> Iterator[Claim]:
 
 
 def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The weighted mean without each of the values, its standard error, and Kish's number of those
-    that are left."""
+    """Leave-one-out weighted means, their standard errors, and Kish's effective sample sizes."""
     apart, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
     mean = -w * apart / total  # about the mean of all
     squares, cross, both = (
@@ -288,13 +284,14 @@ def _deciding(
 ) -> FindingDraft:
     first_, second = shorten_name(d.system), shorten_name(d.baseline)
     ahead, behind = (first_, second) if rest.value > 0 else (second, first_)
-    amount = rest if rest.value > 0 else IntervalNumber(-rest.value, -rest.high, -rest.low)
+    amount = rest if rest.value > 0 else -rest
     return FindingDraft(
-        f"One {table.one}, {quoted(table.topics[at])}, decides between {first_} and {second} on "
-        f"{shorten_name(table.measure)}: with it the difference is {IntervalNumber.of(d):+}; "
-        f"without it {ahead} "
-        f"is above {behind} by {amount:+}. On the {table.one} itself the difference is "
-        f"{format_number(own)}.",
+        f"The difference in {shorten_name(table.measure)} between {first_} and {second} depends on "
+        "one "
+        f"{table.one}, {quoted(table.topics[at])}: it is {IntervalNumber.of(d):+} with this "
+        f"{table.one}; "
+        f"without it {ahead} scores higher than {behind} by {amount:+}. Check the {table.one}, "
+        f"where the difference is {format_number(own)}.",
         {
             "difference": IntervalNumber.of(d),
             f"difference without the {table.one}": rest,
@@ -319,9 +316,10 @@ def few_topics_differ(_: Subject, table: TopicValues) -> Iterator[FindingDraft]:
     if 0 < differ <= (1 - MOST_ALIKE) * n:
         them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
         yield FindingDraft(
-            f"On {n - differ} of {n} {table.unit} {them} have the same "
-            f"{shorten_name(table.measure)}: "
-            f"what is said of their differences rests on the other {differ}.",
+            f"On {n - differ} of {n} {table.unit}, {them} have the same "
+            f"{shorten_name(table.measure)}; "
+            f"comparisons are based on the other {differ}. A measure with a deeper cutoff or "
+            "graded gains may separate them on more.",
             {f"{table.unit} that differ": differ, table.unit: n},
             (table.measure,),
         )

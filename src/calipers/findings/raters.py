@@ -1,4 +1,4 @@
-"""Raters: whether they agree enough, who does not, and a category of nearly all ratings."""
+"""Findings on raters: low agreement, an outlying rater, and a dominant category."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from calipers.findings.rules import Claim, FindingDraft, Subject, p_of_limits, r
 from calipers.report.numbers import format_percent
 from calipers.report.safe_names import shorten_name
 
-#: Ratings whose alpha is lower are no ground for conclusions, not even tentative ones
-#: (Krippendorff 2004).
+#: The lowest alpha that supports tentative conclusions (Krippendorff 2004).
 ENOUGH = 0.667
 
-#: A rater is told without whom alpha is higher by so much.
+#: The smallest gain in alpha without a rater that is reported.
 APART = 0.05
 
-#: A category is told that has this share of all ratings.
+#: The smallest proportion of all ratings of a category that is reported.
 COMMON = 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class RaterPanel:
-    """Some raters; which measure says how far they agree, by how much it is higher without each of
-    them, at a level; the commonest category, and its share of the ratings."""
+    """Raters, the measure of their agreement, its gains without each of them at a level, and the
+    most frequent category with its proportion of the ratings."""
 
     raters: Sequence[str]
     measure: str
@@ -37,7 +36,7 @@ class RaterPanel:
 
 @rule("raters-disagree", "caution", RaterPanel, cost="rows")
 def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
-    """The interval of Krippendorff's alpha ends below {ENOUGH:g}."""
+    """The interval of Krippendorff's alpha lies below {ENOUGH:g}."""
     alpha = s.of(panel.measure)
     p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
     if not math.isnan(alpha.low):
@@ -46,9 +45,9 @@ def low_agreement(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
 
 def _disagreeing(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> FindingDraft:
     return FindingDraft(
-        f"{s.who}: raters do not agree enough for conclusions from their ratings: alpha "
-        f"{alpha}, below {ENOUGH:g}. Look at the pairs of raters and at what they were told to "
-        "do, or let more raters decide by majority.",
+        f"{s.who}: agreement is too low for conclusions from the ratings (alpha {alpha}, below "
+        f"{ENOUGH:g}). Examine pairs of raters and revise the instructions, or aggregate more "
+        "ratings by majority.",
         {"alpha": alpha},
         s.named(panel.measure),
     )
@@ -56,8 +55,8 @@ def _disagreeing(s: Subject, panel: RaterPanel, alpha: IntervalNumber) -> Findin
 
 @rule("rater-alone", "caution", RaterPanel, cost="rows")
 def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
-    """Of three raters or more: without one of them Krippendorff's alpha is higher by {APART:g} or
-    more, and the interval of the difference leaves out 0."""
+    """With three or more raters, Krippendorff's alpha without one of them is higher by {APART:g} or
+    more, and the interval of the difference excludes 0."""
     if len(panel.raters) < 3:
         return
     for name, gain in zip(panel.raters, panel.without(s.level), strict=True):
@@ -69,9 +68,9 @@ def outlying_rater(s: Subject, panel: RaterPanel) -> Iterator[Claim]:
 
 def _alone(s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber) -> FindingDraft:
     return FindingDraft(
-        f"{s.who}: {shorten_name(name)} rates otherwise than the others: without "
-        f"{shorten_name(name)} "
-        f"alpha is higher by {gain:+}. That does not say who is right.",
+        f"{s.who}: {shorten_name(name)} rates differently from the others; alpha is higher by "
+        f"{gain:+} "
+        f"without {shorten_name(name)}. Compare the ratings: the outlying ones need not be wrong.",
         {"gain": gain},
         s.named(panel.measure),
         about=name,
@@ -80,16 +79,15 @@ def _alone(s: Subject, panel: RaterPanel, name: str, gain: IntervalNumber) -> Fi
 
 @rule("common-category", "information", RaterPanel, cost="rows")
 def dominant_category(s: Subject, panel: RaterPanel) -> Iterator[FindingDraft]:
-    """One category has {COMMON:.0%} of the ratings or more, as many pairs of ratings agree, and
-    Krippendorff's alpha is below {ENOUGH:g}."""
+    """One category has {COMMON:.0%} of the ratings or more, {COMMON:.0%} or more of the pairs of
+    ratings agree, and Krippendorff's alpha is below {ENOUGH:g}."""
     alpha, agree = s.of(panel.measure), s.of("percent-agreement")
     if panel.share >= COMMON and agree.value >= COMMON and alpha.value < ENOUGH:
         yield FindingDraft(
-            f"{s.who}: {agree} of the pairs of ratings agree, and alpha is {alpha} all the same: "
-            f"{format_percent(panel.share)} of the ratings are {quoted(panel.commonest)}, so that "
-            "chance "
-            "alone makes most pairs agree. Few items tell whether raters can find the others; rate "
-            "more of these.",
+            f"{s.who}: {agree} of the pairs of ratings agree, but alpha is only {alpha}. As "
+            f"{format_percent(panel.share)} of the ratings are {quoted(panel.commonest)}, most "
+            "pairs are "
+            "expected to agree by chance; rate more items of the other categories.",
             {"agreement": agree, "alpha": alpha, "share": panel.share},
             s.named(panel.measure, "percent-agreement"),
         )

@@ -1,4 +1,4 @@
-"""Numbers, what a system predicts for them, and the residuals."""
+"""The numeric truth, the predictions of a system, and the residuals, as findings use them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     from calipers.inference.clusters import ClusterIndex
 
-#: Of fewer rows (effective rows, or clusters) nothing is said of residuals.
+#: The smallest number of rows (effective rows, or clusters) for findings on residuals.
 ENOUGH = 20
-#: By this share of the numbers residuals differ from 0 by rounding.
+#: Relative rounding error of residuals.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class NumericPredictions:
-    """Numbers, what a system predicts for them, and what each row is called; where these are some
-    of many rows, nothing, and ``largest`` are the largest residuals of all of them, if known."""
+    """The numeric truth, the predictions of a system, and the names of rows; None if the rows are a
+    sample, and ``largest`` are then the largest residuals of all rows, if known."""
 
     truth: FloatArray
     predicted: FloatArray

@@ -1,5 +1,4 @@
-"""What residuals are like: tails, skew, a mean or a spread that goes with the prediction, and few
-rows that make most of the squared error."""
+"""Findings on residuals: heavy tails, skewness, trend, heteroscedasticity, and influential rows."""
 
 from __future__ import annotations
 
@@ -23,29 +22,29 @@ from calipers.statistics.row_sample import MOST_LARGEST  # noqa: F401 - stands i
 if TYPE_CHECKING:
     from calipers.statistics import Largest
 
-#: Tails are heavy where the standard deviation is this many times the mean absolute deviation. That
-#: is 1.25 of normal residuals, 1.41 of Laplace's, 1.35 of Student's t with 5 degrees of freedom.
+#: Tails are heavy if the standard deviation is this many times the mean absolute deviation: 1.25
+#: for normal residuals, 1.41 for Laplace, 1.35 for Student's t with 5 degrees of freedom.
 HEAVY = 1.4
-#: Residuals are skewed where the share below their mean is further than this from a half. Of an
-#: exponential distribution it is 0.63.
+#: Residuals are skewed if the proportion below their mean differs from one half by more than this;
+#: it is 0.63 for an exponential distribution.
 UNEVEN = 0.05
-#: A trend counts where a line explains at least this share of the variance of the residuals.
+#: The smallest proportion of the residual variance explained by a trend that is reported.
 NOTABLE = 0.01
-#: The spread changes where it is this many times as large at one end as at the other.
+#: The smallest ratio of the mean absolute residuals of the extreme quintiles that is reported.
 GROWN = 1.5
-#: Few rows are this share of them at most, or one alone.
+#: The largest proportion of rows that are reported as influential.
 FEW = 0.01
 _NORMAL = math.sqrt(math.pi / 2)
-#: √n times the standard deviation of mean absolute over standard deviation, of normal numbers.
+#: √n times the standard deviation of the ratio of mean absolute to standard deviation (normal).
 _OF_NORMAL = math.sqrt(1 - 3 / math.pi)
-#: So many rows are named.
+#: The number of rows that are named.
 _NAMED = 3
 
 
 @rule("heavy-tails", "caution", NumericPredictions, cost="rows")
 def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """Of {ENOUGH} rows or more the standard deviation of the residuals is at least {HEAVY:g} times
-    their mean absolute deviation, which normal ones seldom reach (Geary 1935)."""
+    """With {ENOUGH} rows or more, the standard deviation of the residuals is at least {HEAVY:g}
+    times their mean absolute deviation, significantly more than for normal ones (Geary 1935)."""
     r = of.residuals
     if not r.enough:
         return
@@ -55,7 +54,7 @@ def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     if r.clusters is not None:
         moved = size / r.deviation - share * np.square(size / r.deviation) / 2
         se = max(se, r.error(moved))
-    # One-sided: tails that are too light are no fault.
+    # One-sided: light tails are not a fault.
     p = math.erfc((1 / _NORMAL - share) / se / math.sqrt(2)) / 2
     yield Claim(p if 1 / share >= HEAVY else 1.0, partial(_heavy_tails, s, 1 / share))
 
@@ -63,11 +62,10 @@ def heavy_tails(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
     read = s.named("MAE", "MedAE")
     return FindingDraft(
-        f"{s.who} errs little on most rows and very much on a few: the standard deviation of "
-        f"its residuals is {ratio:.2f} times their mean absolute deviation ({_NORMAL:.2f} "
-        "times if they are normal). These few decide RMSE, MSE and R², and another sample may "
-        f"change those a lot. Look at {' and '.join(read) or 'MAE or MedAE'} as well. The "
-        "chi-square interval of the RMSE supposes normal residuals and is too short here.",
+        f"{s.who}: the residuals are heavy-tailed; their standard deviation is {ratio:.2f} times "
+        f"their mean absolute deviation ({_NORMAL:.2f} if normal). RMSE, MSE and R² depend mostly "
+        f"on few rows; report {' and '.join(read) or 'MAE or MedAE'} as well. The chi-square "
+        "interval of the RMSE assumes normal residuals and is too narrow here.",
         {"standard over mean absolute deviation": ratio, "of normal residuals": _NORMAL},
         s.named("RMSE", "MSE", "R2", "MAE", "MedAE"),
     )
@@ -75,8 +73,8 @@ def _heavy_tails(s: Subject, ratio: float) -> FindingDraft:
 
 @rule("skewed-residuals", "information", NumericPredictions, cost="sorted rows")
 def skewed(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """Of {ENOUGH} rows or more the interval of the share of residuals below their mean is more than
-    {UNEVEN:g} away from a half."""
+    """With {ENOUGH} rows or more, the interval of the proportion of residuals below their mean is
+    more than {UNEVEN:g} away from one half."""
     r = of.residuals
     if not r.enough:
         return
@@ -87,7 +85,7 @@ def skewed(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
         yield Claim(1.0)
         return
     first, third = r.quartiles
-    # The mean is one of these rows' own: it moves by the density there.
+    # The mean is estimated from the same rows; its influence depends on the density there.
     width = 0.9 * min(r.deviation, (third - first) / 1.349) * r.size**-0.2
     if not width > 0:
         return
@@ -106,11 +104,10 @@ def _skewed(s: Subject, made: IntervalNumber) -> FindingDraft:
     part = made if share > 0.5 else IntervalNumber(1 - share, 1 - made.high, 1 - made.low)
     side = "high" if share > 0.5 else "low"
     return FindingDraft(
-        f"{s.who}: its residuals are skewed: {part} of them lie {which} their mean, and the "
-        f"largest are of predictions that are too {side}. RMSE rewards predictions of the "
-        "mean, MAE those of the median, and here the two differ: choose the one that you want. "
-        "Intervals of equal length on both sides (normal, Student) miss more often on one "
-        "of them; those given by default allow for the skew.",
+        f"{s.who}: the residuals are skewed; {part} of them are {which} their mean, and the "
+        f"largest are of predictions that are too {side}. RMSE rewards predicting the mean, MAE "
+        "the median, and here the two differ: choose the measure accordingly. Symmetric intervals "
+        "(normal, Student) are less accurate; the default ones allow for skewness.",
         {f"share {which} the mean": part},
         s.named("RMSE", "MSE", "MAE", "mean-error"),
         about=which,
@@ -119,14 +116,14 @@ def _skewed(s: Subject, made: IntervalNumber) -> FindingDraft:
 
 @rule("trend-of-residuals", "caution", NumericPredictions, cost="sorted rows")
 def trend(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """Of {ENOUGH} rows or more a line explains at least {NOTABLE:g} of the variance of residuals by
-    the rank of the prediction, and the interval of its slope leaves out 0, however residuals
-    spread (HC3, of no fewer than {ENOUGH} degrees of freedom, or half as many as rows)."""
+    """With {ENOUGH} rows or more, a linear trend in the rank of the prediction explains at least
+    {NOTABLE:g} of the residual variance, and the interval of its slope excludes 0 (HC3, with at
+    least {ENOUGH} degrees of freedom or half the number of rows)."""
     r = of.residuals
     found = r.line if r.enough else None
     if found is None or math.isnan(found.p):
         return
-    # Of a tail that few rows show the mean is known too little.
+    # With few degrees of freedom a few rows in the tail determine the slope.
     notable = found.explained >= NOTABLE and found.degrees >= min(ENOUGH, r.size / 2)
     yield Claim(found.p if notable else 1.0, partial(_trend, s, r, found))
 
@@ -135,15 +132,12 @@ def _trend(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
     low, high = r.at_ends(r.values, s.level)
     mse = r.mean(np.square(r.values))
     now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
-    how = (
-        "spread too far: too low where they are low, too high where they are high"
-        if found.slope > 0
-        else "stay too near to each other: too high where they are low, too low where they are high"
-    )
+    how = "too extreme" if found.slope > 0 else "too moderate"
     return FindingDraft(
-        f"{s.who}: its predictions {how}. The mean residual is {low:+} in the lowest fifth of "
-        f"them and {high:+} in the highest. Corrected by a line on these rows, the RMSE of "
-        f"{format_number(now)} would be {format_number(then)}.",
+        f"{s.who}: the predictions are {how}; the mean residual is {low:+} in the lowest quintile "
+        f"of the predictions and {high:+} in the highest. A linear correction fitted to these rows "
+        f"would change the RMSE from {format_number(now)} to {format_number(then)}; fit it on "
+        "other rows.",
         {
             "mean residual of the lowest fifth": low,
             "mean residual of the highest fifth": high,
@@ -152,15 +146,15 @@ def _trend(s: Subject, r: Residuals, found: LinearTrend) -> FindingDraft:
             "p": found.p,
         },
         s.named("RMSE", "MSE", "MAE", "mean-error", "R2"),
-        about="too far" if found.slope > 0 else "too near",
+        about=how,
     )
 
 
 @rule("uneven-errors", "caution", NumericPredictions, cost="sorted rows")
 def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
-    """Of {ENOUGH} rows or more the mean size of residuals is {GROWN:g} times as large in one outer
-    fifth of the predictions as in the other, and goes with the rank of the prediction beyond chance
-    (Glejser's test, corrected for skewed residuals, HC3)."""
+    """With {ENOUGH} rows or more, the mean absolute residual is {GROWN:g} times as large or larger
+    in one extreme quintile of the predictions than in the other, and depends significantly on the
+    rank of the prediction (Glejser's test, corrected for skewness, HC3)."""
     r = of.residuals
     own = r.line if r.enough else None
     if own is None:
@@ -172,7 +166,7 @@ def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
     if large < GROWN * small:
         yield Claim(1.0)
         return
-    # Without its mean a sign would go with an error of the line (Im 2000).
+    # Center the signs: else they correlate with the error of the line (Im 2000).
     sign = np.sign(own.rest)
     found = fit_line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
     if found is None or math.isnan(found.p):
@@ -184,12 +178,11 @@ def uneven(s: Subject, of: NumericPredictions) -> Iterator[Claim]:
 def _uneven(
     s: Subject, low: IntervalNumber, high: IntervalNumber, found: LinearTrend
 ) -> FindingDraft:
-    grow, most = ("grow", "high") if found.slope > 0 else ("shrink", "low")
+    grow, most = ("grow", "large") if found.slope > 0 else ("shrink", "small")
     return FindingDraft(
-        f"{s.who}: its errors {grow} with its predictions: on average they are {low} in the "
-        f"lowest fifth of the predictions and {high} in the highest. RMSE and MAE speak mostly of "
-        f"the {most} ones: look at slices, or at errors in proportion (RMSLE, MAPE). One margin of "
-        "error for all predictions would be too wide for some and too narrow for others.",
+        f"{s.who}: errors are heteroscedastic; the mean absolute error is {low} in the lowest "
+        f"quintile of the predictions and {high} in the highest. RMSE and MAE mostly reflect the "
+        f"{most} predictions; report relative errors (RMSLE, MAPE) or errors by slice as well.",
         {
             "mean error of the lowest fifth": low,
             "mean error of the highest fifth": high,
@@ -202,8 +195,8 @@ def _uneven(
 
 @rule("rows-carry", "caution", NumericPredictions, cost="rows", counts=True)
 def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
-    """Of {ENOUGH} rows or more at most {FEW:g} of them, or one alone, make up half of the squared
-    error; of many rows in batches {MOST_LARGEST:,} of them at most."""
+    """With {ENOUGH} rows or more, at most {FEW:g} of them, or a single one, account for half of the
+    squared error (in batches, at most {MOST_LARGEST:,} rows)."""
     r = of.residuals
     if r.size < ENOUGH:
         return
@@ -220,12 +213,11 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
         for squares, weight in ((found.of_squares, found.of_weight), left)
     )
     yield FindingDraft(
-        f"{s.who}: {k:,} of {format_count(found.rows, 'rows')} make{'s' if k == 1 else ''} up "
-        f"{format_percent(round(share, 2))} of its squared error: "
+        f"{s.who}: {k:,} of {format_count(found.rows, 'rows')} account{'s' if k == 1 else ''} for "
+        f"{format_percent(round(share, 2))} of the squared error: "
         f"{the_first(found.names, _NAMED)}. "
-        f"Without {'it' if k == 1 else 'them'} its RMSE of {format_number(now)} would be "
-        f"{format_number(then)}. "
-        "Look whether the truth there is right.",
+        f"Without {'it' if k == 1 else 'them'} the RMSE would be {format_number(then)} instead of "
+        f"{format_number(now)}; check the truth {'of this row' if k == 1 else 'of these rows'}.",
         {
             "rows that carry": k,
             "share of the squared error": share,
@@ -238,8 +230,8 @@ def rows_carry(s: Subject, of: NumericPredictions) -> Iterator[FindingDraft]:
 
 
 class _Few(NamedTuple):
-    """The rows that make up half of the squared error: their number, what they are called, what
-    they weigh and their part of the sum of squares; and the same of all rows."""
+    """The rows that account for half of the squared error: number, names, weight and sum of
+    squares; and the same of all rows."""
 
     number: int
     names: Sequence[str]
@@ -251,8 +243,8 @@ class _Few(NamedTuple):
 
 
 def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
-    """The rows that make up half of the squared error, the largest first and equal ones in their
-    order; None where these are many, not all of one name. Only the largest are sorted."""
+    """The rows that account for half of the squared error, the largest first and equal ones in
+    order; None if these are many with different names. Only the largest are sorted."""
     squares, some = np.square(r.values), 0
     w = np.ones(len(squares)) if r.weight is None else r.weight
     total, weight = dot(w, squares), float(w.sum())
@@ -266,7 +258,7 @@ def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
         rows = rows[: int(np.searchsorted(running, total / 2)) + 1]
         if float(w[rows].sum()) > FEW * weight:
             called = (named(int(row)) for row in r.rows[rows])
-            one = next(called)  # a row that counts often is one; of many the second is another
+            one = next(called)  # repeats of one row have one name
             if any(name != one for name in called):
                 return None
         if running[-1] >= total / 2:
@@ -277,7 +269,7 @@ def _fewest(r: Residuals, named: Callable[[int], str]) -> _Few | None:
 
 
 def _fewest_of(largest: Largest) -> _Few | None:
-    """The same of many rows in batches; None where those that are kept do not make up half."""
+    """The same of rows in batches; None if the stored rows do not account for half."""
     running = np.cumsum(largest.held * np.square(largest.size))
     number = int(np.searchsorted(running, largest.squares / 2)) + 1
     if number > len(running):

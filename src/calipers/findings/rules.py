@@ -1,4 +1,4 @@
-"""Rules of findings: what each asks for, whom it looks at, and the loop that asks all of them."""
+"""Rules of findings: the registry, the subjects that rules apply to, and their evaluation."""
 
 from __future__ import annotations
 
@@ -23,37 +23,36 @@ if TYPE_CHECKING:
 E = TypeVar("E")
 F = TypeVar("F", bound=Callable[..., "Iterator[FindingDraft | Claim]"])
 
-#: The number of a finding that says how sure it is: the p-value of its test, adjusted for all tests
-#: of its rule (Holm) and for the rules that made any (Bonferroni).
+#: The name of the p-value of a finding, adjusted for all tests of its rule (Holm) and for the rules
+#: that made any (Bonferroni).
 ADJUSTED_P = "adjusted p"
-#: No p-value is smaller than this.
+#: The smallest p-value.
 _LEAST_P = 1e-12
 
 
-#: What a rule reads, and how its work grows with the n rows (topics, items, points) and the d
-#: distinct scores among them. All that is counted of clustered rows is added up by cluster and cell
-#: once for all rules of a system.
+#: The data that a rule uses, and its complexity in the numbers of rows (topics, items, points), n,
+#: and of distinct scores, d. Counts of clustered rows are summed once for all rules.
 COSTS: Mapping[str, str] = {
-    "results": "O(1)",  # estimates, comparisons, slices: as they were computed
-    "sums": "O(1)",  # what is added up over rows, such as the cells of a matrix
-    "some rows": "O(1)",  # no more than a fixed number of them
+    "results": "O(1)",  # estimates, comparisons and slices that have been computed
+    "sums": "O(1)",  # sums over rows, such as the cells of a matrix
+    "some rows": "O(1)",  # at most a fixed number of rows
     "scores": "O(d)",
     "rows": "O(n)",
     "sorted rows": "O(n log n)",
-    "replicates": "O(B n)",  # where nothing else answers what was asked for
+    "replicates": "O(B n)",  # only if there is no closed form
 }
-#: What rows cost, of which some may stand for all.
+#: The complexities of rules that may be applied to a sample of the rows.
 _OF_ROWS = ("O(n)", "O(n log n)")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingDraft:
-    """What a rule has to say, the numbers it rests on, and the measures it speaks of.
+    """The sentence of a finding, its values, and the measures that it refers to.
 
-    It is of the kind, at the level and on the subject that the rule was asked of, unless others
-    are given. ``about`` says what of the subject it is about (a class, a column of slices, in which
-    direction): reports put together what a rule says of several systems only where that is the
-    same. It may be ``of_all_rows`` where rules look at some of them.
+    Kind, level and systems are those of the rule and its subject unless given. ``about`` is the
+    aspect of the subject (a class, a column of slices, a direction): reports combine findings on
+    several systems only if it is the same. ``of_all_rows`` marks a finding that uses all rows even
+    if rules are applied to a sample.
     """
 
     sentence: str
@@ -68,11 +67,11 @@ class FindingDraft:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A test that a rule made: what it ``says`` if the p-value is small enough for a page on which
-    other rules and systems are tested as well, and what it says ``otherwise``.
+    """A test of a rule: the finding that it ``says`` if the adjusted p-value is small, and the one
+    that it yields ``otherwise``.
 
-    A rule yields one for every hypothesis that it tests, whatever comes out: p = 1 where an effect
-    is too small to be worth saying. NaN is no test.
+    A rule yields a claim for every hypothesis that it tests, with p = 1 if the effect is too small
+    to be reported. NaN means that no test was made.
     """
 
     p: float
@@ -81,9 +80,12 @@ class Claim:
 
 
 def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
-    """The one-sided p-value of a rule that ``speaks`` or not by limits on one side of intervals of
-    a level: half of 1 minus the highest level at which it does, and 1 where it does not at
-    ``level``, so that no finding contradicts the interval that it shows."""
+    """Invert intervals into a one-sided p-value.
+
+    ``speaks`` tells whether the limit of the interval of a level supports the claim. The p-value is
+    half of 1 minus the highest level that does; it is 1 if ``level`` does not, so that no finding
+    contradicts the interval that it shows.
+    """
     if not speaks(level):
         return 1.0
     low, high = math.log(_LEAST_P), math.log(1 - level)
@@ -96,8 +98,8 @@ def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
 
 
 def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
-    """The two-sided p-value of a number against the value ``at``, as if its interval were normal on
-    that side; 1 where the interval contains it, NaN where there is none."""
+    """The two-sided p-value of an estimate against the value ``at``, taking its interval as normal
+    on that side; 1 if the interval contains it, NaN without an interval."""
     if math.isnan(of.low):
         return math.nan
     if of.low <= at <= of.high:
@@ -108,8 +110,8 @@ def p_of_limits(of: IntervalNumber, at: float, level: float) -> float:
 
 
 def p_of_mean(mean: float, se: float, degrees: float) -> float:
-    """The two-sided p-value of Student's test that a mean is 0; 1 where its error or the degrees of
-    freedom are not above 0."""
+    """The two-sided p-value of Student's test that a mean is 0; 1 unless its standard error and
+    degrees of freedom are positive."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(degrees, -abs(mean) / se)) if se > 0 and degrees > 0 else 1.0
@@ -117,14 +119,14 @@ def p_of_mean(mean: float, se: float, degrees: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One system as rules see it; without a name, the data or the evaluation as a whole.
+    """A system that rules are applied to; without a name, the data or the whole evaluation.
 
-    ``has`` is what is known of it: a rule looks at the subjects that have something of each type
-    that it needs. ``measures`` are those shown. ``estimate`` gives any measure with the interval
-    that the evaluation would give it, ``at_level`` the same at another level. Without ``inference``
-    there are no intervals, and only rules that count are asked. Of one ``output`` of several,
-    measures are ``called`` otherwise where they are shown. Where rules look at some of many rows,
-    ``looked_at`` says at how many.
+    ``has`` are its data: a rule is applied to the subjects that have an object of each type that it
+    needs. ``measures`` are those reported. ``estimate`` returns any measure with the interval of
+    the evaluation, ``at_level`` the same at another level. Without ``inference`` there are no
+    intervals, and only rules that count are applied. For one ``output`` of several, ``called`` maps
+    measures to their display names. ``looked_at`` describes the sample of rows, if not all are
+    used.
     """
 
     name: str | None
@@ -144,18 +146,17 @@ class Subject:
         return system_name(self.name or "") + (f" on {quoted(self.output)}" if self.output else "")
 
     def get(self, kind: type[E]) -> E | None:
-        """What it has of a type."""
+        """The data of a type, if any."""
         return next((one for one in self.has if isinstance(one, kind)), None)
 
     def of(self, measure: str) -> IntervalNumber:
-        """The value of a measure and its interval."""
+        """The estimate of a measure with its interval."""
         assert self.estimate is not None
         return IntervalNumber.of(self.estimate(measure))
 
     def p(self, measure: str, at: float) -> float:
-        """The two-sided p-value of a measure's value against the value ``at``: by the level at
-        which its interval just reaches it. Of replicates, whose tails end, as if they were
-        normal."""
+        """The two-sided p-value of a measure against the value ``at``: 1 minus the level at which
+        its interval just reaches it. Replicates have short tails and are taken as normal."""
         found = self.of(measure)
         if math.isnan(found.low):
             return math.nan
@@ -163,7 +164,7 @@ class Subject:
         if of_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
             return p_of_limits(found, at, self.level)
 
-        # Of two sides.
+        # Two-sided.
         def excludes(level: float) -> bool:
             other = of_level(measure, level)
             return other.low > at or other.high < at
@@ -172,17 +173,17 @@ class Subject:
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
-        """The names of the measures that are shown."""
+        """The names of the reported measures."""
         return tuple(map(str, self.measures))
 
     def named(self, *measures: str) -> tuple[str, ...]:
-        """Those of ``measures`` that are shown."""
+        """Those of ``measures`` that are reported."""
         return tuple(name for name in measures if name in self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """How grave a kind of finding is, and when it appears."""
+    """The severity of a kind of finding, and the criterion by which it appears."""
 
     severity: str
     when: str
@@ -190,8 +191,8 @@ class FindingKind:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A function asked of the subjects that have what it ``needs``, and what it finds if it does
-    not say; at a ``cost`` of :data:`COSTS`."""
+    """A function that is applied to the subjects with the data that it ``needs``, and its default
+    kind of finding; at a ``cost`` of :data:`COSTS`."""
 
     kind: str
     says: Callable[..., Iterator[FindingDraft | Claim]]
@@ -200,17 +201,17 @@ class Rule:
     cost: str
 
     def asked(self, subject: Subject) -> Iterator[FindingDraft | Claim]:
-        """What it says of a subject, and what it has tested."""
+        """Yield the findings on a subject, and the tests made."""
         parts = [subject.get(kind) for kind in self.needs]
         if all(part is not None for part in parts) and (self.counts or subject.inference):
             yield from self.says(subject, *parts)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """The findings on a subject, were this the only rule and the only subject."""
+        """Yield the findings on a subject, as if this were the only rule and the only subject."""
         yield from _decided([(subject, self)])
 
     def finding(self, said: FindingDraft, subject: Subject, p: float = math.nan) -> Finding:
-        """What it says as a result; ``p`` is the adjusted p-value of a claim."""
+        """Return the result for a sentence; ``p`` is the adjusted p-value of a claim."""
         adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
         name, values = said.kind or self.kind, {**said.values, **adjusted}.items()
         some = subject.looked_at if COSTS[self.cost] in _OF_ROWS and not said.of_all_rows else ""
@@ -232,22 +233,22 @@ class Rule:
 
 #: Every kind of finding, by its name.
 KINDS: dict[str, FindingKind] = {}
-#: The rules by module and name of their functions, in the order in which they are asked.
+#: The rules by module and name of their functions, in the order of application.
 RULES: dict[str, Rule] = {}
 
 
 def rule(
     kind: str, severity: str, *needs: type, cost: str, counts: bool = False, **words: str
 ) -> Callable[[F], F]:
-    """Has a function asked of every subject that has something of each of the types ``needs``.
+    """Register a function as the rule of a kind of finding.
 
-    It is called with the subject and what was found of these types, and yields what there is to
-    say. ``cost`` is what it reads, one of :data:`COSTS`: findings together cost less than what they
-    speak of, so a rule takes sums and closed forms where there are any, and draws nothing. Its
-    docstring is the rule as people read it, with ``words`` and the constants of its module filled
-    in. One that ``counts`` needs no interval, and is asked without inference as well. A function
-    that finds several kinds is decorated for each, and names the kind; one that is defined again
-    takes its place again.
+    It is called for every subject that has an object of each of the types ``needs``, with the
+    subject and these objects, and yields findings. ``cost`` is the data that it uses, one of
+    :data:`COSTS`: rules are cheaper than the estimates that they refer to, so they use sums and
+    closed forms where possible, and do not resample. The docstring is the criterion that users
+    read, with ``words`` and the constants of the module filled in. A rule that ``counts`` needs no
+    interval and is applied without inference as well. A function for several kinds is decorated
+    once for each, and names the kind; a function that is defined again replaces the earlier one.
     """
     if severity not in SEVERITIES:
         expected = ", ".join(SEVERITIES)
@@ -269,11 +270,11 @@ def rule(
 
 
 def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
-    """The findings on all subjects, the gravest first, else subject by subject.
+    """Return the findings on all subjects, the most severe first, else by subject.
 
-    All that is claimed on a page is wrong with the probability 1 − level at most: of R rules that
-    test anything on it each has (1 − level)/R, and Holm's adjustment holds within a rule, over its
-    systems, outputs and classes.
+    The familywise error rate of all claims on a page is at most 1 − level: each of the R rules that
+    test anything has (1 − level)/R, and within a rule Holm's adjustment holds over its systems,
+    outputs and classes.
     """
     plugins.load("calipers.findings")
     pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
@@ -281,9 +282,9 @@ def find_all(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
 
 
 def _decided(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
-    """What rules say of subjects, their claims decided together."""
+    """Yield the findings of rules on subjects, the p-values of all claims adjusted together."""
     answers = [(subject, rule, one) for subject, rule in pairs for one in rule.asked(subject)]
-    # Two functions of one kind test the same of different systems: they share its part.
+    # Functions of one kind test the same claim on different systems and share its error rate.
     tested: dict[str, dict[int, float]] = {}
     for index, (_, rule, one) in enumerate(answers):
         if isinstance(one, Claim) and not math.isnan(one.p):
@@ -304,5 +305,5 @@ def _decided(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
 
 
 def _is_replicated(method: str) -> bool:
-    """Whether limits come from so many replicates, of which the tails are soon at an end."""
+    """Whether limits are quantiles of replicates, whose tails are short."""
     return any(word in method for word in ("[B]", "bootstrap", "Jeffreys,", "Dirichlet"))

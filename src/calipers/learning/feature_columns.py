@@ -102,7 +102,7 @@ class FeatureColumns:
                 found = ks_2samp(first, second, method="asymp")
                 yield ColumnShift(
                     float(found.pvalue),
-                    f"median {format_number(a)} trained, {format_number(b)} tested",
+                    f"median {format_number(a)} in training, {format_number(b)} in test",
                 )
             else:
                 yield _shares(self.codes[train, column], self.codes[test, column])
@@ -152,5 +152,5 @@ def _shares(first: Places, second: Places) -> ColumnShift:
     shares = counts / counts.sum(axis=1, keepdims=True)
     most = int(np.abs(shares[0] - shares[1]).argmax())
     return ColumnShift(
-        p, f"one value has {shares[0, most]:.0%} trained, {shares[1, most]:.0%} tested"
+        p, f"one value: {shares[0, most]:.0%} in training, {shares[1, most]:.0%} in test"
     )

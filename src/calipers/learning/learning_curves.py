@@ -213,7 +213,7 @@ def extrapolate(
     foretold = [form for form in FORMS if _foretells(*data, form, level)]
     if not foretold:
         return Extrapolation(
-            size, reason="no form foretells the largest training sets from the smaller ones"
+            size, reason="no curve predicts the errors at the largest sizes from the smaller ones"
         )
     band, saved, values = [], [], []
     for form in foretold:
@@ -683,7 +683,7 @@ def _more(
     perfect = task.scorer.measure.definition.perfect
     if perfect is None:
         return LearningCurveExtrapolation(
-            asked, reason=f"nothing says what the best {task.measure} is"
+            asked, reason=f"the best possible {task.measure} is unknown"
         )
     sign = -task.scorer.sign
     train, test = task.sizes

@@ -1,8 +1,7 @@
-"""What is wrong with how rows were divided: copies, groups and times on both sides, features that
-give the answer away, and parts that are not alike. One function a check: what it finds, or nothing.
+"""Checks of a split: duplicates, groups and times in both parts, leaking features, and shift.
 
-Each check speaks only where what it found changes the numbers or cannot be chance; it says how many
-rows, shows some, and gives the score with and without them.
+Each check is a function that yields a finding only if it changes the score or is significant, with
+the number of rows, examples, and the score with and without them.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ from calipers.statistics import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class SplitCheck:
-    """What was looked for in a split (``checked``), what could not be (``notes``), and what was
-    found, the gravest first."""
+    """The checks made on a split (``checked``), notes on others, and the findings, the most severe
+    first."""
 
     checked: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -64,9 +63,9 @@ class SplitCheck:
         }
 
     def __str__(self) -> str:
-        looked = f"Looked for {', '.join(self.checked)}."
+        looked = f"Checked: {', '.join(self.checked)}."
         found = [f"{one.severity}: {one.sentence}" for one in self.findings]
-        return "\n".join([*(found or ["Nothing was found."]), looked, *self.notes])
+        return "\n".join([*(found or ["No problem was found."]), looked, *self.notes])
 
     __repr__ = __str__
 
@@ -83,11 +82,11 @@ def check_split(
     task: str | None = None,
     seed: int = 0,
 ) -> SplitCheck:
-    """Look for what makes a test score too good, or the test rows unlike those trained on.
+    """Check a train/test split for data leakage and distribution shift.
 
-    Looked for are copies of test rows among those trained on, groups and times on both sides, a
-    feature that gives the answer away, a feature that numbers the rows, and parts that differ. What
-    is found comes with the number of rows, examples, and the score with and without them.
+    The checks look for duplicates of test rows in the training set, groups and times in both parts,
+    a feature that leaks the target, a feature that numbers the rows, and parts that differ. A
+    finding has the number of rows, examples, and the score with and without them.
 
     Parameters
     ----------
@@ -116,19 +115,19 @@ def check_split(
     Returns
     -------
     SplitCheck
-        True where something was found. ``findings`` are in order of gravity, and ``examples`` hold
+        True if there are findings. ``findings`` are in order of severity, and ``examples`` hold
         rows (or groups, or columns) of each kind.
 
     Raises
     ------
     InputError
-        For anything wrong with the input, and for fits that fail.
+        If an argument is invalid, or a fit fails.
 
     Notes
     -----
     Scores are accuracy for classes and RMSE for numbers, with the intervals of
-    :func:`calipers.classification` and :func:`calipers.regression`. Rules and limits: of copies,
-    only exact ones are found; of features that give the answer away, only those that do so alone.
+    :func:`calipers.classification` and :func:`calipers.regression`. Only exact duplicates, and only
+    features that leak the target alone, are found.
 
     Examples
     --------
@@ -168,7 +167,7 @@ def check_split(
     looks["shift"] = distribution_shift
     found = [(kind, one) for kind, look in looks.items() for one in look(asked)]
     found.sort(key=lambda pair: ("warning", "caution", "information").index(pair[1].severity))
-    notes = [] if scoring is not None else ["Without y= nothing was scored."]
+    notes = [] if scoring is not None else ["No model was scored, since y= was not given."]
     return SplitCheck(
         tuple(looks),
         tuple(_finding(kind, one) for kind, one in found),
@@ -192,32 +191,32 @@ def _finding(kind: str, one: SplitFault) -> Finding:
     )
 
 
-#: What is looked for, and when it is told.
+#: The criterion of each check.
 CHECKS: Mapping[str, str] = {
-    "copies": "2 or more test rows, and at least 1% of them, have the features and the target of a "
-    "row trained on, in a table of which most rows are distinct",
-    "shared-groups": "a group has rows in both parts",
-    "time-order": "a row trained on is not earlier than the first row tested",
-    "gives-away": "one feature alone leaves less than 1% of the error of the best constant, and "
-    "without it the model leaves 10% more of it",
-    "row-numbers": "the values of a feature number the rows, and it predicts better than the best "
-    "constant (p < .001)",
-    "shift": "a column differs between the parts (p < .001 after Holm), or a model tells their "
-    "rows apart (its AUC is above .5 at level .999)",
+    "copies": "Two or more test rows, and at least 1% of them, have the features and the target of "
+    "a training row, in a table of mostly distinct rows.",
+    "shared-groups": "A group has rows in both parts.",
+    "time-order": "A training row is not earlier than the first test row.",
+    "gives-away": "One feature alone leaves less than 1% of the error of the best constant "
+    "prediction, and without it the model leaves at least 10% more of that error.",
+    "row-numbers": "A feature numbers the rows and predicts better than the best constant "
+    "prediction (p < 0.001).",
+    "shift": "A column differs between the parts (p < 0.001 after Holm's adjustment), or a "
+    "classifier distinguishes their rows (AUC above 0.5 at level 0.999).",
 }
-#: Of test rows, so many have to be copies.
+#: The smallest number and proportion of duplicated test rows.
 _COPIES, _SHARE = 2, 0.01
-#: A feature that gives the answer away leaves so much of the error, and its absence so much more.
+#: The largest error left by a leaking feature alone, and the smallest increase without it.
 _LEFT, _LOST = 0.01, 0.1
-#: What is called no chance.
+#: The significance level.
 _SURE = 0.001
-#: So many examples are shown.
+#: The number of examples shown.
 _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
 class SplitData:
-    """What the checks look at."""
+    """The input of the checks."""
 
     columns: FeatureColumns
     parts: Split
@@ -229,18 +228,18 @@ class SplitData:
 
     @property
     def train(self) -> Places:
-        """The rows that are trained on or chosen on: none of them is tested on."""
+        """The rows of the training and validation sets."""
         return np.concatenate([self.parts.train, self.parts.validation])
 
     @property
     def test(self) -> Places:
-        """The rows tested on."""
+        """The rows of the test set."""
         return self.parts.test
 
 
 @dataclass(frozen=True, eq=False)
 class SplitFault:
-    """What a check found: as a sentence, in numbers, and some of it."""
+    """The finding of a check: sentence, severity, values and examples."""
 
     sentence: str
     severity: str
@@ -249,14 +248,14 @@ class SplitFault:
 
 
 def _listed(values: Any) -> str:
-    """Some of what was found."""
+    """Format the first examples."""
     first = [str(to_python(value)) for value in values[:_SHOWN]]
     more = ", …" if len(values) > _SHOWN else ""
     return ", ".join(first) + more
 
 
 def to_python(value: Any) -> Any:
-    """A value as Python has it."""
+    """Convert a NumPy scalar to a Python object."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -264,9 +263,9 @@ def to_python(value: Any) -> Any:
 
 
 def copies(a: SplitData) -> Iterator[SplitFault]:
-    """Test rows that were trained on."""
+    """Find test rows that are duplicates of training rows."""
     rows = a.columns.same_rows(a.target)
-    # Where features have few values, rows are alike by chance and nobody copied them.
+    # Features with few values produce duplicates by chance.
     if len(np.unique(rows[a.train])) < len(a.train) / 2:
         return
     copied = np.isin(rows[a.test], rows[a.train])
@@ -274,21 +273,22 @@ def copies(a: SplitData) -> Iterator[SplitFault]:
     if count < max(_COPIES, _SHARE * len(a.test)):
         return
     where = a.test[copied]
+    same = "features and target" if a.target is not None else "features"
     sentence = (
-        f"{count:,} of {len(a.test):,} test rows ({count / len(a.test):.1%}) are also among those "
-        f"trained on, feature by feature{' and with their target' if a.target is not None else ''}"
-        f" (rows {_listed(where)})."
+        f"{count:,} of {len(a.test):,} test rows ({count / len(a.test):.1%}) duplicate training "
+        f"rows (same {same}; rows {_listed(where)})."
     )
     numbers: dict[str, float | IntervalNumber] = {"copies": count}
     if a.scoring is not None and count < len(a.test):
         with_, without = a.scoring.on(a.train, a.test), a.scoring.on(a.train, a.test[~copied])
         numbers |= {f"{a.scoring.name} with": with_, f"{a.scoring.name} without": without}
         sentence += f" {a.scoring.called} is {with_}, and {without} without them."
+    sentence += " Remove duplicates before splitting."
     yield SplitFault(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
 
 
 def shared_groups(a: SplitData) -> Iterator[SplitFault]:
-    """Groups in both parts; the score of a split as large that keeps them whole."""
+    """Find groups with rows in both parts; score a split that keeps groups together."""
     groups = encode_labels(a.group, "group")
     shared = np.intersect1d(groups.codes[a.train], groups.codes[a.test])
     if not len(shared):
@@ -297,7 +297,7 @@ def shared_groups(a: SplitData) -> Iterator[SplitFault]:
     rows = int(np.isin(groups.codes[a.test], shared).sum())
     sentence = (
         f"{len(shared):,} of {len(groups.names):,} groups have rows in both parts "
-        f"({_listed(names)}), {rows:,} of {len(a.test):,} test rows among them."
+        f"({_listed(names)}), including {rows:,} of {len(a.test):,} test rows."
     )
     numbers: dict[str, float | IntervalNumber] = {"groups": len(shared), "rows": rows}
     if a.scoring is not None and len(groups.names) > 1:
@@ -313,20 +313,21 @@ def shared_groups(a: SplitData) -> Iterator[SplitFault]:
         there = a.scoring.on(used[whole.train], used[whole.test])
         numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
         sentence += (
-            f" {a.scoring.called} is {here}, and {there} on a split that keeps groups whole."
+            f" {a.scoring.called} is {here}, and {there} on a split that keeps groups together."
         )
+    sentence += " Split by group (group=)."
     yield SplitFault(sentence, "warning", numbers, tuple(names[:_SHOWN]))
 
 
 def future_rows(a: SplitData) -> Iterator[SplitFault]:
-    """Rows trained on that come after the first tested; the score of a split as large in time."""
+    """Find training rows that are not earlier than the test rows; score a split by time."""
     moment = time_ranks(a.time)
     late = a.train[moment[a.train] >= moment[a.test].min()]
     if not len(late):
         return
     sentence = (
-        f"{len(late):,} of {len(a.train):,} rows trained on are not earlier than the first row "
-        f"tested ({a.time[a.test[moment[a.test].argmin()]]}): rows {_listed(late)}."
+        f"{len(late):,} of {len(a.train):,} training rows are not earlier than the first test row "
+        f"({a.time[a.test[moment[a.test].argmin()]]}): rows {_listed(late)}."
     )
     numbers: dict[str, float | IntervalNumber] = {"rows": len(late)}
     if a.scoring is not None:
@@ -335,7 +336,10 @@ def future_rows(a: SplitData) -> Iterator[SplitFault]:
         here = a.scoring.on(a.train, a.test)
         there = a.scoring.on(used[forward.train], used[forward.test])
         numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
-        sentence += f" {a.scoring.called} is {here}, and {there} when the latest rows are tested."
+        sentence += (
+            f" {a.scoring.called} is {here}, and {there} if the latest rows are the test set."
+        )
+    sentence += " Split by time (time=)."
     yield SplitFault(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
 
 
@@ -343,7 +347,7 @@ def future_rows(a: SplitData) -> Iterator[SplitFault]:
 
 
 def target_leakage(a: SplitData) -> Iterator[SplitFault]:
-    """A feature that alone leaves nearly no error, where the others cannot."""
+    """Find a feature that alone leaves almost no error, unlike the others."""
     assert a.scoring is not None
     for column in range(len(a.columns.names)):
         if a.scoring.alone(a.train, a.test, column) > _LEFT or len(a.columns.names) < 2:
@@ -356,9 +360,9 @@ def target_leakage(a: SplitData) -> Iterator[SplitFault]:
         there = a.scoring.on(a.train, a.test, without=column)
         name, score = a.columns.names[column], a.scoring.name
         yield SplitFault(
-            f"{name} gives the answer away: alone it leaves less than 1% of the error of the best "
-            f"constant, in all {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
-            f"{there} without it. Is it known when a prediction is made?",
+            f"{name} leaks the target: alone it leaves less than 1% of the error of the best "
+            f"constant prediction on {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
+            f"{there} without it. Check whether it is known at prediction time.",
             "warning",
             {f"{score} with": here, f"{score} without": there},
             (name,),
@@ -366,7 +370,7 @@ def target_leakage(a: SplitData) -> Iterator[SplitFault]:
 
 
 def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
-    """A feature that numbers the rows, and yet predicts."""
+    """Find a feature that numbers the rows and predicts the target."""
     assert a.scoring is not None
     for column in a.columns.numberings():
         p = a.scoring.p_alone(a.train, a.test, column)
@@ -377,8 +381,8 @@ def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
         name, score = a.columns.names[column], a.scoring.name
         alone = f", and {there} without it" if there is not None else ""
         yield SplitFault(
-            f"{name} numbers the {a.columns.rows:,} rows, and yet predicts the target: their order "
-            f"says something that new rows will not have. {a.scoring.called} is {here}{alone}.",
+            f"{name} numbers the {a.columns.rows:,} rows but predicts the target, so their order "
+            f"has information that new rows lack. {a.scoring.called} is {here}{alone}. Exclude it.",
             "warning",
             {f"{score} with": here, **({} if there is None else {f"{score} without": there})},
             (name,),
@@ -389,7 +393,7 @@ def row_index_leakage(a: SplitData) -> Iterator[SplitFault]:
 
 
 def distribution_shift(a: SplitData) -> Iterator[SplitFault]:
-    """Columns whose values are distributed otherwise where they are tested."""
+    """Find columns whose distribution differs between the parts."""
     from calipers.inference.multiplicity import holm
 
     train, test = (_one_a_group(rows, a.group) for rows in (a.train, a.test))
@@ -408,26 +412,25 @@ def distribution_shift(a: SplitData) -> Iterator[SplitFault]:
     numbers: dict[str, float | IntervalNumber] = {"columns": len(differ)}
     if apart is not None:
         numbers["AUC"] = apart
-        told = f" A model tells the parts apart with an AUC of {apart}."
+        told = f" A classifier distinguishes them with an AUC of {apart}."
     listed = ", ".join(f"{names[k]} ({columns[k].said})" for k in differ[:_SHOWN])
     more = f" and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
-    which = f"differ in {listed}{more}" if differ else "differ in several columns at once"
+    which = f"in {listed}{more}" if differ else "in several columns jointly"
     sentence = (
-        f"The {len(test):,} {unit} tested and the {len(train):,} trained on {which}.{told} "
-        "A score on them says how the model does on such rows as are tested."
+        f"The {len(test):,} test {unit} and the {len(train):,} training {unit} differ "
+        f"significantly {which}.{told} The score applies to rows like the test rows."
     )
     if a.scoring is not None:
         here, there = a.scoring.on(a.train, a.test), a.scoring.within(a.train)
         numbers |= {f"{a.scoring.name} tested": here, f"{a.scoring.name} within": there}
         sentence += (
-            f" {a.scoring.called} is {here}, and {there} on rows like those trained on (held "
-            "out of them)."
+            f" {a.scoring.called} is {here}, and {there} on rows held out of the training set."
         )
     yield SplitFault(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
 
 
 def _one_a_group(rows: Places, group: Any) -> Places:
-    """Rows of a group are alike, so that one of each is compared: the first."""
+    """Select the first row of each group, since rows of a group are similar."""
     if group is None:
         return rows
     _, first = np.unique(encode_labels(group, "group").codes[rows], return_index=True)
@@ -435,7 +438,7 @@ def _one_a_group(rows: Places, group: Any) -> Places:
 
 
 def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | None:
-    """How well a model tells rows of both parts apart, on rows that it did not see."""
+    """Return the AUC of a classifier of the two parts on held-out rows."""
     from calipers.evaluate.classification import classification
 
     if min(len(train), len(test)) < 40:
@@ -444,7 +447,7 @@ def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | N
     tested = np.repeat([False, True], [len(train), len(test)])
     learned = split(len(rows), test=0.5, stratify=tested, seed=a.seed)
     model = default_model(len(rows), a.seed, classes=True)
-    job = FitJob(model, learned.train, (learned.test,), name="telling the parts apart")
+    job = FitJob(model, learned.train, (learned.test,), name="the classifier of the parts")
     fit: FitResult[Any] | None = fit_all(
         [job], TrainingData(a.columns.numbers[rows], tested), _odds
     ).all[0]
@@ -458,22 +461,21 @@ def _told_apart(a: SplitData, train: Places, test: Places) -> IntervalNumber | N
 
 
 def _odds(model: Any, features: Any) -> Any:
-    """How likely rows are of the class that comes second."""
+    """Return the predicted probability of the second class."""
     return model.predict_proba(features)[:, 1]
 
 
-#: Whole numbers of at most so many values are classes.
+#: Integers with at most this number of values are classes.
 _CLASSES = 20
-#: Forests of more rows than this take long.
+#: With more rows than this forests are slow.
 _MANY = 10_000
-#: Leaves of a tree that sees one feature.
+#: Leaves of a tree on one feature.
 _LEAVES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class ModelScorer:
-    """A model (``estimator``), what it is fitted on, and whether it tells classes apart. Each fit
-    is made once."""
+    """A model (``estimator``), its data, and whether it is a classifier; fits are cached."""
 
     columns: FeatureColumns
     features: Any
@@ -502,7 +504,7 @@ class ModelScorer:
 
     @property
     def name(self) -> str:
-        """What is told: accuracy, or RMSE."""
+        """The name of the score: accuracy or RMSE."""
         return "accuracy" if self.classes else "RMSE"
 
     @property
@@ -524,17 +526,17 @@ class ModelScorer:
         return IntervalNumber.of(regression(truth, said, **shown)[self.name])
 
     def left(self, train: Places, test: Places, without: int | None = None) -> float:
-        """The share of the best constant's error that the model leaves."""
+        """The error of the model relative to the best constant prediction."""
         return self._share(train, test, self._said(train, test, without))
 
     def alone(self, train: Places, test: Places, column: int) -> float:
-        """The share of the best constant's error that a feature leaves alone: in a tree, or in a
-        line if that is less."""
+        """The error of one feature alone relative to the best constant prediction: of a tree, or of
+        a line if that is smaller."""
         return min(self._share(train, test, said) for said in self._by_one(train, test, column))
 
     def p_alone(self, train: Places, test: Places, column: int) -> float:
-        """How likely a tree that sees one feature would be so much better than the constant if it
-        were as good: of classes by the rows that one of both has right, of numbers by t."""
+        """The one-sided p-value that a tree on one feature is better than the best constant
+        prediction: sign test for classes, paired t test for numbers."""
         from scipy.stats import binomtest, ttest_rel
 
         said = self._by_one(train, test, column)[0]
@@ -547,7 +549,7 @@ class ModelScorer:
         return float(ttest_rel(constant, own, alternative="greater").pvalue)
 
     def within(self, train: Places) -> IntervalNumber:
-        """The score on a quarter of the rows, trained on the others."""
+        """The score on a quarter of the rows, fitted to the others."""
         inner = split(len(train), test=0.25, seed=self.seed)
         return self.on(train[inner.train], train[inner.test])
 
@@ -561,7 +563,7 @@ class ModelScorer:
         return self._kept[key]
 
     def _by_one(self, train: Places, test: Places, column: int) -> list[Any]:
-        """What is said by a tree that sees one feature; of numbers also by a line."""
+        """The predictions of a tree on one feature; for numbers also of a line."""
         from sklearn.linear_model import LinearRegression
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -601,8 +603,8 @@ class ModelScorer:
 
 
 def default_model(rows: int, seed: int, *, classes: bool) -> Any:
-    """The model where none is given: a random forest, of many rows gradient-boosted trees. Both
-    take values that are missing."""
+    """Return the default model: a random forest, or gradient-boosted trees for many rows. Both
+    accept missing values."""
     from sklearn import ensemble as has
 
     if rows > _MANY:
@@ -620,7 +622,7 @@ def _is_classes(target: Any) -> bool:
 
 
 def _less(features: Any, column: int) -> Any:
-    """A table without a column."""
+    """Return a table without a column."""
     if not is_frame(features):
         return np.delete(np.asarray(features), column, axis=1)
     names = list(column_names(features))

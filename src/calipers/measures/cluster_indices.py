@@ -12,10 +12,10 @@ from calipers.statistics import ClusterMoments, ClusterSeparation, FloatArray, M
 
 #: By families and names.
 _FAVOURS = {
-    "silhouettes": "few clusters far from the next",
-    "Calinski-Harabasz": "round clusters of like size",
-    "Davies-Bouldin": "clusters without one near neighbour, however small",
-    "Dunn": "no two points of different clusters near each other",
+    "silhouettes": "few, well-separated clusters",
+    "Calinski-Harabasz": "spherical clusters of similar size",
+    "Davies-Bouldin": "clusters without a close neighbour, of any size",
+    "Dunn": "a large minimum distance between clusters",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a result says first: the verdict on the primary measure, or the leading number."""
+"""Headlines of results: the verdict on the primary measure, or the leading estimate."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from calipers.report.verdict import (
 if TYPE_CHECKING:
     from calipers.results import Comparison, Curve, Difference, Estimate, Evaluation
 
-#: Of more pairs than these, those without a significant difference share a sentence.
+#: With more pairs than these, those without a significant difference share a sentence.
 MANY_PAIRS = 6
 
-#: More systems than these are ordered, and their pairs left to those who ask for them.
+#: More systems than these are ranked, and their pairs are listed on request.
 MANY_SYSTEMS = 8
 
-#: Of no more differences than these on other measures each is named.
+#: The largest number of differences on other measures that are named one by one.
 _NAMED = 6
 
-#: Of more names than these the last are counted.
+#: The largest number of names in a list; more are counted.
 _LISTED = 12
 
 
 def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> list[str]:
-    """What is to be said first, of the primary measure alone: a sentence a pair of systems; of many
-    systems who leads, or how they compare with the baseline."""
+    """Return the headlines on the primary measure: a sentence per pair of systems; of many systems
+    the best one, or how they compare with the baseline."""
     own = primary_differences(comparison)
     if not own:
         return []
@@ -63,19 +63,19 @@ def comparison_headlines(comparison: Comparison, show: Show = shorten_name) -> l
 
 
 def primary_differences(comparison: Comparison) -> list[Difference]:
-    """The differences on the primary measure; on the first, where none is said to be that."""
+    """Return the differences on the primary measure, by default the first one."""
     measures = dict.fromkeys(d.measure for d in comparison)
     primary = comparison.primary if comparison.primary in measures else next(iter(measures), None)
     return [d for d in comparison if d.measure == primary]
 
 
 def list_systems(comparison: Comparison) -> list[str]:
-    """All systems."""
+    """Return all systems of a comparison."""
     return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
 
 
 def _beside_baseline(own: Sequence[Difference], show: Show) -> str:
-    """Which of many systems are better or worse than the baseline."""
+    """Return which of many systems are better or worse than the baseline."""
     of = group_by(own, lambda d: _WORDS[outcome(d)])
     parts = [
         f"{words}: {format_names([show(d.system) for d in of[words]])}"
@@ -98,11 +98,11 @@ _WORDS = {
 
 
 def _leader(own: Sequence[Difference], show: Show) -> str:
-    """Who leads many systems, and who is not significantly different from the leader."""
+    """Return the best of many systems, and those not significantly different from it."""
     on = show(own[0].measure)
     order = sort_by_value(mean_gains(own), own[0].higher_is_better)
     if all(d.value == 0 for d in own):
-        return f"All {len(order)} systems are equal on {on}: none leads."
+        return f"All {len(order)} systems have the same {on}."
     leader = order[0]
     beside = {
         d.baseline if d.system == leader else d.system: d
@@ -117,10 +117,10 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
     )
     behind = sum(of.decided for of in found.values())
     who, it = format_names([show(name) for name in (leader, *equal)]), "them" if equal else "it"
-    leads = "are equal and lead" if equal else "leads"
-    parts = [f"{who} {leads} {len(order)} systems on {on}"]
+    leads = "tie for first" if equal else "ranks first"
+    parts = [f"{who} {leads} of {len(order)} systems on {on}"]
     if not alike and not behind:
-        return f"{parts[0]}; no difference from {it} is tested."
+        return f"{parts[0]}; differences from {it} are not tested."
     if not behind and not untested:
         return f"{parts[0]}; none is significantly different from {it}."
     if alike:
@@ -130,18 +130,19 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
     if not behind:
         return "; ".join(parts) + "."
     rest = "all others" if behind == len(order) - 1 - len(equal) else f"{behind} others"
-    return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
+    word = "different" if own[0].higher_is_better is None else "worse"
+    return "; ".join([*parts, f"significantly {word}: {rest}"]) + "."
 
 
 def format_names(names: Sequence[str]) -> str:
-    """``a, b and c``; of many the first, and how many more there are."""
+    """Format names as ``a, b and c``; of many the first ones, and the number of others."""
     if len(names) > _LISTED:
         return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
     return join_words(names)
 
 
 def mean_gains(own: Sequence[Difference]) -> dict[str, float]:
-    """Of each system its mean difference to the others, on one measure."""
+    """Return the mean difference of each system to the others, on one measure."""
     found: dict[str, list[float]] = {}
     for d in own:
         found.setdefault(d.system, []).append(d.value)
@@ -150,7 +151,7 @@ def mean_gains(own: Sequence[Difference]) -> dict[str, float]:
 
 
 def sort_by_value(values: Mapping[str, float], higher_is_better: bool | None) -> list[str]:
-    """The systems, the best first; those without a value last."""
+    """Sort the systems, the best first and those without a value last."""
     sign = 1 if higher_is_better is False else -1
     return sorted(values, key=lambda name: (values[name] != values[name], sign * values[name]))
 
@@ -161,7 +162,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def other_measures(comparison: Comparison, show: Show = shorten_name) -> str:
-    """What the other measures say, which are tested together; empty where there are none."""
+    """Return a sentence on the other measures, which are tested together; empty without any."""
     measure = next((d.measure for d in primary_differences(comparison)), None)
     rest = [d for d in comparison if d.measure != measure]
     if not rest:
@@ -202,7 +203,7 @@ def _in_short(d: Difference, show: Show, *, alone: bool) -> str:
 
 
 def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
-    """One estimate as a sentence, with what the best constant answer would score."""
+    """Return a sentence on one estimate, with the value of the best constant prediction."""
     e = estimate
     if math.isnan(e.value):
         why = f" ({'; '.join(map(show, undefined_reasons(e)))})" if e.undefined else ""
@@ -211,53 +212,54 @@ def estimate_verdict(estimate: Estimate, show: Show = shorten_name) -> str:
     units = numbers.format_count(e.n, e.unit)
     method = (show if len(e.method) <= LIMIT else method_text)(e.method)
     how = f"{numbers.format_percent(e.level)} {method}; {units}" if e.has_interval else units
-    scores = f"; the best constant answer scores {digits(e.default)}"
+    scores = f"; best constant prediction: {digits(e.default)}"
     known = "" if math.isnan(e.default) else scores
     return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
 
 
 def headlines(evaluation: Evaluation, show: Show = shorten_name) -> list[str]:
-    """What to say first: a sentence a pair of systems, or the leading estimate of the only one."""
+    """Return the headlines: a sentence per pair of systems, or the leading estimate of a single
+    system."""
     if evaluation.comparison is not None and len(evaluation.comparison):
         return comparison_headlines(evaluation.comparison, show)
     if not evaluation.estimates:
-        return ["There is nothing to show: no measure was asked for."]
+        return ["No measure was requested."]
     if len(evaluation.systems) == 1:
-        # What the threshold is stands first in tables, and is nobody's question.
+        # The threshold is first in tables, but it is not a result.
         leading = next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
         return [estimate_verdict(leading, show)]
     if evaluation.task == "overlap":
         return [_alike(evaluation, show)]
     measures = numbers.format_count(len(evaluation.measures), "measures")
-    return [f"{len(evaluation.systems)} systems on {measures}, not compared with one another."]
+    return [f"{len(evaluation.systems)} systems on {measures}, without pairwise comparisons."]
 
 
 def others(evaluation: Evaluation, show: Show = shorten_name) -> str:
-    """What the measures beside the primary one say of several systems."""
+    """Return a sentence on the comparison of systems by the measures other than the primary one."""
     comparison = evaluation.comparison
     return "" if comparison is None else other_measures(comparison, show)
 
 
-#: More pairs than those of :data:`MANY_SYSTEMS` are not listed where nobody asked for them.
+#: More pairs than those of :data:`MANY_SYSTEMS` are listed on request only.
 MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
 
 
 def omitted_pairs_note(comparison: Comparison) -> str:
-    """How many pairs are not told apart, and where those are that are not listed."""
+    """Return the number of pairs without a significant difference, and where pairs are listed."""
     own = primary_differences(comparison)
     alike = sum(outcome(d) is Outcome.NOT_TOLD_APART for d in own)
     untested = sum(not outcome(d).tested for d in own)
-    also = f" {untested:,} are not tested." if untested else ""
+    also = f" Not tested: {numbers.format_count(untested, 'pairs')}." if untested else ""
     return (
-        f"By {shorten_name(own[0].measure)} {alike:,} of {numbers.format_count(len(own), 'pairs')} "
-        "of systems "
-        f"are not told apart.{also} `calipers compare --layout long`, JSON and the page list the "
-        "pairs."
+        f"No significant difference on {shorten_name(own[0].measure)} for {alike:,} of "
+        f"{numbers.format_count(len(own), 'pairs')} of systems.{also} All pairs are listed by "
+        "`calipers "
+        "compare --layout long`, in JSON and on the page."
     )
 
 
 def _alike(evaluation: Evaluation, show: Show) -> str:
-    """Which pairs of runs have most and least in common, by the leading measure."""
+    """Return the most and the least similar pairs of runs, by the leading measure."""
     measure = evaluation.measures[0]
     pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
     if not pairs_of_runs:
@@ -267,7 +269,7 @@ def _alike(evaluation: Evaluation, show: Show) -> str:
         f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
         for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
     )
-    return f"Most in common by {show(measure)}: {highest}; least: {lowest}."
+    return f"Most similar by {show(measure)}: {highest}; least similar: {lowest}."
 
 
 def estimate_sentence(estimate: Estimate) -> str:
@@ -277,7 +279,7 @@ def estimate_sentence(estimate: Estimate) -> str:
     parts = [f"{shorten_name(e.system)}:"] if e.system else []
     parts += [shorten_name(e.called), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
-        # After what speaks against a method comes a pause.
+        # A caveat of the method ends with a comma.
         parts.append(
             f"{numbers.format_percent(e.level)} {method_text(e.method)}"
             + "," * (", but " in e.method)
@@ -285,9 +287,9 @@ def estimate_sentence(estimate: Estimate) -> str:
     if not math.isnan(e.value):
         parts.append(f"over {numbers.format_count(e.n, shorten_name(e.unit))}")
     if judged := judgments(e, digits):
-        parts.append(f"(all judged: {judged})")
+        parts.append(f"(bounds if all were judged: {judged})")
     if exact := bounds(e):
-        parts.append(f"(the exact value is in {exact})")
+        parts.append(f"(bounds of the exact value: {exact})")
     why = remarks(e)
     return " ".join(parts) + (f" ({why})" if why else "")
 
@@ -302,5 +304,4 @@ def curve_sentence(curve: Curve) -> str:
     band = ""
     if len(curve.low):
         band = f", {numbers.format_percent(curve.level)} band by {shorten_name(curve.method)}"
-    points = numbers.format_count(len(curve), "points")
-    return f"{shorten_name(curve.kind)}{who}: {points} of {axes}{band}"
+    return f"{shorten_name(curve.kind)}{who}: {numbers.format_count(len(curve), 'points')} of {axes}{band}"

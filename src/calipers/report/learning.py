@@ -1,4 +1,4 @@
-"""What results about learning say: curves, the best of several, a threshold that was tuned."""
+"""Sentences and tables of learning results: curves, model selection, and tuned thresholds."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from calipers.results.learning import (
     ValidationCurve,
 )
 
-#: What a training set is drawn from, and what its variation then means.
+#: How the training sets of a decomposition were obtained.
 SOURCES = {
-    GENERATED: "each drawn anew",
+    GENERATED: "each newly generated",
     DISJOINT: "disjoint subsets of the rows",
-    BOOTSTRAP: "bootstraps of one training set",
+    BOOTSTRAP: "bootstrap samples of one training set",
 }
-#: What is said of bootstraps of one training set.
+#: The note on bootstrap samples of one training set.
 OF_ONE_SET = (
-    "Of this training set: what it has by chance counts as bias, and variance is that of training "
-    "sets with repeated rows. Both can be far from those of fresh training sets; draw such from a "
-    "function, or from disjoint subsets."
+    "The decomposition is conditional on this training set: its sampling error counts as bias, and "
+    "variance is that of training sets with repeated rows. Both can differ from those of "
+    "independent training sets; use a generator or disjoint subsets to estimate these."
 )
 _OF_ROWS = (
-    "Intervals are those of the rows, of the models as they were fitted; how much models of other "
-    "training rows would differ one split cannot tell. Of training errors they are too short where "
-    "a model follows its rows closely."
+    "Intervals reflect the sampling of rows for the fitted models; a single split does not show "
+    "the variation between training sets. Intervals of training errors are too narrow for models "
+    "that overfit."
 )
 _NEGATIVE = (
-    "bias² is estimated without bias, so that it comes out below 0 at times where it is next to 0."
+    "The estimator of bias² is unbiased, so estimates can be negative where bias² is close to 0."
 )
 
 
 def called(parameter: str) -> str:
-    """A parameter without the steps of the pipeline that lead to it."""
+    """Return the name of a parameter without the steps of its pipeline."""
     return shorten_name(parameter.rpartition("__")[2])
 
 
 def heading(of: LearningResult) -> str:
-    """What the result is."""
+    """Return the heading of a result."""
     if isinstance(of, ValidationCurve):
         return f"Validation curve over {called(of.parameter)}"
     if isinstance(of, LearningCurve):
@@ -67,7 +67,7 @@ def heading(of: LearningResult) -> str:
 
 
 def sentences(of: LearningResult) -> list[str]:
-    """What it comes to."""
+    """Return the headlines of a result."""
     if isinstance(of, ValidationCurve):
         return list(_of_capacity(of))
     if isinstance(of, LearningCurve):
@@ -83,30 +83,35 @@ def _of_capacity(of: ValidationCurve) -> Iterator[str]:
     )
     word = "highest" if of.higher_is_better else "lowest"
     yield (
-        f"{name} {shorten_name(of.best)} has the {word} {measure} in validation, "
-        f"{value(best.validation.value)}."
+        f"The {word} validation {measure} is {value(best.validation.value)}, at {name} "
+        f"{shorten_name(of.best)}."
     )
     if of.chosen == of.best:
         yield "No simpler model is within one standard error of it."
     else:
-        yield f"{name} {shorten_name(of.chosen)} is the simplest within one standard error of it."
-    regions = ((UNDERFITS, "Underfits"), (OVERFITS, "Overfits"), (WORSE, "Worse than the best"))
+        yield f"The simplest model within one standard error of it has {name} {shorten_name(of.chosen)}."
+    regions = (
+        (UNDERFITS, "Underfitting"),
+        (OVERFITS, "Overfitting"),
+        (WORSE, "Worse than the best"),
+    )
     for region, said in regions:
         values = [shorten_name(row.value) for row in of if row.region == region]
         if values:
             yield f"{said}: {name} {join_words(values)}."
     if not any(row.region for row in of):
-        yield f"No other is worse beyond chance on the same {'rows' if is_once(of) else 'splits'}."
+        paired = "rows" if is_once(of) else "splits"
+        yield f"No other value is significantly worse on the same {paired}."
     if (tested := of.test) is not None:
         at = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
-            f"On the test rows, which had no part in the choice, {measure} at {name} "
+            f"On the test rows, which were not used for selection, {measure} at {name} "
             f"{shorten_name(of.chosen)} is {at.triple(tested.value, tested.low, tested.high)}."
         )
 
 
 def is_once(of: ValidationCurve | LearningCurve) -> bool:
-    """Whether the numbers are of one split, and intervals those of its rows."""
+    """Return whether there is one split, with intervals over its rows."""
     return any(row.validation.unit != "splits" for row in of)
 
 
@@ -115,18 +120,19 @@ def _of_sizes(of: LearningCurve) -> Iterator[str]:
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
     yield (
-        f"{measure} in validation is {digits(first.validation.value)} with {first.n:,} rows to "
-        f"train on and {digits(last.validation.value)} with {last.n:,}."
+        f"Validation {measure} is {digits(first.validation.value)} with {first.n:,} training rows "
+        f"and {digits(last.validation.value)} with {last.n:,}."
     )
     if more.reason is not None:
-        yield f"What {more.n:,} rows would bring cannot be told: {more.reason}."
+        yield f"No extrapolation to {more.n:,} training rows: {more.reason}."
         return
     at = numbers.rounding_of_one(more.value, more.low, more.high)
     word = "higher" if of.higher_is_better else "lower"
-    goes = f"{'one of these' if len(more.forms) > 1 else 'this'}: {join_words(more.forms)}"
+    curves = f"{join_words(more.forms)} curve{'s' * (len(more.forms) > 1)}"
     yield (
-        f"With {more.n:,} it would be {at.triple(more.value, more.low, more.high)}, {word} by "
-        f"{at.triple(more.gain, more.gain_low, more.gain_high)}, if the curve goes on as {goes}."
+        f"Extrapolated to {more.n:,} training rows ({curves}), it is "
+        f"{at.triple(more.value, more.low, more.high)}, {word} by "
+        f"{at.triple(more.gain, more.gain_low, more.gain_high)}."
     )
 
 
@@ -136,14 +142,14 @@ def _of_parts(of: BiasVariance) -> Iterator[str]:
     best = min(range(len(rows)), key=lambda i: errors[i])
     name = called(of.parameter)
     if len(rows) > 1:
-        yield f"The error is least at {name} {shorten_name(rows[best].value)}."
+        yield f"The error is smallest at {name} {shorten_name(rows[best].value)}."
     for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
         where = f"{name} {shorten_name(rows[i].value)}: " if of.parameter else ""
         yield f"{where}error {_three(errors[i])} = {_sum(of, rows[i].parts)}."
 
 
 def _sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
-    """What the error is made of."""
+    """Format the decomposition of the error."""
     terms = [n for n in parts if n not in ("error", *["variance"] * (of.loss == "0-1"))]
     text = _three(parts[terms[0]].value) + f" {terms[0]}"
     for name in terms[1:]:
@@ -153,12 +159,12 @@ def _sum(of: BiasVariance, parts: Mapping[str, Estimate]) -> str:
 
 
 def _three(value: float) -> str:
-    """Three significant digits."""
+    """Format with three significant digits."""
     return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def notes(of: LearningResult) -> list[str]:
-    """How the numbers were made, and what was odd."""
+    """Return notes on the methods and on the input."""
     if isinstance(of, BiasVariance):
         drawn = f"{of.training_sets:,} training sets of {of.trained_on:,} rows"
         made = [f"{drawn}, {SOURCES[of.source]}; tested on {of.tested_on:,} rows."]
@@ -174,7 +180,7 @@ def notes(of: LearningResult) -> list[str]:
 
 
 def _methods(of: LearningResult, parts: Sequence[str]) -> Iterator[str]:
-    """The methods of the intervals."""
+    """Yield notes on the methods of the intervals."""
     by: dict[str, dict[str, None]] = {}
     against: dict[str, dict[str, None]] = {}
     for part in parts:
@@ -191,7 +197,7 @@ def _methods(of: LearningResult, parts: Sequence[str]) -> Iterator[str]:
     for caution, values in against.items():
         named = [shorten_name(value) for value in values if value]
         where = f"At {called(of.parameter)} {join_words(named)} they" if named else "They"  # type: ignore[attr-defined]
-        yield f"{where} may be too short: {shorten_name(caution)}."
+        yield f"{where} may be too narrow: {shorten_name(caution)}."
 
 
 def _estimates(of: LearningResult, part: str) -> list[Estimate]:
@@ -202,7 +208,7 @@ def _estimates(of: LearningResult, part: str) -> list[Estimate]:
 
 
 def columns(of: LearningResult) -> list[Column]:
-    """A row a value or a size: each number with its interval."""
+    """Return the columns of a table with a row per value or size."""
     if isinstance(of, BiasVariance):
         key = Column(called(of.parameter), KEY, _names(of))
         named = [(part, part) for part in of.parts]
@@ -229,7 +235,7 @@ def _names(of: ValidationCurve | BiasVariance) -> list[str]:
 
 
 def _cells(estimates: Sequence[Estimate]) -> list[str]:
-    """Each with its own digits: errors of capacities differ by orders of magnitude."""
+    """Format estimates, each with its own digits, since errors differ by orders of magnitude."""
     return [
         numbers.rounding_of_one(e.value, e.low, e.high).triple(e.value, e.low, e.high)
         if e.has_interval
@@ -252,7 +258,7 @@ def _beside_the_best(of: ValidationCurve) -> list[Column]:
         said = [row.region, "best" * (row.value == of.best)]
         said.append("one standard error" * (row.value == of.chosen != of.best))
         words.append(", ".join(filter(None, said)))
-    return [Column("less the best", NUMBERS, cells), Column("remarks", WORDS, words)]
+    return [Column("minus the best", NUMBERS, cells), Column("remarks", WORDS, words)]
 
 
 def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
@@ -260,45 +266,44 @@ def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
 
 
 def grid(of: LearningResult) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of the table."""
+    """Return the headings and the rows of the table."""
     made = columns(of)
     return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
 
 
-# --- The best of several --------------------------------------------------------------------------
+# --- Model selection ------------------------------------------------------------------------------
 
 
-SELECTION_HEADING = "The best of several"
+SELECTION_HEADING = "Selection of the best candidate"
 
 
 def selection_sentence(of: Selection) -> str:
-    """What the best shows, and what it is worth."""
+    """Return the headline: the apparent and the corrected value of the best candidate."""
     shown, honest, optimism = of[of.best].shown, of.honest, of.optimism
     digits = numbers.rounding([(one.value, one.low, one.high) for one in (shown, honest)])
     apart = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
     by = apart.triple(optimism.value, optimism.low, optimism.high)
     return (
-        f"{shorten_name(of.best)} is the best of {len(of.candidates)}: {shorten_name(of.measure)} "
-        f"{digits(shown.value)}. What is chosen so is worth "
-        f"{digits.triple(honest.value, honest.low, honest.high)} on other data: choosing flatters "
-        f"it by {by}."
+        f"{shorten_name(of.best)} is the best of {len(of.candidates)} candidates: apparent "
+        f"{shorten_name(of.measure)} {digits(shown.value)}. Corrected for selection, it is "
+        f"{digits.triple(honest.value, honest.low, honest.high)} (optimism {by})."
     )
 
 
 def selection_notes(of: Selection) -> list[str]:
-    """How the numbers were made, and what was odd."""
+    """Return notes on the methods and on the input."""
     level = numbers.format_percent(of.level)
     ways = {
-        "shown": of[of.best].shown.method,
-        "worth": of.honest.method,
-        "flattered": of.optimism.method,
+        "apparent": of[of.best].shown.method,
+        "corrected": of.honest.method,
+        "optimism": of.optimism.method,
     }
     told = "; ".join(f"{what}: {shorten_name(way)}" for what, way in ways.items() if way != "none")
     return [*([f"{level} intervals: {told}."] if told else []), *map(escape_unprintable, of.notes)]
 
 
 def selection_columns(of: Selection) -> list[Column]:
-    """A row a candidate."""
+    """Return the columns of a table with a row per candidate."""
     named = unique_labels([one.name for one in of])
     estimates = [one.shown for one in of]
     digits = numbers.rounding([(e.value, e.low, e.high) for e in estimates])
@@ -309,16 +314,16 @@ def selection_columns(of: Selection) -> list[Column]:
             NUMBERS,
             [digits.triple(e.value, e.low, e.high) for e in estimates],
         ),
-        Column("chosen", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
+        Column("selected", NUMBERS, [f"{one.chosen:.0%}" for one in of]),
     ]
     return filled(made)
 
 
-# --- A threshold that was tuned -------------------------------------------------------------------
+# --- Tuned thresholds -----------------------------------------------------------------------------
 
 
 def threshold_sentence(of: TunedThreshold) -> str:
-    """The threshold, what it seems to gain where it was chosen, and what on other rows."""
+    """Return the threshold, and its gains on the rows it was chosen on and on other rows."""
     name = f"{shorten_name(of.system)}: " if of.system not in ("", UNNAMED) else ""
     measure = shorten_name(of.measure)
     begin = f"{name}the" if name else "The"
@@ -342,7 +347,7 @@ def threshold_sentence(of: TunedThreshold) -> str:
 
 
 def _thresholds(of: TunedThreshold) -> str:
-    """The threshold, or between which those of several splits lie."""
+    """Format the threshold, or the range of those of several splits."""
     own = of.thresholds[~np.isnan(of.thresholds)]
     if not len(own):
         return numbers.UNDEFINED

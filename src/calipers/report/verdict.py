@@ -1,8 +1,8 @@
-"""What the numbers say, in sentences that never say more.
+"""Verdicts on differences, in sentences that claim no more than was shown.
 
-Two systems are told apart only when the adjusted p-value is at most 1 - level *and* the interval,
-where there is one and the test has two sides, leaves out zero. Otherwise the data do not tell them
-apart, which is not to say that they are equal.
+A difference is significant only if the adjusted p-value is at most 1 - level *and* the interval, if
+there is one and the test is two-sided, excludes zero. A difference that is not significant does not
+show that the systems are equal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from calipers.results.name_lookup import is_measure
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, OmnibusTest
 
-#: How a sentence writes the name of a system or of a measure.
+#: Formats the name of a system or of a measure in a sentence.
 Show = Callable[[str], str]
 
 
 class Outcome(Enum):
-    """What one difference shows."""
+    """The outcome of the test of one difference."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -37,23 +37,23 @@ class Outcome(Enum):
 
     @property
     def decided(self) -> bool:
-        """Whether the data tell the two systems apart."""
+        """Whether the difference is significant."""
         return self.tested and self is not Outcome.NOT_TOLD_APART
 
     @property
     def tested(self) -> bool:
-        """Whether there was a test at all."""
+        """Whether there was a test."""
         return self not in (Outcome.NOT_TESTED, Outcome.UNDEFINED)
 
 
 def outcome(difference: Difference) -> Outcome:
-    """What ``difference`` shows, by the measure's own direction."""
+    """Return the outcome of ``difference``, by the direction of the measure."""
     d = difference
     if math.isnan(d.value):
         return Outcome.UNDEFINED
     if math.isnan(d.p_adjusted):
         return Outcome.NOT_TESTED
-    # A one-sided test asks about one side only.
+    # A one-sided test has one direction only.
     sides = {"two-sided": d.value != 0, "greater": d.value > 0}
     if not _p_is_small(d) or _contains_zero(d) or not sides.get(d.alternative, d.value < 0):
         return Outcome.NOT_TOLD_APART
@@ -63,7 +63,7 @@ def outcome(difference: Difference) -> Outcome:
 
 
 def significance_level(level: float) -> float:
-    """The largest p-value that is small at a level."""
+    """Return the largest significant p-value at a level."""
     # 1 - 0.95 is a little more than 0.05 in binary; without rounding, p = 0.05 could go either way.
     return round(1 - level, 12)
 
@@ -73,23 +73,23 @@ def _p_is_small(d: Difference) -> bool:
 
 
 def _contains_zero(d: Difference) -> bool:
-    # The interval has two sides; a one-sided test can be decided while it still holds 0.
+    # The interval is two-sided; a one-sided test can be significant while it contains 0.
     return d.alternative == "two-sided" and d.has_interval and d.low <= 0 <= d.high
 
 
-#: What the p-values of Benjamini and Hochberg bound.
+#: The error rate that Benjamini and Hochberg's adjustment controls.
 _FDR = "false discovery rate"
 
 
 def adjusted_word(comparison: Comparison, measure: str) -> str:
-    """What a sentence puts before p-values of a measure; nothing where they stand alone."""
+    """Return the word before p-values of a measure; empty if they are not adjusted."""
     if comparison.adjustment == "none" or family_size(comparison, measure) < 2:
         return ""
     return f"{_FDR} adjusted " if comparison.controls == _FDR else "adjusted "
 
 
 def family_size(comparison: Comparison, measure: str) -> int:
-    """How many differences are adjusted together with those of a measure."""
+    """Return the number of differences that are adjusted together with those of a measure."""
     number, measures = len(group_by_pair(comparison)), {d.measure for d in comparison}
     if comparison.primary in (None, measure):
         return number
@@ -99,9 +99,9 @@ def family_size(comparison: Comparison, measure: str) -> int:
 def sentence(
     difference: Difference, *, adjusted: str = "adjusted ", show: Show = shorten_name
 ) -> str:
-    """The verdict on one difference.
+    """Return the verdict on one difference.
 
-    ``adjusted`` is what to call a p-value that accounts for other differences.
+    ``adjusted`` is the word before a p-value that is adjusted for other differences.
     """
     found = outcome(difference)
     if found is Outcome.UNDEFINED:
@@ -133,7 +133,7 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
         if d.higher_is_better is not None:
             asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
         return (
-            f"That {first} is {asked} than {second} on {show(d.called)} is not shown: difference "
+            f"{first} is not significantly {asked} than {second} on {show(d.called)}: difference "
             f"{_amount(d)}, {_p(d, adjusted)}."
         )
     text = (
@@ -143,43 +143,43 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
     if not d.has_interval:
         return text + _detectable(d) + "."
     if _p_is_small(d) and _contains_zero(d):
-        return text + "; the p-value is small, but the interval contains 0."
+        return text + "; the p-value is significant, but the interval contains 0."
     if not _p_is_small(d) and not _contains_zero(d):
-        why = "the interval, which is not adjusted," if adjusted else "the interval"
-        return text + f"; {why} leaves out 0, but the p-value is not small."
+        which = "the unadjusted interval" if adjusted else "the interval"
+        return text + f"; {which} excludes 0, but the p-value is not significant."
     return text + _detectable(d) + "."
 
 
 def _detectable(d: Difference) -> str:
-    """What the data could have shown, where they did not show a difference."""
+    """The minimum detectable difference, if it is known."""
     if math.isnan(d.detectable):
         return ""
     return f"; minimum detectable difference {format_detectable(d.detectable)} (80% power)"
 
 
 def format_detectable(difference: float) -> str:
-    """Two digits, rounded up: a smaller difference would be found less often than is said."""
+    """Format with two digits, rounded up, since smaller differences have less power."""
     if not difference > 0 or math.isinf(difference):
         return f"{difference:g}"
     step = 10.0 ** (math.floor(math.log10(difference)) - 1)
-    if not step > 0:  # of the least numbers there are
+    if not step > 0:  # subnormal numbers
         return f"{difference:.2g}"
     rounded = math.ceil(round(difference / step, 9)) * step
     return f"{rounded:,.0f}" if 10 <= rounded < 1e7 else f"{rounded:#.2g}".rstrip(".")
 
 
 def identical(d: Difference) -> bool:
-    """Whether the two do not differ on any unit."""
+    """Return whether the two do not differ on any unit."""
     return d.value == 0 and d.n > 0 and (d.differing == 0 or d.no_interval == "nothing_differs")
 
 
 def unseen(d: Difference) -> str:
-    """What units of this number do not show: with n of them, what happens on a share of 3/n of all
-    units is missed 5 times of 100 (Hanley and Lippman-Hand 1983)."""
+    """Return the rule of three: without an event on n units, the upper 95% limit of its proportion
+    is 3/n (Hanley and Lippman-Hand 1983)."""
     if not d.n:
         return ""
     units = numbers.format_count(d.n, d.unit)
-    return f" {units} cannot show what happens on fewer than {_rare(d.n)} of them."
+    return f" With {units}, differences on up to {_rare(d.n)} of other {d.unit} are not excluded."
 
 
 def _rare(n: int) -> str:
@@ -190,22 +190,23 @@ def _rare(n: int) -> str:
 def _identical(d: Difference, show: Show) -> str:
     return (
         f" The outputs of {show(d.system)} and {show(d.baseline)} are identical on all "
-        f"{numbers.format_count(d.n, d.unit)}; fewer than {_rare(d.n)} of other {d.unit} may "
-        "differ "
-        "unseen."
+        f"{numbers.format_count(d.n, d.unit)}; differences on up to {_rare(d.n)} of other {d.unit} "
+        "are "
+        "not excluded."
     )
 
 
 def _moved_points(d: Difference) -> str:
-    """Of two clusterings, how many points they put elsewhere."""
+    """The number of points that two clusterings assign to different clusters."""
     if d.unit != "points" or d.differing is None or not d.n:
         return ""
     verb = "is" if d.differing == 1 else "are"
-    return f" {d.differing:,} of {numbers.format_count(d.n, d.unit)} {verb} in another cluster."
+    points = numbers.format_count(d.n, d.unit)
+    return f" {d.differing:,} of {points} {verb} assigned to a different cluster."
 
 
 def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
-    """What the data say of a margin that was stated, where a test asked for it."""
+    """The result of a test of non-inferiority or equivalence, if a margin was given."""
     if math.isnan(d.margin) or math.isnan(d.p_not_inferior):
         return ""
     if identical(d):
@@ -213,14 +214,17 @@ def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
     margin, small = f"{d.margin:g}", significance_level(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
-    worse = "lower" if d.higher_is_better is None else "worse"
     if d.p_equivalent <= small:
         p = numbers.format_p(d.p_equivalent, kind)
-        return f" The two are within {margin} of each other ({p}).{unseen(d)}"
+        return f" The two are equivalent within a margin of {margin} ({p}).{unseen(d)}"
     p = numbers.format_p(d.p_not_inferior, kind)
-    if d.p_not_inferior <= small:
-        return f" {first} is not {worse} than {second} by {margin} or more ({p}).{unseen(d)}"
-    return f" That {first} is not {worse} than {second} by {margin} or more is not shown ({p})."
+    shown = d.p_not_inferior <= small
+    if d.higher_is_better is None:  # no direction is inferior
+        text = f"A difference of -{margin} or less is{'' if shown else ' not'} excluded"
+    else:
+        text = f"{first} is{'' if shown else ' not shown to be'} non-inferior to {second}"
+        text += f" within a margin of {margin}"
+    return f" {text} ({p}).{unseen(d) if shown else ''}"
 
 
 _WORDS = {
@@ -255,24 +259,24 @@ def _p(d: Difference, adjusted: str) -> str:
 
 
 def is_adjusted(comparison: Comparison) -> bool:
-    """Whether p-values of ``comparison`` account for one another."""
+    """Return whether p-values of ``comparison`` are adjusted for one another."""
     return any(adjusted_word(comparison, measure) for measure in {d.measure for d in comparison})
 
 
 def sentences(comparison: Comparison, show: Show = shorten_name) -> list[str]:
-    """One verdict a difference."""
+    """Return a verdict for each difference."""
     measures = {d.measure for d in comparison}
     adjusted = {measure: adjusted_word(comparison, measure) for measure in measures}
     return [sentence(d, adjusted=adjusted[d.measure], show=show) for d in comparison]
 
 
 def group_by_pair(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
-    """The differences of each pair of systems."""
+    """Return the differences of each pair of systems."""
     return group_by(comparison, lambda d: (d.system, d.baseline))
 
 
 def p_heading(comparison: Comparison) -> str:
-    """What stands above a column of p-values."""
+    """Return the heading of a column of p-values."""
     sided = all(d.alternative != "two-sided" for d in comparison) and len(comparison)
     p = "one-sided p" if sided else "p"
     if not is_adjusted(comparison):
@@ -282,7 +286,7 @@ def p_heading(comparison: Comparison) -> str:
 
 
 def adjustment_text(comparison: Comparison) -> str:
-    """What the p-values and intervals account for; empty where there is nothing to say."""
+    """Return what p-values and intervals are adjusted for; empty if there is one difference."""
     measures = {d.measure for d in comparison}
     if len(comparison) < 2 or not any(d.has_interval or outcome(d).tested for d in comparison):
         return ""
@@ -291,29 +295,28 @@ def adjustment_text(comparison: Comparison) -> str:
             return ""
         return (
             "p-values and intervals are not adjusted for the number of differences "
-            f"({len(comparison):,}): some small p-values are to be expected by chance."
+            f"({len(comparison):,}); some small p-values are expected by chance."
         )
-    what = "p-values and intervals hold" if _simultaneous(comparison) else "p-values are adjusted"
-    text = (
-        f"{what} {_families(comparison, measures)} ({shorten_name(comparison.adjustment)}, which "
-        "controls "
-        f"the {shorten_name(comparison.controls)})."
-    )
+    what = "p-values and intervals" if _simultaneous(comparison) else "p-values"
+    how = f"{shorten_name(comparison.adjustment)}, which controls the {shorten_name(comparison.controls)}"
+    text = f"{what} are adjusted {_families(comparison, measures)} ({how})."
     if comparison.controls == _FDR:
         rest = numbers.format_percent(significance_level(comparison.level))
-        text += f" Up to {rest} of the differences called real are expected to be none."
+        text += (
+            f" Up to {rest} of the significant differences are expected to be false discoveries."
+        )
     if not _simultaneous(comparison) and any(d.has_interval for d in comparison):
-        text += " Intervals hold for one difference each and are not adjusted."
+        text += " Intervals are not adjusted: each holds for one difference."
     return text
 
 
 def _simultaneous(comparison: Comparison) -> bool:
-    """Whether any interval accounts for the others."""
+    """Whether any interval is adjusted for the others."""
     return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
 
 
 def _families(comparison: Comparison, measures: set[str]) -> str:
-    """Together with which others."""
+    """The differences that p-values are adjusted for."""
     number, primary = len(group_by_pair(comparison)), comparison.primary
     several, rest = f"for the {number:,} pairs of systems", len(measures) - 1
     if primary is None or (rest and comparison.adjustment.endswith("HSD")):
@@ -334,33 +337,32 @@ def _families(comparison: Comparison, measures: set[str]) -> str:
 
 
 def overall_sentence(overall: OmnibusTest, show: Show = shorten_name) -> str:
-    """What is said of all systems together, by the ranks."""
+    """Return the result of Friedman's test of all systems."""
     o = overall
     units = numbers.format_count(o.n, o.unit)
     p = numbers.format_p(o.friedman_p)
     if math.isnan(o.friedman_p):
-        return f"On {show(o.measure)} Friedman's test of {len(o.systems)} systems is undefined."
-    said = f"the {len(o.systems)} systems do not all rank alike"
-    if o.friedman_p > significance_level(o.level):
-        said = f"the data do not show that any of {len(o.systems)} systems ranks unlike the others"
-    return f"On {show(o.measure)} {said} (Friedman, {p}, {units})."
+        return f"On {show(o.measure)}, Friedman's test of {len(o.systems)} systems is undefined."
+    differ = "do not differ" if o.friedman_p > significance_level(o.level) else "differ"
+    test = f"(Friedman, {p}, {units})"
+    return f"On {show(o.measure)}, the {len(o.systems)} systems {differ} significantly {test}."
 
 
 def homogeneous_groups_text(overall: OmnibusTest, show: Show = shorten_name) -> str:
-    """Which systems Nemenyi's test cannot tell apart."""
+    """Return the homogeneous groups of systems by Nemenyi's test."""
     if math.isnan(overall.critical_difference):
         return ""
     if not overall.groups:
-        return "every two are told apart"
+        return "all pairs differ significantly"
     return "; ".join(", ".join(map(show, group)) for group in overall.groups)
 
 
-#: What measures have a parameter for that makes them defined where they are not.
+#: Parameters of measures that make them defined, by the reason why they are undefined.
 REMEDIES = {"zero_probability": ("delta", "{measure} clips probabilities")}
 
 
 def undefined_reasons(result: Estimate | Difference) -> list[str]:
-    """Why units or the value are missing, of how many, and what to ask for instead:
+    """Return why units or the value are missing, of how many, and what to use instead:
     ``zero_probability: 7 of 2,547 rows``, ``log-loss(delta=1e-15) clips probabilities``."""
     of, parts = getattr(result, "of", 0), []
     for reason, n in result.undefined.items():
@@ -374,7 +376,7 @@ def undefined_reasons(result: Estimate | Difference) -> list[str]:
 
 
 def _remedy(measure: str, reason: str) -> list[str]:
-    """How the measure is asked for so that the reason does not apply, where it can be."""
+    """The parameter of the measure that makes the reason inapplicable, if there is one."""
     if reason not in REMEDIES:
         return []
     parameter, text = REMEDIES[reason]

@@ -259,23 +259,23 @@ class ChosenThreshold:
         )
 
     def note(self, table: ScoreTable) -> str:
-        """What a reader has to know of it."""
+        """The note on the optimism of the threshold."""
         at = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
         text = (
-            f"{self.system}: the threshold {at} was chosen on these same rows, for the best "
-            f"{self.rule}, so what is measured there is too good for other rows"
+            f"{self.system}: the threshold {at} was chosen on the rows that it is evaluated on, "
+            f"for the best {self.rule}, so measures there are optimistic"
         )
         if not self._wanted or self.rule.measure.definition.on is ScoreTable:
             return f"{text}."
         here = table.at(self.threshold)
         both = " and ".join(
-            f"{measure} is {float(measure.apply(here)):.3f} here, {self.out_of_bag(measure):.3f} "
-            "out of bag"
+            f"{measure} is {float(measure.apply(here)):.3f} on these rows, "
+            f"{self.out_of_bag(measure):.3f} out of bag"
             for measure in self.rule.measures
         )
         return (
-            f"{text}: {both} ({self.drawn.settings.resamples:,} replicates choose anew, and each "
-            "is tried on the rows that it left out)."
+            f"{text}: {both} (the choice is repeated on {self.drawn.settings.resamples:,} "
+            "bootstrap replicates)."
         )
 
 
