@@ -79,7 +79,7 @@ def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]
         again = report.page(campaign, draws=2)
     assert headings(page) == [
         "Participants", "Systems", "Topics", "Pool", "Progress", "Agreement",
-        "Is it good enough?", "What the topics tell apart", "Provenance",
+        "Reliability", "Discriminative power", "Provenance",
     ]  # fmt: skip
     assert page == again
     assert "12 of 12 documents judged" in page

@@ -135,7 +135,7 @@ def test_formats(five: str, tmp_path: Path, kind: str) -> None:
         assert len(rows) == 20
         assert {"adjustment", "detectable", "p_adjusted", "wins"} <= set(rows[0])
     else:
-        assert "All systems together" in text
+        assert "Omnibus tests" in text
         assert "for the 10 differences on 1 other measure together" in text
 
 
@@ -155,7 +155,7 @@ def test_values_of_each_option(five: str) -> None:
                 "--adjust", "benjamini-hochberg", "--margin", "AP=0.2")  # fmt: skip
     assert "Wilcoxon signed rank" in text
     assert "p (Benjamini-Hochberg, FDR)" in text
-    assert "p within" in text
+    assert "p (equivalence)" in text
     assert "randomised Tukey HSD" in done("compare", "values", five, "--adjust", "tukey")
     assert "p (joint)" in done("compare", "values", five)
     assert "p (Holm)" in done("compare", "values", five, "--adjust", "holm")

@@ -439,7 +439,7 @@ def test_slices_count_items() -> None:
     said = {name: [0, 1, 1, 0, 1, 0, 0, 1] for name in "abcd"} | {"kind": ["x", "y"] * 4}
     sets = {"one": ["a", "b"], "two": ["c", "d"]}
     text = cal.agreement(said, sets, slices=["kind"]).to_text()
-    within = text[text.index("Systems compared within slices") :]
+    within = text[text.index("Comparisons within slices") :]
     assert "items" in within
     assert "rows" not in within
 

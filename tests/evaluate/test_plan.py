@@ -225,7 +225,7 @@ def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
     assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
     made = cal.plan("AUC", value=0.8, positives_share=0.1, n=500)
-    assert "interval of about ±" in made.sentence
+    assert "has a half-width of about" in made.sentence
     made = cal.plan("accuracy", discordant=0.1, n=500)
     first, second = (0.1 + made.detectable) / 2, (0.1 - made.detectable) / 2
     assert power.mcnemar_power(first, second, 500) == pytest.approx(0.8, abs=1e-6)
@@ -290,7 +290,7 @@ def test_what_a_test_set_could_have_seen() -> None:
     assert made.detectable == pytest.approx(
         power.all_detectable([d.std(ddof=1) / math.sqrt(50)], [49])[0]
     )
-    assert "or more in AP with 80% power" in made.sentence
+    assert "or more in AP is detected with 80% power" in made.sentence
 
 
 def test_a_share_of_topics_is_wilsons() -> None:

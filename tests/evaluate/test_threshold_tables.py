@@ -62,7 +62,7 @@ def test_several_systems_of_an_evaluation() -> None:
     assert [table.system for table in made] == ["a", "b"]
     assert made.level == 0.9
     assert len(cal.cutoffs(ev, at=0.5, system="b")) == 1
-    assert "Cut-offs of a" in str(made)
+    assert "Thresholds of a" in str(made)
     assert cal.from_json(made.to_json()).rows() == made.rows()
 
 

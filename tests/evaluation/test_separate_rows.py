@@ -477,12 +477,12 @@ def test_the_roc_plane_names_points_and_inverts_what_lies_below() -> None:
     [figure] = chart.figures
     assert figure.head[-1] == DISTANCE
     distances = {row[0]: row[-1] for row in figure.rows}
-    expected = {"A": 0.65, "C": 0.2, "D": 0.55, "B′: the opposite of B": 0.4}
+    expected = {"A": 0.65, "C": 0.2, "D": 0.55, "B′: B reversed": 0.4}
     for name, j in expected.items():
         assert distances[name] == f"{j / math.sqrt(2):.4f}", name
     assert distances["B"] == f"−{0.4 / math.sqrt(2):.4f}"
-    assert "B′ answers the opposite of B" in chart.caption
-    assert "line of dashes joins the two" in chart.caption  # beside those of chance
+    assert "B′ is B, which lies below the diagonal" in chart.caption
+    assert "a dashed line joins the two" in chart.caption  # beside those of chance
 
 
 def test_the_distance_to_the_diagonal_is_a_measure() -> None:

@@ -789,7 +789,7 @@ def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> 
 def test_a_page_folds_measures_that_tell_no_slice_apart() -> None:
     d = data()
     page = evaluated(d, slices={"site": d["site"], "sex": d["sex"]}).to_html()
-    assert "No slice is told apart from the rest by" in page
+    assert "No slice differs significantly from all other rows by" in page
     assert page.count('<details class="part" open>') == 2
     assert page.count('" by site"') + page.count(' by site"') == len(MEASURES)
 

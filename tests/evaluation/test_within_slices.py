@@ -138,8 +138,8 @@ def test_one_system_no_interval_and_too_many_pairs_have_none(
 def test_reports_and_json_have_them() -> None:
     d = data()
     ev = evaluated(d)
-    assert "Systems compared within slices by site" in str(ev)
-    assert "### Systems compared within slices by site" in ev.to_markdown()
+    assert "Comparisons within slices of site" in str(ev)
+    assert "### Comparisons within slices of site" in ev.to_markdown()
     page = ev.to_html()
     assert 'aria-label="AUC of systems within site"' in page
     assert 'aria-label="F1 of systems within site"' in page
@@ -150,4 +150,4 @@ def test_reports_and_json_have_them() -> None:
     broken["slices"]["differences"][0]["difference"]["system"] = "nobody"
     with pytest.raises(cal.InputError, match="nobody"):
         cal.from_json(json.dumps(broken))
-    assert "Systems compared within" not in str(evaluated(data("x")))
+    assert "Comparisons within slices" not in str(evaluated(data("x")))

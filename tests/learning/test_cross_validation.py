@@ -378,8 +378,8 @@ def test_it_comes_back_from_a_file():
     assert again["a", "AUC"] == ev["a", "AUC"]
     assert str(again) == str(ev)
     assert "pooled" in json.loads(ev.to_json())["systems"][0]["estimates"][0]
-    assert "a, pooled over rows" in str(ev)
-    assert "pooled over rows" in ev.to_text(layout="long")
+    assert "a, pooled" in str(ev)
+    assert "pooled" in ev.to_text(layout="long")
     assert "pooled" in ev.to_csv().splitlines()[0]
 
 

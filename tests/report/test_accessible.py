@@ -246,7 +246,7 @@ def test_tables_are_sorted_filtered_and_taken_along(page: Any) -> None:
     _until(page, "document.body.textContent.includes('Copied 2 rows')")
     copied = page.evaluate("navigator.clipboard.readText()").split("\n")
     assert len(copied) == 3
-    assert copied[0].startswith("Measure\tSystem\tValue\t95% interval")
+    assert copied[0].startswith("Measure\tSystem\tValue\t95% CI")
 
 
 DOWNLOADS = [

@@ -116,7 +116,7 @@ def test_charts_of_three_systems_or_more(four: Comparison) -> None:
     two = page(compared(values(systems=2)))
     assert "Every pair" not in two
     assert "Mean ranks" not in two
-    assert "All systems together" not in two
+    assert "Omnibus tests" not in two
 
 
 def test_against_a_baseline_there_is_no_matrix() -> None:
@@ -132,9 +132,9 @@ def test_margins_are_drawn_and_told() -> None:
     text = page(made)
     assert "<h3>Differences: m1 <a" in text
     assert "Shaded: the margins, ±0.2" in text
-    assert "p not worse" in text
+    assert "p (non-inferiority)" in text
     assert "Schuirmann 1987" in text
-    assert "p not worse" not in page(compared(baseline="run1"))
+    assert "p (non-inferiority)" not in page(compared(baseline="run1"))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -73,7 +73,7 @@ def test_cutoffs_as_latex(tmp_path: Path) -> None:
     options = ["--truth", "y", "--score", "s", "--cutoffs", "0.35,0.65", "-m", "PPV"]
     invoke = CliRunner().invoke
     made = invoke(cli, ["classification", str(table), *options, "--format", "latex"]).stdout
-    assert r"cut-off & rows above & PPV \\" in made
+    assert r"threshold & rows above & PPV \\" in made
     own = cal.cutoffs(TRUTH, NEW, at=[0.35, 0.65], measures=["PPV"])
     assert made == own.to_latex()
     rows = re.findall(r"^(0\.\d+) & (\d+) & (\d\.\d+) ", made, re.MULTILINE)

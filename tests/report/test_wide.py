@@ -63,15 +63,15 @@ def test_signs_beside_the_ranks_are_the_verdicts() -> None:
 def test_each_layout_says_what_it_has() -> None:
     long, wide = retrieval().to_text(layout="long"), retrieval().to_text(layout="wide")
     assert str(retrieval()) == wide
-    for part in ("95% interval", "method", "bootstrap-t", "50 of 51", "no_relevant: 1"):
+    for part in ("95% CI", "method", "bootstrap-t", "50 of 51", "no_relevant: 1"):
         assert part in long
     for part in ("nDCG@10 ↑", "bootstrap-t", "50 of 51 topics", "no_relevant: 1", "0.387"):
         assert part in wide
-    assert "95% interval   " in long.split("\n\n")[1]
-    assert "95% interval   " not in wide.split("\n\n")[1]
+    assert "95% CI   " in long.split("\n\n")[1]
+    assert "95% CI   " not in wide.split("\n\n")[1]
     one = cal.regression([1.0, 2.0, 3.0, 5.0], [1.1, 2.3, 2.8, 4.0], measures=["MAE", "RMSE"])
     assert str(one) == one.to_text(layout="long") != one.to_text(layout="wide")
-    assert "constant answer" in errors(3).to_text()
+    assert "no skill" in errors(3).to_text()
     with pytest.raises(ValueError, match="layout is 'broad'"):
         one.to_text(layout="broad")
 

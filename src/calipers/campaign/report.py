@@ -86,7 +86,7 @@ def document(
     ]
     told = quality_warnings(campaign) if found.topics and campaign.runs() else []
     if told:
-        parts.insert(0, _section("notes", "To be wary of", lines=told))
+        parts.insert(0, _section("notes", "Warnings", lines=told))
     yield Heading(literal(f"{about.name}, a test collection (goal: {about.goal})"), 1)
     yield Verdict(list(map(literal, _headlines(found, check))))
     for part in parts:
@@ -429,7 +429,7 @@ def _reliability(check: QualityReport, left_out: Sequence[str]) -> list[Block]:
             "τ_AP", "pairs lost", "reversed")  # fmt: skip
     said = (
         "The judgments without what only this participant found. Pairs are significant ones: lost, "
-        "if no longer told apart, or told apart the wrong way round."
+        "if no longer significant, or reversed if significant in the other direction."
     )
     tables = [_table(head, rows, "If a participant had not taken part", said)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
@@ -449,15 +449,13 @@ def _reliability(check: QualityReport, left_out: Sequence[str]) -> list[Block]:
                        f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),
             )
         )  # fmt: skip
-    return _section(
-        "reliability", "Is it good enough?", lines=left_out, tables=tables, figures=figures
-    )
+    return _section("reliability", "Reliability", lines=left_out, tables=tables, figures=figures)
 
 
 def _separation(
     campaign: Campaign, check: QualityReport, measure: str, final: Mapping[str, Any]
 ) -> list[Block]:
-    head = ("measure", "topics", "pairs", "told apart", "difference found with 80%",
+    head = ("measure", "topics", "pairs", "significant", "MDD (80% power)",
             "half of the pairs need", "four fifths need")  # fmt: skip
     rows = [
         [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
@@ -479,7 +477,7 @@ def _separation(
             Figure(
                 "Topics", f"{first.measure} of the systems on each topic.",
                 f"{first.measure} of the worst and the best system on each topic, and the mean. "
-                "Where all are alike the topic separates nobody.",
+                "If all are equal, the topic does not separate any systems.",
                 range_chart(ranges, first.measure),
                 ("topic", "worst", "mean", "best"),
                 tuple((t, *(_cell(x) for x in of)) for t, *of in ranges),
@@ -490,16 +488,17 @@ def _separation(
     if any(s.by_topics for s in check.separation):
         figures.append(
             Figure(
-                "Pairs told apart by topics", "The share of pairs told apart grows with topics.",
-                "The share of pairs of systems that so many topics tell apart (randomised Tukey "
-                "HSD), in the mean over random parts of the topics.",
-                line_chart(steps_of, "topics", "share of pairs", share=True),
+                "Significant pairs by number of topics",
+                "The proportion of significant pairs grows with topics.",
+                "The proportion of pairs of systems that differ significantly with this number of "
+                "topics (randomised Tukey HSD), in the mean over random subsets of the topics.",
+                line_chart(steps_of, "topics", "proportion of pairs", share=True),
                 ("measure", "topics", "share"),
                 tuple((m, str(n), _cell(x)) for m, n, x in steps_of),
             )
         )  # fmt: skip
-    table = _table(head, rows, said="Paired t tests of the differences that were seen.")
-    return _section("separation", "What the topics tell apart", tables=[table], figures=figures)
+    table = _table(head, rows, said="Paired t tests of the observed differences.")
+    return _section("separation", "Discriminative power", tables=[table], figures=figures)
 
 
 def _provenance(campaign: Campaign) -> list[tuple[str, str]]:

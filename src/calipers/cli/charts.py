@@ -21,7 +21,7 @@ chart_options = combine_options(
     text_option(
         "--charts",
         "DIR",
-        "Write every chart into this folder, as a file.",
+        "Write every chart to a file in this folder.",
         type=OutputFolder(),
     ),
     click.option(
@@ -29,7 +29,7 @@ chart_options = combine_options(
         "chart_formats",
         multiple=True,
         type=click.Choice(FORMATS),
-        help="Format of --charts: svg unless asked; json is the Vega-Lite spec. Repeatable.",
+        help="Format of --charts (default: svg); json is the Vega-Lite specification. Repeatable.",
     ),
 )
 

@@ -30,7 +30,9 @@ OUTPUTS = ("output", "report", "junit")
 
 @click.command("check", cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]…")
-@text_option("--config", "FILE.toml", "Read this file instead.", type=NamedPath(dir_okay=False))
+@text_option(
+    "--config", "FILE.toml", "Configuration file to read instead.", type=NamedPath(dir_okay=False)
+)
 @click.option(
     "--summary",
     is_flag=True,
@@ -40,9 +42,9 @@ def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> Non
     """Run the checks of calipers.toml, or of the table tool.calipers of pyproject.toml: all, or
     those named.
 
-    A check is a command with its arguments and options, by their names; what may be given several
-    times is a list, and what is switched on is true. Paths are as on the command line. The exit
-    code is 1 where a requirement of any is not met.
+    A check is a command with its arguments and options, by name; repeatable options are lists, and
+    switches are true. Paths are as on the command line. The exit code is 1 if a requirement of any
+    check is not met.
 
     \b
     Example of calipers.toml:

@@ -68,46 +68,47 @@ class ClassificationCommand(TaskCommand):
             text_option(
                 "--costs",
                 "FP,FN",
-                "What a false positive and a false negative cost, for the rule 'cost'.",
+                "Costs of a false positive and of a false negative, for the rule 'cost'.",
             ),
             click.option(
                 "--prevalence",
                 type=click.FloatRange(0, 1),
-                help="Share of positives where the system will be used: for the rule 'cost', and "
-                "for the precision and the NPV there, which are added to the measures.",
+                help="Prevalence in the target population, for the rule 'cost'; precision and "
+                "NPV at that prevalence are added to the measures.",
             ),
             text_option(
                 "--cutoffs",
                 "all|X,Y,…",
-                "A table of these cut-offs of the scores, or of all distinct ones: the measures of "
-                "counts that are asked for (else sensitivity, specificity, PPV, NPV and likelihood "
-                "ratios) at each. --format csv and latex have this table alone.",
+                "Table of these thresholds of the scores, or of all distinct ones: the requested "
+                "measures of counts (default: sensitivity, specificity, PPV, NPV and likelihood "
+                "ratios) at each. --format csv and latex contain this table only.",
             ),
             repeatable_option(
                 "--cells",
                 "[NAME=]COLS",
-                "In place of a system, a confusion matrix: a column of counts for each class, as "
-                "'n_*' with the class for *, or ill,well. --truth is the true class of each row, "
-                "or --predicted the predicted one. Repeatable: several systems are compared as "
+                "Confusion matrix instead of a system: one column of counts per class, as 'n_*', "
+                "where * is the class, or ill,well. --truth is the true class of each row, or "
+                "--predicted the predicted one. Repeatable: several systems are compared as "
                 "independent samples.",
             ),
             click.option(
                 "--rows",
                 type=click.Choice(ROWS),
-                help="What the rows of a confusion matrix are. TABLE is one where its header says "
-                "so, as predicted\\truth, or where this is given without --truth; a column of "
-                "text before that of the classes names systems.",
+                help="What the rows of a confusion matrix are. TABLE is a confusion matrix if "
+                "its header says so, as predicted\\truth, or if this is given without --truth. A "
+                "column of text before that of the classes names systems.",
             ),
             click.option(
                 "--confusion",
                 type=click.Choice(["counts", *NORMALISED]),
-                help="How to show the confusion matrix, also one of many classes: counts, or "
-                "shares of the true class, of the predicted class, or of all.",
+                help="Values of the confusion matrix: counts, or proportions of the true class, "
+                "of the predicted class, or of all rows. Shows it for many classes, too.",
             ),
             choice_option(
                 "--orientation",
                 ORIENTATIONS,
-                "What is a row of the confusion matrix, here, in Markdown and in the report.",
+                "What the rows of the confusion matrix are, in the terminal, in Markdown and in "
+                "the report.",
             ),
         )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 system_option = repeatable_option(
     "--system tables",
     "NAME=FILE",
-    "A system in a table of its own, with the column of --id; repeatable.",
+    "System in a separate table that has the column of --id; repeatable.",
     type=NamedFile(),
 )
 

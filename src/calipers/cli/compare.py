@@ -44,30 +44,34 @@ DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 QUESTIONS = added_parameters(
     combine_options(
         choice_option(
-            "--test", TESTS, "Test of no difference; auto is the usual one of each measure."
+            "--test",
+            TESTS,
+            "Test of the null hypothesis of no difference; auto is the "
+            "default test of each measure.",
         ),
         click.option(
             "--horizon",
             type=int,
             metavar="H",
-            help="How many steps ahead forecasts are made, for --test diebold-mariano.",
+            help="Forecast horizon in steps, for --test diebold-mariano.",
         ),
         choice_option(
             "--alternative",
             ALTERNATIVES,
-            "One-sided: is it better (worse) by the measure's direction, greater (less)?",
+            "One-sided alternative: better or worse in the direction of the measure; greater or "
+            "less in value.",
         ),
         choice_option(
             "--adjust",
             ADJUST,
-            "How p-values and intervals account for the number of differences: joint, by the "
-            "largest that chance makes; tukey is the randomised HSD.",
+            "Multiplicity adjustment of p-values and intervals. joint is the single-step max-t "
+            "method; tukey is the randomised HSD test.",
         ),
         repeatable_option(
             "--margin margins",
             "[NAME=]X",
-            "The difference that still counts as none, of all measures or of one: tests "
-            "non-inferiority and equivalence as well. Repeatable.",
+            "Margin of non-inferiority and equivalence tests, for all measures or for one. "
+            "Repeatable.",
         ),
     )
 )
@@ -81,12 +85,12 @@ DESIGN = added_parameters(
         click.option(
             "--design",
             type=click.Choice(DESIGNS),
-            help="Compare over test splits, made so: (repeated) cross-validation, repeated "
-            "hold-out, five times two-fold cross-validation (F or t test), or splits that share "
-            "no training rows.",
+            help="Compare over test splits of this design: (repeated) cross-validation, repeated "
+            "hold-out, 5x2-fold cross-validation (F or t test), or splits that share no training "
+            "rows.",
         ),
-        number_option("--train-rows train", "N", "Rows that models trained on."),
-        number_option("--test-rows", "N", "Rows that they were measured on."),
+        number_option("--train-rows train", "N", "Number of training rows."),
+        number_option("--test-rows", "N", "Number of test rows."),
     )
 )
 
@@ -116,10 +120,10 @@ LINES = {
     no_args_is_help=True,
 )
 def command() -> None:
-    """Compare systems on the same data: every pair, or all with --baseline.
+    """Compare systems on the same data: all pairs, or every system with --baseline.
 
-    Each difference comes with its interval, a paired test, its p-value adjusted for the number of
-    pairs, and the smallest difference that the data could have shown.
+    Each difference is reported with its confidence interval, a paired test, a p-value adjusted for
+    the number of pairs, and the minimum detectable difference.
 
     \b
     Examples:
@@ -175,7 +179,7 @@ def of_evaluation(name: str) -> click.Command:
         name,
         callback=callback,
         params=[*own, *QUESTIONS, *of_splits, *WRITING],
-        help=f"Compare systems that are read as by `calipers {name}`.",
+        help=f"Compare systems on the input of `calipers {name}`.",
     )
 
 
@@ -286,18 +290,21 @@ values: click.Command = Command(
         *added_parameters(
             combine_options(
                 text_option(
-                    "--measure", "NAME", "What they are, unless they say.", default="value"
+                    "--measure",
+                    "NAME",
+                    "Measure of the values, if the files do not name it.",
+                    default="value",
                 ),
                 repeatable_option(
-                    "--lower-is-better", "NAME", "A measure of which that is true; repeatable."
+                    "--lower-is-better",
+                    "NAME",
+                    "Measure of which lower values are better; repeatable.",
                 ),
-                option_with_default(
-                    "--unit", "topics", "What the units are called.", metavar="NAME"
-                ),
-                text_option("--baseline", "NAME", "Compare with this system only."),
+                option_with_default("--unit", "topics", "Name of the units.", metavar="NAME"),
                 text_option(
-                    "--primary", "MEASURE", "The measure that decides, unless it is the first."
+                    "--baseline", "NAME", "Compare every system with this one instead of all pairs."
                 ),
+                text_option("--primary", "MEASURE", "Primary measure (default: the first)."),
                 inference_options,
             )
         ),

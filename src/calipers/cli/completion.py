@@ -28,11 +28,11 @@ _AVERAGES = ("macro-", "micro-", "weighted-")
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(tuple(HOMES)), required=False)
-@click.option("--install", is_flag=True, help="Write it to where the shell looks for it.")
+@click.option("--install", is_flag=True, help="Install the script where the shell finds it.")
 def command(shell: str | None, *, install: bool) -> None:
-    """Complete commands, options, names of measures and columns of tables with the TAB key.
+    """Print or install shell completion of commands, options, measures and columns.
 
-    Prints the script for SHELL (bash, zsh or fish; the one in use unless named), or installs it.
+    Prints the script for SHELL (bash, zsh or fish; by default the current shell), or installs it.
 
     \b
     Example:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @click.option(
     "--kind",
     type=click.Choice(["run", "qrels"]),
-    help="What IN holds, where that cannot be told from it.",
+    help="Content of IN, if it cannot be detected.",
 )
-@click.option("--tag", metavar="NAME", help="Tag of the run, in place of the one it has.")
-@click.option("--force", is_flag=True, help="Write over OUT if it exists.")
+@click.option("--tag", metavar="NAME", help="Tag of the run, instead of its own.")
+@click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 def command(source: str, target: str, kind: Kind | None, tag: str | None, force: bool) -> None:
     """Convert judgments or a run from one format to another.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="Folder for the reports.",
 )
 def command(output: Path) -> None:
-    """Evaluate small real cases that ship with the package.
+    """Evaluate the bundled example data sets and write their reports.
 
     Image retrieval on handwritten digits, diagnosis of breast cancer, progression of diabetes, and
     the order of patients of one age by it: two systems each; and three clusterings of flowers.

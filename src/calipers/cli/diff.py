@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @click.command("diff", cls=Command)
 @click.argument("before", type=InputFile())
 @click.argument("after", type=InputFile())
-@flag_option("--all every", "Also the numbers that stayed as they were.")
+@flag_option("--all every", "Also list the values that did not change.")
 @lambda command: format_options(command, report=False)
 def command(before: str, after: str, *, every: bool, **options: Any) -> None:
-    """Say what changed between two evaluations that were written with -o FILE.json.
+    """Report the changes between two evaluations that were written with -o FILE.json.
 
-    Of topics and groups each change has a paired interval and p-value, as `calipers compare` gives
-    them; kept confusion matrices are taken for independent samples; of rows, `--baseline
-    BEFORE.json` does so with the data of today. Settings, files and systems that differ are named.
+    For topics and groups, each change has a paired interval and p-value, as in `calipers compare`.
+    Stored confusion matrices are treated as independent samples. For rows, use `--baseline
+    BEFORE.json` with the new data. Settings, files and systems that differ are listed.
 
     \b
     Example:

@@ -14,21 +14,21 @@ from calipers.evaluation.tasks import TASKS
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
 COMMANDS = {
     **{task.name: task.summary for task in TASKS.values()},
-    "learn": "Say how models do on data that they were not trained on.",
-    "compare": "Say whether systems differ, with intervals and paired tests.",
-    "check": "Run the evaluations of calipers.toml, and what they require.",
-    "merge": "Evaluate rows that were added up before, of days or shards, as one.",
-    "overlap": "Say how much runs have in common, without judgments.",
-    "precision-recall": "Measure a precision-recall curve of which points are given.",
-    "show": "Show a result again that was written as JSON, in any format; or a page.",
-    "diff": "Say what changed between two evaluations that were written as JSON.",
-    "plan": "Say how many topics or rows are needed, or what those at hand could show.",
+    "learn": "Cross-validation, learning and validation curves, checks of splits.",
+    "compare": "Compare systems with paired tests and confidence intervals.",
+    "check": "Run the evaluations of calipers.toml and check their requirements.",
+    "merge": "Merge saved states (of days or shards) into one evaluation.",
+    "overlap": "Measure the overlap of runs (RBO, overlap@k) without judgments.",
+    "precision-recall": "Evaluate a precision-recall curve from its points.",
+    "show": "Display a saved result (JSON or HTML report) in any output format.",
+    "diff": "Report the changes between two saved evaluations.",
+    "plan": "Compute the required sample size, or the power of a given one.",
     "campaign": "Build a test collection: topics, pools, assessors, judgments.",
     "convert": "Convert judgments or a run to another format.",
     "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",
-    "completion": "Complete commands, measures and columns with the TAB key.",
-    "demo": "Evaluate small real cases and write their reports.",
+    "completion": "Print or install shell completion.",
+    "demo": "Evaluate the bundled example data sets and write their reports.",
 }
 
 
@@ -49,17 +49,18 @@ def _imported(name: str) -> click.Command:
 )
 @click.version_option(__version__, "-V", "--version", prog_name="calipers")
 def cli() -> None:
-    """How good is it, and is it really better than the other one?
+    """Evaluate retrieval, ranking, classification, regression and clustering systems.
 
-    Every number comes with an interval and the name of the method that made it.
+    Every estimate is reported with a confidence interval and the name of its method. Systems are
+    compared with paired tests.
 
     \b
     Example:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
 
-    Results go to stdout, messages to stderr. Exit codes: 0 done, 1 a requirement was not met (or
-    learn check found something), 2 usage, 3 input that cannot be used or output that cannot be
-    written, 70 an internal error (please report it), 71 out of memory, 130 interrupted.
+    Results go to stdout, messages to stderr. Exit codes: 0 success, 1 a requirement was not met (or
+    learn check found a problem), 2 usage error, 3 invalid input or unwritable output, 70 internal
+    error (please report it), 71 out of memory, 130 interrupted.
     """
 
 

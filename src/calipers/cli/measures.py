@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
 @click.command("measures", cls=Command)
 @click.argument("name", required=False, shell_complete=measure_names)
-@text_option("--task", "TASK", "Only those of a task, such as retrieval.")
-@text_option("--statistic", "NAME", "Only those over a statistic, such as ConfusionMatrix.")
+@text_option("--task", "TASK", "List the measures of this task only, such as retrieval.")
+@text_option(
+    "--statistic", "NAME", "List the measures of this statistic only, such as ConfusionMatrix."
+)
 @repeatable_option(
     "--find words",
     "WORD",
-    "Only those whose name, alias, description or source has this word; repeatable.",
+    "List the measures whose name, alias, description or source has this word; repeatable.",
 )
 @lambda command: format_options(command, report=False)
 def command(

@@ -18,7 +18,7 @@ from calipers.cli.streams import memory_option, state_option
 @repeatable_option(
     "-m --measure measures",
     "NAME",
-    "One of the measures that were kept; repeatable.  [default: all of them]",
+    "Measure of the saved states; repeatable.  [default: all of them]",
     shell_complete=measure_names,
 )
 @interval_options
@@ -28,12 +28,12 @@ from calipers.cli.streams import memory_option, state_option
 def command(
     states: tuple[str, ...], measures: tuple[str, ...], save_state: str | None, **options: Any
 ) -> None:
-    """Evaluate rows that were added up before, of days or shards, as if they had been read at once.
+    """Merge saved evaluation states (of days or shards) into one evaluation.
 
     Each STATE was written by --save-state of `calipers classification` or `calipers regression`,
     with the same columns, classes, threshold and measures. Values are those of all rows, and so are
-    the intervals that follow from what is kept; paired differences, clusters, R2 and correlations
-    take a second look at the rows, and have none.
+    the intervals that can be computed from the states; paired differences, clusters, R2 and
+    correlations need a second pass over the rows, and have no interval.
 
     \b
     Examples:

@@ -75,25 +75,30 @@ def format_options(command: Command, data: Sequence[str] = DATA, *, report: bool
     layout: Option = click.option(
         "--layout",
         type=click.Choice(LAYOUTS),
-        help="wide: a row a system, a column a measure, each value with its interval and marks of "
-        "what differs; long: a row a number, with its method and remarks. Tables and Markdown are "
-        "wide where several systems meet several measures, and comparisons of more than eight "
-        "systems; csv is long unless asked.",
+        help="Table layout. wide: one row per system and one column per measure, each value "
+        "with its interval and marks of significance. long: one row per estimate, "
+        "with its method and remarks. Tables and Markdown are wide for several systems "
+        "and measures, and for comparisons of more than eight systems; csv is long by default.",
     )
     page = text_option(
         "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
     )
     shown = flag_option(
-        "--open open_", "Show the report in a browser; without --report it is a temporary file."
+        "--open open_", "Open the report in a browser; without --report in a temporary file."
     )
     return combine_options(
         click.option(
             "--format",
             "format_",
             type=kind,
-            help="Format of the result; by the suffix of -o, else table.",
+            help="Format of the result (default: by the suffix of -o, else table).",
         ),
-        text_option("-o --output", "FILE", "Write there, not to stdout.", type=OutputFile()),
+        text_option(
+            "-o --output",
+            "FILE",
+            "Write the result to this file instead of stdout.",
+            type=OutputFile(),
+        ),
         *([layout, page, shown, chart_options] if report else []),
     )(command)
 

@@ -17,29 +17,29 @@ from calipers.evaluation.task import MOST
 @option_with_default(
     "-p --p",
     0.9,
-    "How much depth counts in RBO: the chance to look at one more document.",
+    "Persistence p of RBO: the probability of examining the next document.",
     type=SHARE,
 )
-@text_option("--depth", "K", "Look at the first K documents only.", type=click.IntRange(1, MOST))
+@text_option("--depth", "K", "Evaluate the first K documents only.", type=click.IntRange(1, MOST))
 @option_with_default(
     "-k --cutoff cutoffs",
     (10, 100),
-    "A rank for overlap@k; repeatable.",
+    "Cutoff k of overlap@k; repeatable.",
     type=click.IntRange(1, MOST),
     multiple=True,
 )
 @choice_option(
     "--ties",
     ["id", "average"],
-    "Order tied documents by descending id, or average RBO over all their orders.",
+    "Order tied documents by descending id, or average RBO over all orders of ties.",
 )
 @inference_options
 @output_options
 def command(runs: tuple[str, ...], **options: Any) -> None:
-    """Say how much every two of RUNS (TREC run files) have in common, topic by topic.
+    """Measure the overlap of every pair of RUNS (TREC run files), topic by topic.
 
-    Rank-biased overlap with its bounds, and the share of the first k documents that both have. No
-    judgments are needed.
+    Reports rank-biased overlap with its bounds, and the proportion of the first k documents that
+    both runs share. No judgments are needed.
 
     \b
     Example:

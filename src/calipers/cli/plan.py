@@ -32,32 +32,30 @@ if TYPE_CHECKING:
 #: What is asked for, and how it is written; the same from numbers and from a pilot.
 GOALS = added_parameters(
     combine_options(
-        number_option("--half-width", "W", "Half the length that the interval may have."),
-        number_option("--difference", "D", "The true difference that is to be found."),
-        number_option("--margin", "M", "How much worse still counts as not inferior."),
-        flag_option("--equivalence", "With --margin: in both directions."),
-        number_option("--reference", "X", "A known value that this one is to be told from."),
+        number_option("--half-width", "W", "Maximum half-width of the interval."),
+        number_option("--difference", "D", "True difference to detect."),
+        number_option("--margin", "M", "Non-inferiority margin."),
+        flag_option("--equivalence", "With --margin: test equivalence instead of non-inferiority."),
+        number_option("--reference", "X", "Reference value to test against."),
         text_option(
             "-n --units n",
             "N",
-            "Say what so many topics or rows give, rather than how many it takes.",
+            "Compute the power or precision of this number of topics or rows.",
             type=click.IntRange(2, 10**12),
         ),
-        number_option("--power", "P", "Probability of success.", default=0.8, show_default=True),
+        number_option("--power", "P", "Power of the test.", default=0.8, show_default=True),
         number_option(
             "--assurance",
             "P",
-            "With --half-width: the probability that the interval is no longer.",
+            "With --half-width: probability that the interval is no wider.",
             default=0.8,
             show_default=True,
         ),
-        choice_option(
-            "--test", ["t", "wilcoxon", "anova", "tukey"], "Test of means that is planned for."
-        ),
+        choice_option("--test", ["t", "wilcoxon", "anova", "tukey"], "Planned test of means."),
         option_with_default(
             "--comparisons",
             1,
-            "Comparisons made at once (Bonferroni).",
+            "Number of comparisons (Bonferroni).",
             type=click.IntRange(1, 10**6),
             metavar="M",
         ),
@@ -69,34 +67,46 @@ GOALS = added_parameters(
 NUMBERS = added_parameters(
     combine_options(
         number_option(
-            "--value", "V", "Value that is expected (of the baseline); of shares and areas."
+            "--value", "V", "Expected value (of the baseline), for proportions and areas."
         ),
         number_option(
-            "--sd", "S", "Standard deviation from unit to unit: of differences, where asked."
+            "--sd",
+            "S",
+            "Standard deviation over units; for a difference, that of the paired differences.",
         ),
-        number_option("--positives-share", "P", "Share of positive rows."),
+        number_option("--positives-share", "P", "Proportion of positive rows."),
         number_option(
-            "--discordant", "P", "Share of rows on which one of two systems only is right."
+            "--discordant",
+            "P",
+            "Proportion of rows that exactly one of two systems classifies correctly.",
         ),
         number_option(
-            "--correlation", "R", "Of the values of two systems over units, or of their two areas."
+            "--correlation",
+            "R",
+            "Correlation of the values of two systems over units, or of their two areas.",
         ),
-        flag_option("--independent", "Two systems see units of their own, N each."),
+        flag_option(
+            "--independent", "Two independent samples of N units each, instead of a paired design."
+        ),
         option_with_default(
             "--systems",
             2,
-            "Systems compared at once by --test anova or tukey.",
+            "Number of systems compared by --test anova or tukey.",
             type=click.IntRange(2, 1000),
         ),
-        number_option("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
-        number_option("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
-        number_option("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
+        number_option(
+            "--cluster-size", "M", "Number of rows per cluster.", default=1, show_default=True
+        ),
+        number_option("--icc", "R", "Intraclass correlation.", default=0, show_default=True),
+        number_option(
+            "--level", "L", "Confidence level of the intervals.", default=0.95, show_default=True
+        ),
     )
 )
 
 
 LINES = {
-    "assumed": "From assumed numbers; MEASURE alone means this.",
+    "assumed": "Plan from assumptions; MEASURE alone means this.",
     **{name: f"From a pilot, as `calipers {name}` reads it." for name in TASKS},
 }
 
@@ -120,9 +130,9 @@ class PlanGroup(Group):
     no_args_is_help=True,
 )
 def command() -> None:
-    """How many topics or rows are needed, and what those at hand could have shown.
+    """Compute the required sample size, or the power of an existing sample.
 
-    Ask for one of --half-width, --difference (with --power), --margin, --reference; or give -n. See
+    Give one of --half-width, --difference (with --power), --margin, --reference; or -n. See
     `calipers plan assumed --help` for the numbers, and the others for planning from a pilot.
 
     \b
@@ -146,7 +156,7 @@ def _assumed(measure: str, **options: Any) -> None:
 assumed: click.Command = Command(
     "assumed",
     callback=_assumed,
-    help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
+    help="Plan from assumptions. MEASURE is a measure such as nDCG@10, recall or AUC.",
     params=[click.Argument(["measure"]), *NUMBERS, *GOALS],
 )
 
@@ -180,14 +190,14 @@ def _of_pilot(name: str) -> click.Command:
 
     of_goals = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
     of = click.Option(
-        ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
+        ["--of"], metavar="NAME", help="System to plan for, if there are several; see --baseline."
     )
     return Command(
         name,
         callback=callback,
         params=[*own, of, *GOALS],
-        help=f"Plan from a pilot, read as by `calipers {name}`: two systems for a difference, one "
-        "for its own value.",
+        help=f"Plan from a pilot study on the input of `calipers {name}`: two systems for a "
+        "difference, one for its value.",
     )
 
 

@@ -18,24 +18,23 @@ from calipers.cli.tables import read_input_table
 @text_option(
     "--precision",
     "COL|X,Y,…",
-    "Column of the precision of each point, 'precision' unless said; without TABLE the numbers.",
+    "Column of the precision of each point (default: 'precision'); without TABLE the values.",
 )
 @text_option(
     "--recall",
     "COL|X,Y,…",
-    "Column of the recall of each point, 'recall' unless said; without TABLE the numbers.",
+    "Column of the recall of each point (default: 'recall'); without TABLE the values.",
 )
-@text_option("--system", "COL", "Column of the system of each point, where there are several.")
+@text_option("--system", "COL", "Column of the system of each point, if there are several.")
 @choice_option(
     "--unreached",
     ["nan", "zero"],
-    "What precision is beyond the largest recall given: not known, or 0 as of a ranking that ends "
-    "there.",
+    "Precision beyond the largest recall given: unknown, or 0, as for a ranking that ends there.",
 )
 @repeatable_option(
     "-m --measure measures",
     "NAME",
-    "A measure such as PR-11pt, PR-AUC or interpolated-precision@recall=0.5; repeatable.",
+    "Measure such as PR-11pt, PR-AUC or interpolated-precision@recall=0.5; repeatable.",
     shell_complete=measure_names,
 )
 @output_options
@@ -47,11 +46,11 @@ def command(
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Measure a precision-recall curve by points of it in TABLE (CSV, Parquet, Feather or JSON
-    Lines; - is the standard input), or as they stand in the command.
+    """Evaluate a precision-recall curve from its points in TABLE (CSV, Parquet, Feather or JSON
+    Lines; - is the standard input), or given on the command line.
 
-    For curves whose rows are not at hand, as those of a paper. A note tells where no ranking can
-    have such points.
+    For curves whose rows are not available, such as published ones. A note reports points that no
+    ranking can have.
 
     \b
     Examples:

@@ -26,11 +26,14 @@ gate_options = combine_options(
     repeatable_option(
         "--require requirements",
         "RULE",
-        "Exit with 1 unless this is met: 'nDCG@10 >= 0.35', 'low(AUC) >= 0.9', 'AUC not worse than "
-        "last by 0.01', 'AP better than bm25'. Repeatable.",
+        "Exit with status 1 unless this requirement is met: 'nDCG@10 >= 0.35', 'low(AUC) >= "
+        "0.9', 'AUC not worse than last by 0.01', 'AP better than bm25'. Repeatable.",
     ),
     text_option(
-        "--junit", "FILE.xml", "Write the outcome of each --require there.", type=OutputFile()
+        "--junit",
+        "FILE.xml",
+        "Write the outcome of each --require to this file (JUnit XML).",
+        type=OutputFile(),
     ),
     click.option(
         "--summary",

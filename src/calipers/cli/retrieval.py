@@ -28,7 +28,7 @@ class RetrievalCommand(TaskCommand):
         return text_option(
             "--per-topic-dir",
             "DIR",
-            "Write the lines of trec_eval -q of every run into DIR as well, a file RUN.eval each.",
+            "Write the output of trec_eval -q for every run to a file RUN.eval in DIR as well.",
             type=OutputFolder(),
         )
 

@@ -35,9 +35,8 @@ def output_options(command: Command, data: Sequence[str] = DATA) -> Command:
     keep = click.option(
         "--keep",
         is_flag=True,
-        help="With -o FILE.json: also what each system said of each row (or its confusion matrix), "
-        "so that --baseline FILE.json compares later systems with these. What is ranked is kept "
-        "unasked.",
+        help="Include the predictions of every row (or the confusion matrix) in FILE.json of -o, "
+        "so that it can serve as --baseline of later evaluations. Rankings are always included.",
     )
     return format_options(keep(gate_options(command)), data)
 

@@ -35,9 +35,9 @@ _PAGES = (".html", ".htm")
 @click.argument("file", type=InputFile())
 @format_options
 def command(file: str, **options: Any) -> None:
-    """Show a result again that was written with -o FILE.json, or that a page of --report holds: an
-    evaluation, a comparison or plans; as a table, or in any other format. With --open alone a page
-    is shown in the browser as it is.
+    """Display a result that was saved with -o FILE.json or --report (an evaluation, a comparison or
+    plans) as a table or in any other format. With --open alone, a saved page opens in the browser
+    as it is.
 
     \b
     Examples:

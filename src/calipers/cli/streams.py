@@ -30,22 +30,22 @@ memory_option = of_options("memory")
 state_option = text_option(
     "--save-state",
     "FILE",
-    "Keep what was added up of the rows in a file, for --merge and `calipers merge`.",
+    "Save the state of the evaluation in a file, for --merge and `calipers merge`.",
     type=OutputFile(dash=False),
 )
 _merge_option = repeatable_option(
     "--merge",
     "FILE",
-    "Add the rows of an earlier evaluation that --save-state kept; repeatable. What takes a second "
-    "look at rows, such as paired differences, is left out.",
+    "Merge a state that --save-state wrote; repeatable. Results that need a second pass over "
+    "rows, such as paired differences, are left out.",
     type=InputFile(),
 )
 _master_option = text_option(
     "--master",
     "URL",
-    "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
-    "server of Spark Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as it "
-    "is configured; for Dask this machine]",
+    "With --engine spark, the master: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for Spark "
+    "Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as configured; for Dask "
+    "this machine]",
 )
 
 

@@ -93,81 +93,80 @@ def agreement(
     Parameters
     ----------
     ratings : data frame, dict of columns, or path, optional
-        Table of ratings: a column for each rater and a row for each item, where a rating may be
-        missing; or, where ``rater`` is given, a row for each rating.
+        Table of ratings: one column per rater and one row per item, where ratings may be missing;
+        or, with ``rater``, one row per rating.
     raters : list, or dict of list, optional
-        Which columns are raters, or which names in the column ``rater``, where these are not all; a
-        dict from names to lists of raters compares these, item by item.
+        Columns of the raters, or values of the column ``rater``; by default all. A dict from names
+        to lists of raters compares these sets, item by item.
     item : str, optional
-        Name of the column of the items, which is no rater.
+        Name of the column of the items.
     rater : str, optional
-        Of a table with one row for each rating: name of the column of raters.
+        Name of the column of raters, in a table with one row per rating.
     rating : str, optional
-        Of such a table: name of the column of ratings.
+        Name of the column of ratings, in a table with one row per rating.
     weight : array-like of shape (n,), optional
-        Weight of each item, of which only the proportions matter: the name of a column of the
-        table, which is no rater then, or one value for each item.
+        Weight of each item; only the proportions matter. The name of a column of the table, or one
+        value for each item.
     count : array-like of shape (n,), optional
-        Number of items that each item stands for: the name of a column, or one value for each item.
+        Frequency weight of each item: the name of a column, or one value for each item.
     cluster : array-like of shape (n,), optional
-        What each item comes from, such as a document or a patient: the name of a column, or one
-        value for each item. Intervals and tests are then of clusters.
+        Cluster of each item, such as a document or a patient: the name of a column, or one value
+        for each item. Intervals and tests are then cluster-robust.
     time : array-like of shape (n,), optional
-        Time of each item: the name of a column, or one value for each item. Where neighbors in time
-        are rated alike, intervals and tests allow for it.
+        Time of each item: the name of a column, or one value for each item. Intervals and tests
+        allow for autocorrelation.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
         ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
-        list of names will do. The names are of columns of the table that say more of each item.
+        list of names will do. Names refer to columns of item attributes.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     scale : {'nominal', 'ordinal', 'interval'}, default='nominal'
-        Scale of the ratings, by which α takes two of them to be apart.
+        Scale of the ratings, which defines the distance between them in α.
     order : list, optional
-        The categories in their order, where that is not the order of numbers or letters.
+        Order of the categories; by default numeric or alphabetical.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
-        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless given, a file whose columns
-        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
-        read paths; their data frames as ``data`` need no word.
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

@@ -78,33 +78,32 @@ def classification(
     truth : array-like of shape (n,) or (n, n_classes), optional
         True class of each row. With more than two, and none named ``positive``, all classes are
         evaluated: each against all others, and averages over them. Or a distribution over the
-        classes for each row, such as the proportions of its annotators, in the forms of
-        ``probability``, of which cross-entropy, divergence and Brier score are taken.
+        classes for each row (soft labels, such as proportions of annotators), in the forms of
+        ``probability``; cross-entropy, divergence and Brier score are then computed.
     predicted : array-like of shape (n,), or dict of such, optional
-        Predicted class of each row; of several systems a dict from their names to columns.
+        Predicted class of each row; for several systems a dict from their names to columns.
     y : array-like of shape (n,), optional
         ``classification(model, X, y)`` evaluates a fitted model, or a dict of models by name, on
-        features and the truth: whatever has ``classes_``, and ``predict_proba``,
-        ``decision_function`` or ``predict``, asked in this order, as estimators of scikit-learn
-        have.
+        features and the truth: any object with ``classes_`` and ``predict_proba``,
+        ``decision_function`` or ``predict`` (tried in this order), such as a scikit-learn
+        classifier.
     score : array-like of shape (n,) or (n, n_classes), or dict of such, optional
-        Scores, higher for the positive class; of several systems a dict from their names to
-        columns. Measures of counts need a ``threshold`` as well; the accuracy alone is that of the
-        best one without, and a note says so. Of several classes a column for each, in the forms of
-        ``probability``.
+        Scores, higher for the positive class; for several systems a dict from their names to
+        columns. Measures of the confusion matrix also need a ``threshold``; without one only
+        accuracy is computed, at the best threshold, with a note. With several classes, one column
+        per class, in the forms of ``probability``.
     probability : array-like of shape (n,) or (n, n_classes), or dict of such, optional
-        Probabilities of the positive class; of several systems a dict from their names to columns.
-        They serve as scores too, and the threshold is 0.5 unless another is given. Or a column for
-        each class: a dict or a data frame, matched by name, or an array of shape (n, n_classes) in
-        the order of the classes; or a dict from systems to such. Rows have to sum to 1 within 1e-6.
+        Probabilities of the positive class; for several systems a dict from their names to columns.
+        They also serve as scores. The default threshold is 0.5. Or a column for each class: a dict
+        or a data frame, matched by name, or an array of shape (n, n_classes) in the order of the
+        classes; or a dict from systems to such. Rows have to sum to 1 within 1e-6.
     confusion : array-like of shape (n_classes, n_classes), path, or dict of such, optional
-        In place of rows a confusion matrix: an array in the order of ``labels`` (without them 0, 1,
-        …), a data frame or a dict of columns by class, a matrix of another evaluation, or the path
-        of a table or of a result. Rows are called as the index of a pandas frame, a column of text,
-        or ``truth`` says (or ``predicted``, of predicted classes), else as the columns, in their
-        order. Several systems are ``{"old": …, "new": …}``, or those of a table whose first column
-        has their names; they are compared as independent samples, as matrices do not say on which
-        rows one is right and the other wrong.
+        Confusion matrix in place of rows: an array in the order of ``labels`` (default 0, 1, …), a
+        data frame or a dict of columns by class, a matrix of another evaluation, or the path of a
+        table or result. Rows are named by the index of a pandas frame, a column of text, or
+        ``truth`` (``predicted`` for predicted classes), else as the columns, in their order.
+        Several systems are ``{"old": …, "new": …}``, or a table whose first column has their names.
+        They are compared as independent samples, as matrices do not pair rows.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -121,11 +120,10 @@ def classification(
         tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
         bootstrap draws whole clusters.
     time : array-like of shape (n,), optional
-        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
-        errors of neighbours in time are found to be correlated, the intervals and tests of these
-        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
-        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
-        usual ones allow for whatever rows of one cluster have in common, at all times.
+        Time of each row: numbers, dates, or ISO 8601 text, in any order. If errors are found to be
+        autocorrelated, the wider of the usual interval and that of a HAC standard error is
+        reported, with a note; tests likewise. Rows of the same time are summed, as in a panel. With
+        ``cluster`` the usual intervals are cluster-robust at all times.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -133,80 +131,76 @@ def classification(
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
         list of names will do.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     id : str, optional
         Name of a column of ids in ``data``. A system may then be a data frame or path of its own
         that has this column, whose rows are put in the order of ``data``.
     missing : {'error', 'drop'}, default='error'
-        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
-        without their id in one of the tables, and a note tells how many and why.
+        ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
+        or whose id is missing from one of the tables; a note reports how many and why.
     rows : {'truth', 'predicted'}, optional
-        What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn's ``confusion_matrix``,
-        or ``"predicted"``, as many textbooks print them. It may be left out where the matrix says
-        it, as a header ``"predicted\\truth"``, the names of the axes of a cross table, or ``truth``
-        do, and where rows and columns are the same either way.
+        What the rows of ``confusion`` are: ``"truth"``, as in scikit-learn's ``confusion_matrix``,
+        or ``"predicted"``, as in many textbooks. Optional if the matrix states it (by a header
+        ``"predicted\\truth"``, the axis names of a cross table, or ``truth``) or is symmetric.
     labels : list, optional
-        The classes in the order wanted, those without a row included, all of which are evaluated.
-        Two of them, with ``positive``, a ``threshold`` or scores in one column, only say which two
-        classes there are: a problem of a positive class and a negative one.
+        Classes in display order, including classes without rows; all of them are evaluated. Two
+        classes with ``positive``, a ``threshold`` or scores in one column define a binary problem.
     positive : label, optional
-        The positive class, against all others. It has to be named unless the classes are 0 and 1,
-        −1 and 1, or False and True. Where all rows are of one class, what needs both is undefined,
-        and a note says so.
+        Positive class; all other classes are negative. Required unless the classes are 0 and 1, −1
+        and 1, or False and True. If all rows are of one class, measures that need both are
+        undefined, with a note.
     threshold : float, str or Rule, or dict of such, optional
-        A score at or above it is predicted positive; one number, or one for each system. Or a rule
-        by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
-        :func:`calipers.operating_point`); the optimism of choosing it there is then estimated out
-        of bag.
+        Scores at or above it are predicted positive; one number, or one for each system. Or a rule
+        that chooses it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`); the optimism of that choice is then estimated out of bag.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures.
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
-        Value of a measure of labels that is undefined, such as precision where nothing is predicted
-        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
-        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
-        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
-        such as MCC it is 0 or nothing. A value by convention has no interval.
+        Value of a measure of labels that is undefined, such as precision without positive
+        predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division`` of 0 or 1. It is also used in averages over classes, including classes
+        that ``labels`` names but no row has; ``"omit"`` leaves these classes out. Correlations such
+        as MCC become 0 or stay undefined. A value by convention has no interval.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
-        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless given, a file whose columns
-        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
-        read paths; their data frames as ``data`` need no word.
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

@@ -166,90 +166,89 @@ def clustering(
         The points: an array or a data frame with a column for each feature, or None. With ``data``,
         ``"x_*"`` stands for all columns that begin so.
     labels : array-like of shape (n,), or dict of such
-        Cluster of each point; of several clusterings of the same points a dict from their names to
+        Cluster of each point; for several clusterings of the same points a dict from their names to
         columns.
     truth : array-like of shape (n,), optional
-        True class of each point, where it is known.
+        True class of each point, if known.
     distances : array-like of shape (n, n), optional
         Distances of the points, in place of ``features`` and ``metric``: a square matrix that may
         be mapped from a file; it is never copied.
     count : array-like of shape (n,), optional
-        Number of points that each row stands for, an integer: a row of count 20 is the same as that
-        row 20 times, in every value, interval and test. A row of count 0 is left out.
+        Frequency weight of each point, an integer: a row of count 20 is the same as that row 20
+        times, in every value, interval and test. A row of count 0 is left out.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
         ten distinct numbers is cut at its quartiles; a number that more than half of the rows have
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
-        list of names will do. They are for measures against ``truth``.
+        list of names will do. They apply to measures against ``truth``.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     id : str, optional
         Name of a column of ids in ``data``. A system may then be a data frame or path of its own
         that has this column, whose rows are put in the order of ``data``.
     missing : {'error', 'drop'}, default='error'
-        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
-        without their id in one of the tables, and a note tells how many and why.
+        ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
+        or whose id is missing from one of the tables; a note reports how many and why.
     per_point : bool, default=False
-        Whether ``per_unit`` has the silhouette of every point.
+        Whether ``per_unit`` contains the silhouette of every point.
     recluster : callable or estimator, or dict of such, optional
-        How a clustering was made, a function from points to their clusters or an estimator with
-        ``fit_predict``, or a dict of such by system: it is made again of resampled points, and the
-        table of clusters and a note report how well each is found again.
+        Clustering algorithm: a function from points to clusters or an estimator with
+        ``fit_predict``, or a dict of such by system. Resampled points are re-clustered; the table
+        of clusters and a note report the stability of each cluster.
     reclusterings : int, default=100
-        How often a clustering is made again.
+        Number of re-clusterings of resampled points.
     metric : {'euclidean', 'sqeuclidean', 'manhattan', 'cosine'}, default='euclidean'
         Distance between points, for silhouettes. Centres and sums of squares are Euclidean.
     noise : {'cluster', 'drop'}, default='cluster'
-        What points of a cluster called −1 are: ``"cluster"`` counts it as any other, as
-        scikit-learn does, ``"drop"`` leaves out the points that are so in any of the clusterings.
+        Treatment of points labelled −1 (noise): ``"cluster"`` treats them as a cluster, as
+        scikit-learn does; ``"drop"`` drops points that are noise in any of the clusterings.
     sample : int, optional
-        Number of points whose silhouettes are taken, each by its distances to all points. All of
-        them unless given, above 100,000 points 5,000.
+        Number of points whose silhouettes are computed, from their distances to all points. By
+        default all of them, or 5,000 above 100,000 points.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named. ``silhouette[c]`` is the mean of the cluster called c.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures. ``silhouette[c]`` is the mean of the cluster called c.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
-        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless given, a file whose columns
-        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
-        read paths; their data frames as ``data`` need no word. In batches there are measures
-        against the truth and of centres.
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``. A stream supports measures against the truth
+        and measures of cluster centres.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

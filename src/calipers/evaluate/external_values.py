@@ -71,23 +71,22 @@ def from_values(
     unit : str, default='topics'
         What the units are called.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, optional
         System that all others are compared with; by default every pair is compared, the later minus
         the earlier.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
 
     Returns
     -------

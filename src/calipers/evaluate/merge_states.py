@@ -96,15 +96,15 @@ def merge_states(
     measures : str, Measure, or list of such, optional
         Some of the measures that were kept; all of them unless given.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process. It bounds the tables of scores.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process. It bounds the tables of scores.
 
     Raises
     ------

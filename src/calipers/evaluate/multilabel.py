@@ -66,7 +66,7 @@ def multilabel(
         and 1 are the rows of such an array; sets never are. With ``data``, ``"y_*"`` stands for all
         columns that begin so, the label for ``*``.
     predicted : array-like of shape (n,) or (n, n_labels), or dict of such, optional
-        Predicted labels of each row, in the forms of ``truth``; of several systems a dict from
+        Predicted labels of each row, in the forms of ``truth``; for several systems a dict from
         their names to such.
     y : array-like of shape (n, n_labels), optional
         ``multilabel(model, X, Y)`` evaluates a fitted model, or a dict of models by name, on
@@ -74,12 +74,12 @@ def multilabel(
         in the order of the columns of ``Y``.
     score : array-like of shape (n, n_labels), or dict of such, optional
         Score of each label, higher where a row is more likely to have it: a dict of columns, a data
-        frame or an array of shape (n, n_labels), or what ``predict_proba`` of scikit-learn gives, a
-        list of an array of shape (n, 2) for each label; or a dict from systems to such. Measures of
-        sets need a ``threshold`` as well.
+        frame or an array of shape (n, n_labels), or a list of arrays of shape (n, 2), one per
+        label, as returned by scikit-learn's ``predict_proba``; or a dict from systems to such.
+        Measures of label sets also need a ``threshold``.
     probability : array-like of shape (n, n_labels), or dict of such, optional
-        Probabilities of the labels, in the forms of ``score``; a row need not sum to 1. The
-        threshold is 0.5 unless another is given.
+        Probabilities of the labels, in the forms of ``score``; rows need not sum to 1. The default
+        threshold is 0.5.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -96,11 +96,10 @@ def multilabel(
         tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
         bootstrap draws whole clusters.
     time : array-like of shape (n,), optional
-        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
-        errors of neighbours in time are found to be correlated, the intervals and tests of these
-        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
-        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
-        usual ones allow for whatever rows of one cluster have in common, at all times.
+        Time of each row: numbers, dates, or ISO 8601 text, in any order. If errors are found to be
+        autocorrelated, the wider of the usual interval and that of a HAC standard error is
+        reported, with a note; tests likewise. Rows of the same time are summed, as in a panel. With
+        ``cluster`` the usual intervals are cluster-robust at all times.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -108,76 +107,74 @@ def multilabel(
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
         list of names will do.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     id : str, optional
         Name of a column of ids in ``data``. A system may then be a data frame or path of its own
         that has this column, whose rows are put in the order of ``data``.
     missing : {'error', 'drop'}, default='error'
-        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
-        without their id in one of the tables, and a note tells how many and why.
+        ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
+        or whose id is missing from one of the tables; a note reports how many and why.
     separator : str, optional
-        What separates the labels in a column of text, as in ``"sun|sea"``. Empty text is a row
+        Separator of the labels in a column of text, as in ``"sun|sea"``. Empty text is a row
         without labels, and so is an empty field of a CSV file.
     labels : list, optional
-        The labels in order. Unless given, the column names of data frames, or all labels that
-        occur, sorted. Tables with names are matched by them, arrays by this order.
+        Labels in display order. By default the column names of data frames, or all labels that
+        occur, sorted. Tables are matched by column names, arrays by this order.
     threshold : float, list of float, or dict of such, optional
-        A row is predicted to have the labels whose score is at or above it: one number, or one for
-        each label (a dict, or a list in their order), or a dict from systems to such.
+        Labels whose score is at or above it are predicted: one number, or one for each label (a
+        dict, or a list in their order), or a dict from systems to such.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named. Of rows (``"example-F1"``, ``"LRAP"``); any measure of
-        :func:`classification` of one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over
-        labels of those of counts and scores (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``),
-        of log loss and Brier score (``"macro-Brier"``).
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures. Example-based measures (``"example-F1"``, ``"LRAP"``); any measure of
+        :func:`classification` on one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over
+        labels (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``, ``"macro-Brier"``).
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
-        Value of a measure of labels that is undefined, such as precision where nothing is predicted
-        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
-        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
-        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
-        such as MCC it is 0 or nothing. A value by convention has no interval.
+        Value of a measure of labels that is undefined, such as precision without positive
+        predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division`` of 0 or 1. It is also used in averages over classes, including classes
+        that ``labels`` names but no row has; ``"omit"`` leaves these classes out. Correlations such
+        as MCC become 0 or stay undefined. A value by convention has no interval.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
-        Averages of counts are bootstrapped by row, or by the delta method where there are very many
-        rows; those of AUC and AP come from the influence of rows, all labels of a row together.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
+        Averages of counts use the bootstrap over rows, or the delta method for very large samples;
+        averages of AUC and AP use influence functions, summed over the labels of a row.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
-        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless given, a file whose columns
-        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
-        read paths; their data frames as ``data`` need no word.
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

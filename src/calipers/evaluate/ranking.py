@@ -85,25 +85,25 @@ def ranking(
     Parameters
     ----------
     group : array-like of shape (n,)
-        Group of each row (query, user): a column of names or numbers. Groups are the units: means
-        are over them, and so are intervals and tests.
+        Group of each row (query, user): a column of names or numbers. Groups are the units of
+        means, intervals and tests.
     truth : array-like of shape (n,)
-        Grade of each row: 0, 1, 2 and so on, higher where it should be ranked higher.
+        Relevance grade of each row: 0, 1, 2 and so on; rows of higher grade should rank higher.
     score : array-like of shape (n,), or dict of such
-        Scores by which a system orders the rows of a group, higher first; of several systems a dict
+        Scores by which a system ranks the rows of a group, higher first; for several systems a dict
         from their names to columns.
     weight : array-like of shape (n,), optional
-        Weight of each group in means and in all that follows from them: a column with one value for
-        each group. Only the proportions matter; a group of weight 0 is left out.
+        Weight of each group in means, their intervals and tests: a column with one value for each
+        group. Only the proportions matter; a group of weight 0 is left out.
     count : array-like of shape (n,), optional
-        Number of groups that each stands for, with one value for each group: a group of count 20 is
-        the same as that group 20 times.
+        Frequency weight of each group, with one value per group: a group of count 20 is the same as
+        that group 20 times.
     cluster : array-like of shape (n,), optional
-        What groups come from, such as the user or session of a query, with one value for each
-        group: intervals and tests are then of clusters.
+        Cluster of each group, such as the user or session of a query, with one value per group.
+        Intervals and tests are then cluster-robust.
     time : array-like of shape (n,), optional
-        When each group was asked, with one value for each group: numbers, dates, or text in the
-        form of ISO 8601. Where neighbors in time are alike, intervals and tests allow for it.
+        Time of each group, with one value per group: numbers, dates, or ISO 8601 text. Intervals
+        and tests allow for autocorrelation.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -111,66 +111,64 @@ def ranking(
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
         list of names will do. A column has one value for each group.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``. A
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``. A
         column has one value for each group.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     id : str, optional
         Name of a column of ids in ``data``. A system may then be a data frame or path of its own
         that has this column, whose rows are put in the order of ``data``.
     missing : {'error', 'drop'}, default='error'
-        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
-        without their id in one of the tables, and a note tells how many and why.
+        ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
+        or whose id is missing from one of the tables; a note reports how many and why.
     rel : int, default=1
         Lowest grade that counts as relevant, for measures that do not state their own.
     dcg : {'exp-log2', 'log2', 'log-base'}, default='exp-log2'
         Gain and discount of DCG and nDCG that do not state their own: ``"exp-log2"`` is the gain
         2^grade − 1, the others the grade itself.
     ties : {'average', 'best', 'worst'}, default='average'
-        ``"average"``: the mean over all orders of rows of equal score, exactly. ``"best"`` and
-        ``"worst"``: that of the best and of the worst order. The order of the rows says nothing.
+        ``"average"``, ``"best"`` and ``"worst"`` report the exact mean, best or worst value over
+        all orders of tied rows. The order of the rows in the table is ignored.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named. They are those of :func:`calipers.retrieval`, where a row is a
-        document that is both judged and retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures. The measures of :func:`calipers.retrieval`, where each row is a document that is
+        both judged and retrieved. ``"NDCG@5"`` uses the gains of ``dcg``.
     undefined : {'nan', 'zero'}, default='nan'
-        ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
-        counted. ``"zero"``: it scores 0.
+        ``"nan"``: a group whose value is undefined (for example, without relevant rows) is left out
+        of the mean and counted. ``"zero"``: it scores 0.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"``, the default, has all rows in memory. ``"stream"`` reads the files that
-        ``data`` says in batches, in which the rows of a group come one after the other; a group
-        that comes back is an error. ``"spark"`` and ``"dask"`` have the rows where they lie, in any
-        order, and evaluate each group there. Findings and systems of an earlier evaluation take all
-        rows in memory.
+        ``"memory"``, the default, loads all rows. ``"stream"`` reads the files of ``data`` in
+        batches; the rows of a group must be contiguous, and a group that reappears is an error.
+        ``"spark"`` and ``"dask"`` evaluate each group where its rows are stored, in any order.
+        Findings and baselines of an earlier evaluation need all rows in memory.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

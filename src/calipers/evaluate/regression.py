@@ -62,20 +62,20 @@ def regression(
     Parameters
     ----------
     truth : array-like of shape (n,) or (n, n_outputs)
-        True values, numbers of at most 1e45 in size. Of several outputs a column for each: an array
+        True values, at most 1e45 in absolute value. For several outputs one column each: an array
         of shape (n, n_outputs), whose columns ``outputs`` names, or a dict or data frame, matched
-        by name. A measure is then taken of each output (``"RMSE[price]"``), or averaged
+        by name. Measures are then computed for each output (``"RMSE[price]"``), or averaged
         (``"macro-R2"``, ``"variance-weighted-R2"``).
     predicted : array-like of shape (n,) or (n, n_outputs), or dict of such, optional
-        Predicted values, in the forms of ``truth``; of several systems a dict from their names to
+        Predicted values, in the forms of ``truth``; for several systems a dict from their names to
         such.
     y : array-like of shape (n,) or (n, n_outputs), optional
         ``regression(model, X, y)`` evaluates a fitted model, or a dict of models by name, on
-        features and the truth: whatever has ``predict``, as estimators of scikit-learn have.
+        features and the truth: any object with ``predict``, such as a scikit-learn regressor.
     quantiles : dict of array-like of shape (n,), or dict of such, optional
         Predicted quantiles, in place of ``predicted``: a dict or data frame with a column for each
-        level, such as ``{0.05: …, 0.5: …, 0.95: …}``; of several systems a dict from their names to
-        such. The interval that is to cover 0.9 of the rows lies between the levels 0.05 and 0.95.
+        level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several systems a dict from their names
+        to such. The levels 0.05 and 0.95 form the 90% prediction interval.
     weight : array-like of shape (n,), optional
         Weight of each row. Only the proportions of weights matter: equal weights, or weights times
         a number, give the same result. A weight is 0, or from 1e-60 to 1e60 and no less than 1e-12
@@ -92,11 +92,10 @@ def regression(
         tests are then cluster-robust: clusters are taken as independent, rather than rows, and the
         bootstrap draws whole clusters.
     time : array-like of shape (n,), optional
-        Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. Where
-        errors of neighbours in time are found to be correlated, the intervals and tests of these
-        numbers and differences are the wider of the usual ones and those of a HAC standard error; a
-        note says so. Rows of the same time are added up, as those of a panel; with ``cluster`` the
-        usual ones allow for whatever rows of one cluster have in common, at all times.
+        Time of each row: numbers, dates, or ISO 8601 text, in any order. If errors are found to be
+        autocorrelated, the wider of the usual interval and that of a HAC standard error is
+        reported, with a note; tests likewise. Rows of the same time are summed, as in a panel. With
+        ``cluster`` the usual intervals are cluster-robust at all times.
     slices : dict of array-like of shape (n,), or list of str, optional
         Columns that define slices, by name: every measure is computed on each slice and compared
         with all other rows. ``"age*site": (age, site)`` crosses two columns. A column of more than
@@ -104,58 +103,57 @@ def regression(
         is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``, a
         list of names will do.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of array-like of shape (n,), float, or dict of such, optional
         Costs of the systems, by the name of the cost: a column (latencies, tokens) or one number (a
         price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
-        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
+        are evaluated in ``evaluation.costs`` and compared with quality in ``evaluation.fronts``.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     id : str, optional
         Name of a column of ids in ``data``. A system may then be a data frame or path of its own
         that has this column, whose rows are put in the order of ``data``.
     missing : {'error', 'drop'}, default='error'
-        ``"error"`` refuses missing values; ``"drop"`` leaves out rows with a missing value, or
-        without their id in one of the tables, and a note tells how many and why.
+        ``"error"`` raises an error on missing values. ``"drop"`` drops rows with a missing value,
+        or whose id is missing from one of the tables; a note reports how many and why.
     outputs : list, optional
         Names of the outputs, in the order of the columns of ``truth``.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'stream', 'spark', 'dask'}, optional
-        ``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and keeps what
-        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
-        them, of any size; columns are then given by their names. Unless given, a file whose columns
-        would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have Spark or Dask
-        read paths; their data frames as ``data`` need no word.
+        ``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores only the
+        statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several or a
+        directory, of any size; columns are then given by name. By default a file is streamed if its
+        columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or Dask;
+        their data frames are recognised as ``data``.
     memory : int or str, optional
-        Memory that may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of
-        Spark and Dask 1 GB in each process.
+        Memory limit, in bytes or as ``"2 GB"``. By default half of the free memory; with Spark and
+        Dask, 1 GB in each process.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

@@ -461,107 +461,104 @@ def retrieval(
         JSON ``{topic: {document: grade}}``, or a table with the columns ``topic``, ``doc`` and
         ``grade`` (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a
         data frame or a dict of such columns, or rows with ``query_id``, ``doc_id`` and
-        ``relevance`` (those of ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of
-        ir_datasets whose files are already there. It may be a data frame of Spark or of Dask, and
-        so may runs.
+        ``relevance`` (those of ir_datasets and ir_measures). ``"irds:NAME"`` is a downloaded
+        dataset of ir_datasets. Judgments and runs may also be Spark or Dask data frames.
     runs : path, dict, data frame, or rows; list of path; or dict of such
         One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run takes the forms of ``qrels``, with scores for grades. Several are read at once. Ranks
-        from 1 on do for scores (``qid pid rank``, as of MS MARCO). Topics and documents alone, or a
-        dict from topics to lists or sets of ids, are answers without an order, for measures of
-        sets.
+        run takes the forms of ``qrels``, with scores for grades. Several are read in parallel.
+        Ranks from 1 may replace scores (``qid pid rank``, as in MS MARCO). Topics and documents
+        alone, or a dict from topics to lists or sets of ids, are retrieved sets without an order,
+        for set measures.
     weight : str or dict of float, optional
-        Weight of each topic in means and in all that follows from them: the name of a column of
+        Weight of each topic in means, their intervals and tests: the name of a column of
         ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
         the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
     count : array-like of shape (n,), optional
-        Number of topics that each stands for, given as ``weight`` is: a topic of count 20 is the
-        same as that topic 20 times.
+        Frequency weight of each topic, in the forms of ``weight``: a topic of count 20 is the same
+        as that topic 20 times.
     cluster : array-like of shape (n,), optional
-        What topics come from, such as users, sessions or the information need behind several
-        queries, given as ``weight`` is: intervals and tests are then of clusters.
+        Cluster of each topic (user, session, or the information need behind several queries), in
+        the forms of ``weight``. Intervals and tests are then cluster-robust.
     time : array-like of shape (n,), optional
-        When topics were asked, given as ``weight`` is: numbers, dates, or text in the form of ISO
-        8601. Where neighbors in time are alike, intervals and tests allow for it.
+        Time of each topic, in the forms of ``weight``: numbers, dates, or ISO 8601 text. Intervals
+        and tests allow for autocorrelation.
     slices : list of str, or dict of dict, optional
         Names of columns of ``topic_table`` that define slices, or a dict from names to dicts
-        ``{topic: value}``: every mean on each slice, and its difference from the other topics, in
-        ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a value is in
-        the slice ``"missing"``.
+        ``{topic: value}``: every mean is reported on each slice with its difference from all other
+        topics, in ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a
+        value is in the slice ``"missing"``.
     slice_bins : dict of list of float, optional
-        Where to cut numeric columns of ``slices`` instead of at their quartiles, by name:
-        ``{"age": [40, 65]}``.
+        Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, 65]}``. By default they
+        are binned at their quartiles.
     cost : dict of dict, path, str or float, optional
         Costs of the runs, by the name of the cost, such as
-        ``{"latency (ms)": {"bm25": …, "dense": …}}``: of each run a dict ``{topic: number}``, a
+        ``{"latency (ms)": {"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a
         file (a topic and its cost a line, or a table with a column ``topic``), the name of a column
         of ``topic_table``; or one number for the run, such as the size of its index. A file given
-        for all runs is a table with a column for each. They are evaluated in ``evaluation.costs``,
-        and set against quality in ``evaluation.fronts``.
+        for all runs is a table with a column for each. They are evaluated in ``evaluation.costs``
+        and compared with quality in ``evaluation.fronts``.
     rel : int, default=1
         Lowest grade that counts as relevant, for measures that do not state their own.
     collection : int, optional
         Number of documents in the collection, for fall-out and other measures that count the
         documents which were not retrieved.
     topics : {'qrels', 'both'}, default='qrels'
-        ``"qrels"``: every judged topic, where one that a run leaves out scores 0. ``"both"``: the
-        topics that the judgments and every run share.
+        ``"qrels"``: every judged topic, a topic that is missing from a run scores 0. ``"both"``:
+        topics that are in the judgments and in every run.
     topic_curves : list of str, or 'all', optional
-        Topics that get curves of their own in the report and in ``evaluation.curves``: precision
-        and recall, raw and interpolated, and ROC where ``collection`` is given; ``"all"`` for each
-        that has a relevant document.
+        Topics whose own curves are added to the report and to ``evaluation.curves``:
+        precision-recall, raw and interpolated, and ROC if ``collection`` is given. ``"all"`` stands
+        for every topic that has a relevant document.
     topic_table : data frame, dict of columns, or path, optional
-        What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
+        Attributes of the topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with one row for each topic and a column ``topic``, ``qid`` or ``query_id``.
     float32 : bool, default=False
         Whether scores are rounded to 32 bits first, as trec_eval up to 9 does.
     ties : {'id', 'average', 'best', 'worst'}, default='id'
-        ``"id"``: equal scores by descending id. ``"average"``, ``"best"``, ``"worst"``: the
-        expected, the best or the worst value over all orders of tied documents, exactly.
+        ``"id"`` orders tied documents by descending id. ``"average"``, ``"best"`` and ``"worst"``
+        report the exact mean, best or worst value over all orders of tied documents.
     judged_only : bool, default=False
-        Whether unjudged documents are taken out of the rankings first (condensed lists).
+        Whether unjudged documents are removed from the rankings first (condensed lists).
     incomplete : bool, default=False
-        Whether to report as well between which values judging every document could move each
-        number, whatever the grades of the unjudged ones turn out to be: ``possible_low`` and
-        ``possible_high`` of an estimate. Exact for most measures, a proven bound for some, and none
-        for others.
+        Whether to report bounds for incomplete judgments: the range of each value over all possible
+        grades of the unjudged documents, as ``possible_low`` and ``possible_high`` of an estimate.
+        Bounds are sharp for most measures, outer bounds for some, and unavailable for others.
     unfound : int or 'open', default='open'
-        With ``incomplete``: how many documents of a topic that a run does not retrieve may turn out
-        relevant without being judged so far. ``"open"`` is any number; ``collection`` bounds it.
+        With ``incomplete``: maximum number of unjudged relevant documents per topic that a run does
+        not retrieve. ``"open"`` sets no limit other than ``collection``.
     max_grade : int, optional
-        With ``incomplete``: the highest grade that an unjudged document may get; by default that of
-        the judgments.
+        With ``incomplete``: highest grade that an unjudged document may have; by default the
+        highest judged grade.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named. ``"official"`` stands for what trec_eval prints unasked,
-        ``"all_trec"`` for all that it can, ``"set"`` for the measures of retrieved sets, as means
-        over topics and pooled, ``"diversity"`` for those of subtopics.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures. ``"official"`` stands for the default measures of trec_eval, ``"all_trec"`` for
+        all of its measures, ``"set"`` for set measures, macro-averaged over topics and pooled,
+        ``"diversity"`` for those of subtopics.
     undefined : {'nan', 'zero'}, default='nan'
-        ``"nan"``: a topic without a value (no relevant document, say) is left out of the mean and
-        counted. ``"zero"``: it scores 0, as trec_eval averages.
+        ``"nan"``: a topic whose value is undefined (for example, without relevant documents) is
+        left out of the mean and counted. ``"zero"``: it scores 0, as trec_eval averages.
     primary : str, optional
-        Measure that decides between systems, by default the first; p-values of all other measures
-        are adjusted together, apart from its own.
+        Primary measure, by default the first. p-values of the other measures are adjusted as a
+        separate family.
     baseline : str, path or Evaluation, optional
-        System that all others are compared with; by default every pair is compared, the later minus
-        the earlier. A system of an earlier evaluation serves as well: the evaluation, or the path
-        of a file that keeps its predictions (``"FILE.json:NAME"`` of several).
+        Reference system. By default all pairs are compared, the later minus the earlier. It may be
+        a system of an earlier evaluation: the evaluation, or the path of a file with its stored
+        predictions; ``"FILE.json:NAME"`` selects one of several systems.
     compare : bool, default=True
-        Whether several systems are compared in the evaluation; ``evaluation.compare()`` compares
-        them later, too.
+        Whether several systems are compared; ``evaluation.compare()`` can also compare them later.
     interval : str or list of str, default='auto'
-        How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or
-        methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used where it applies.
+        Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or ``"none"``; or methods such
+        as ``"bca"`` or ``["jeffreys", "hanley"]``, of which the first applicable one is used.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling.
+        Seed of the random number generator.
     engine : {'memory', 'spark', 'dask'}, optional
-        ``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` read them where
-        they lie, and evaluate each topic or group there. The paths of judgments and runs are read
-        as tables (Parquet, CSV, JSON Lines) or as TREC text.
+        ``"memory"``, the default, loads all rows. ``"spark"`` and ``"dask"`` evaluate each topic or
+        group where its rows are stored. The paths of judgments and runs are read as tables
+        (Parquet, CSV, JSON Lines) or as TREC text.
 
     Returns
     -------

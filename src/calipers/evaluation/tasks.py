@@ -25,8 +25,7 @@ WEIGHT = Column(
 )
 COUNT = Column(
     "count",
-    "Column of how many rows each row stands for: one of count 20 is the same as that row 20 "
-    "times.",
+    "Column of frequency weights: a row of count 20 is the same as that row 20 times.",
     description="Number of rows that each row stands for, an integer: a row of count 20 is the "
     "same as that row 20 times, in every value, interval and test. A row of count 0 is left out; "
     "where rows have classes, its class stays known. With ``weight`` as well, each of these rows "
@@ -34,7 +33,7 @@ COUNT = Column(
 )
 CLUSTER = Column(
     "cluster",
-    "Column of what the rows come from: users, patients, sites.",
+    "Column of cluster identifiers (user, patient, site). Intervals and tests are cluster-robust.",
     flag="cluster-by",
     description="Cluster of each row (user, patient, site), where several rows come from one. "
     "Intervals and tests are then cluster-robust: clusters are taken as independent, rather than "
@@ -42,19 +41,16 @@ CLUSTER = Column(
 )
 TIME = Column(
     "time",
-    "Column of the time of each row; where neighbours in time err alike, intervals and tests allow "
-    "for it.",
-    description="Time of each row: numbers, dates, or text in the form of ISO 8601, in any order. "
-    "Where errors of neighbours in time are found to be correlated, the intervals and tests of "
-    "these numbers and differences are the wider of the usual ones and those of a HAC standard "
-    "error; a note says so. Rows of the same time are added up, as those of a panel; with "
-    "``cluster`` the usual ones allow for whatever rows of one cluster have in common, at all "
-    "times.",
+    "Column of the time of each row. Intervals and tests allow for autocorrelated errors.",
+    description="Time of each row: numbers, dates, or ISO 8601 text, in any order. If errors are "
+    "found to be autocorrelated, the wider of the usual interval and that of a HAC standard "
+    "error is reported, with a note; tests likewise. Rows of the same time are summed, as in a "
+    "panel. With ``cluster`` the usual intervals are cluster-robust at all times.",
 )
 SLICES = Column(
     "slices",
-    "Column to cut the rows by: every measure on each part, and its difference to the rest. "
-    "Repeatable; 'age*site' crosses two columns.",
+    "Column that defines slices: report every measure on each slice and its difference from all "
+    "other rows. Repeatable; 'age*site' crosses two columns.",
     flag="slice",
     many=True,
     description="Columns that define slices, by name: every measure is computed on each slice and "
@@ -85,8 +81,8 @@ def bins_of(texts: tuple[str, ...]) -> dict[str, list[float]] | None:
 
 _NUMBER = "or a number for the whole system. "
 _MORE = (
-    "Reported beside the measures, and drawn against the first of them with the Pareto front. "
-    "Repeatable; one system goes without its name."
+    "Costs are reported next to the measures and plotted against the first one with the Pareto "
+    "front. Repeatable; a single system needs no name."
 )
 
 #: The options that tasks share, by their names as arguments of the verbs.
@@ -95,122 +91,125 @@ OPTIONS: Mapping[str, Argument] = {
     for option in (
         Argument(
             "id",
-            "Column of ids, by which the tables of --system and rows of other days are joined.",
+            "Column of row ids, by which the tables of --system and earlier evaluations are "
+            "joined.",
             metavar="COL",
             description="Name of a column of ids in ``data``. A system may then be a data frame "
             "or path of its own that has this column, whose rows are put in the order of ``data``.",
         ),
         Argument(
             "missing",
-            "Refuse missing values and ids, or leave their rows out and say how many.",
+            "Raise an error on missing values and ids, or drop their rows and report how many.",
             choices=("error", "drop"),
-            description='``"error"`` refuses missing values; ``"drop"`` leaves out rows with a '
-            "missing value, or without their id in one of the tables, and a note tells how many "
-            "and why.",
+            description='``"error"`` raises an error on missing values. ``"drop"`` drops rows '
+            "with a missing value, or whose id is missing from one of the tables; a note reports "
+            "how many and why.",
         ),
         Argument(
             "slice_bins",
-            "Where to cut a column of numbers, rather than at its quartiles; repeatable.",
+            "Bin edges of a numeric slicing column (default: its quartiles). Repeatable.",
             metavar="COL=X,Y,…",
             many=True,
             parse=bins_of,
             shown=True,
-            description="Where to cut numeric columns of ``slices`` instead of at their "
-            'quartiles, by name: ``{"age": [40, 65]}``.',
+            description='Bin edges of numeric columns of ``slices``, by name: ``{"age": [40, '
+            "65]}``. By default they are binned at their quartiles.",
             type="dict of list of float",
             annotation="Bins | None",
         ),
         Argument(
             "cost",
-            "What systems cost, as in 'latency (ms)=old:ms_old,new:ms_new' or "
-            f"'price=old:1,new:2.5': the column of what each row costs, {_NUMBER}{_MORE}",
+            "Costs of the systems, as in 'latency (ms)=old:ms_old,new:ms_new' or "
+            f"'price=old:1,new:2.5': the column of the cost of each row, {_NUMBER}{_MORE}",
             metavar="NAME=[SYSTEM:]COL|NUMBER,…",
             many=True,
             shown=True,
             description="Costs of the systems, by the name of the cost: a column (latencies, "
             'tokens) or one number (a price, a size); or a dict of such by system: ``{"latency '
-            '(ms)": {"a": …, "b": …}}``. They are evaluated in ``evaluation.costs``, and set '
-            "against quality in ``evaluation.fronts``.",
+            '(ms)": {"a": …, "b": …}}``. They are evaluated in ``evaluation.costs`` and compared '
+            "with quality in ``evaluation.fronts``.",
             type="dict of array-like of shape (n,), float, or dict of such",
             annotation="Any",
         ),
         Argument(
             "undefined",
-            "What stands where a measure of labels has no value, such as precision where nothing "
-            "is predicted positive; averages over classes take it too, as zero_division of "
-            "scikit-learn, or omit such classes.",
+            "Value of a measure that is undefined, such as precision without positive "
+            "predictions; also used in averages over classes, as zero_division of scikit-learn. "
+            "'omit' leaves such classes out of averages.",
             choices=("nan", "zero", "one", "omit"),
-            description="Value of a measure of labels that is undefined, such as precision where "
-            'nothing is predicted positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, '
-            "as scikit-learn's ``zero_division`` of 0 or 1. Averages take it for classes without "
-            'a value, also for those that ``labels`` names and no row has; ``"omit"``, its NaN, '
-            "leaves both out. Of correlations such as MCC it is 0 or nothing. A value by "
+            description="Value of a measure of labels that is undefined, such as precision "
+            'without positive predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, '
+            "as scikit-learn's ``zero_division`` of 0 or 1. It is also used in averages over "
+            'classes, including classes that ``labels`` names but no row has; ``"omit"`` leaves '
+            "these classes out. Correlations such as MCC become 0 or stay undefined. A value by "
             "convention has no interval.",
         ),
         Argument(
             "measures",
-            "A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' "
-            "stands for those that are shown if none is named.",
+            "Measure to report, such as nDCG@10. Repeatable; `calipers measures` lists them, and "
+            "'default' stands for the default measures.",
             flag="-m --measure",
             metavar="NAME",
             kind="measure",
             many=True,
             description='Names of measures; ``calipers measures`` lists them. ``"default"`` '
-            "stands for those that are shown if none is named.",
+            "stands for the default measures.",
             type="str, Measure, or list of such",
             annotation="MeasureNames | None",
         ),
         Argument(
             "baseline",
-            "Compare with this system, not every pair; or with one of an earlier evaluation, "
-            "which -o FILE.json --keep wrote (FILE.json:NAME of several).",
+            "Compare every system with this one instead of all pairs. FILE.json is an earlier "
+            "evaluation written with --keep; FILE.json:NAME selects one of its systems.",
             metavar="NAME|FILE.json",
             kind="earlier",
-            description="System that all others are compared with; by default every pair is "
-            "compared, the later minus the earlier. A system of an earlier evaluation serves as "
-            "well: the evaluation, or the path of a file that keeps its predictions "
-            '(``"FILE.json:NAME"`` of several).',
+            description="Reference system. By default all pairs are compared, the later minus "
+            "the earlier. It may be a system of an earlier evaluation: the evaluation, or the "
+            'path of a file with its stored predictions; ``"FILE.json:NAME"`` selects one of '
+            "several systems.",
             type="str, path or Evaluation",
             annotation="Baseline",
         ),
         Argument(
             "compare",
-            "Evaluate several systems side by side without comparing them.",
+            "Report several systems without comparing them.",
             default=True,
             flag="--no-compare",
             kind="switch",
-            description="Whether several systems are compared in the evaluation; "
-            "``evaluation.compare()`` compares them later, too.",
+            description="Whether several systems are compared; ``evaluation.compare()`` can also "
+            "compare them later.",
         ),
         Argument(
             "primary",
-            "The measure that decides between systems, unless it is the first; all others are "
-            "tested together.",
+            "Primary measure (default: the first). p-values of the other measures are adjusted "
+            "as a separate family.",
             metavar="MEASURE",
-            description="Measure that decides between systems, by default the first; p-values of "
-            "all other measures are adjusted together, apart from its own.",
+            description="Primary measure, by default the first. p-values of the other measures "
+            "are adjusted as a separate family.",
         ),
-        Argument("level", "Level of the intervals.", 0.95, kind="share"),
+        Argument("level", "Confidence level of the intervals.", 0.95, kind="share"),
         Argument(
             "interval",
-            "How intervals are made: auto, bootstrap, analytic, none, or methods such as bca or "
-            "jeffreys,hanley, each used where it applies.",
+            "Interval method: auto, bootstrap, analytic or none; or a list of methods such as "
+            "bca or jeffreys,hanley, of which the first applicable one is used.",
             "auto",
             metavar="NAMES",
-            description='How intervals are made: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or '
-            '``"none"``; or methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, each used '
-            "where it applies.",
+            description='Interval method: ``"auto"``, ``"bootstrap"``, ``"analytic"`` or '
+            '``"none"``; or methods such as ``"bca"`` or ``["jeffreys", "hanley"]``, of which '
+            "the first applicable one is used.",
             type="str or list of str",
             annotation="str | Sequence[str]",
         ),
-        Argument("resamples", "Bootstrap replicates.", 2000, kind="whole", low=100),
-        Argument("seed", "Seed of resampling.", 0, kind="whole", low=0, high=2**63 - 1),
+        Argument("resamples", "Number of bootstrap replicates.", 2000, kind="whole", low=100),
+        Argument(
+            "seed", "Seed of the random number generator.", 0, kind="whole", low=0, high=2**63 - 1
+        ),
         Argument(
             "memory",
-            "Memory that may be taken, as in 2GB.  [default: half of what is free]",
+            "Memory limit, as in 2GB.  [default: half of the free memory]",
             metavar="SIZE",
-            description='Memory that may be taken, in bytes or as ``"2 GB"``; half of what is '
-            "free unless given, of Spark and Dask 1 GB in each process.",
+            description='Memory limit, in bytes or as ``"2 GB"``. By default half of the free '
+            "memory; with Spark and Dask, 1 GB in each process.",
             type="int or str",
             annotation="int | str | None",
         ),
@@ -219,13 +218,12 @@ OPTIONS: Mapping[str, Argument] = {
             "curves",
             default=True,
             kind="switch",
-            description="Whether the evaluation has curves, each of which is computed when it is "
-            "first looked at.",
+            description="Whether the evaluation has curves. Each is computed on first access.",
         ),
         Argument(
             "inputs",
             default=(),
-            description="Where the columns came from, for the provenance.",
+            description="Origins of the columns, for the provenance.",
             type="list",
             annotation="Sequence[Any]",
         ),
@@ -235,9 +233,9 @@ OPTIONS: Mapping[str, Argument] = {
 #: The table of a task.
 DATA = Argument(
     "data",
-    description="Table of which other arguments may name columns. Columns that are given "
-    "themselves are NumPy arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or "
-    "Arrow.",
+    description="Table whose columns the other arguments may name. Columns may also be passed as "
+    "NumPy arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or "
+    "DLPack.",
     type="data frame, dict of columns, or path",
     annotation="Any",
 )
@@ -246,33 +244,31 @@ DATA = Argument(
 #: other, and of topics, which they would cut through.
 ENGINE = Argument(
     "engine",
-    "Have all rows in memory, or read TABLE in batches: a file of any size, a directory or a "
-    "pattern such as 'day-*.parquet'. Or have Spark or Dask read it, on as many machines as they "
-    "have.  [default: stream where the columns would not fit]",
-    description='``"memory"`` has all rows in memory. ``"stream"`` reads ``data`` in batches and '
-    "keeps what the measures need: Parquet, CSV, Feather or JSON Lines, several files or a "
-    "directory of them, of any size; columns are then given by their names. Unless given, a file "
-    'whose columns would not fit into the memory is streamed. ``"spark"`` and ``"dask"`` have '
-    "Spark or Dask read paths; their data frames as ``data`` need no word.",
+    "Where to evaluate: in memory; as a stream of batches of TABLE (a file of any size, a "
+    "directory or a pattern such as 'day-*.parquet'); or distributed, with Spark or Dask.  "
+    "[default: memory, or stream if the columns do not fit]",
+    description='``"memory"`` loads all rows. ``"stream"`` reads ``data`` in batches and stores '
+    "only the statistics of the measures: Parquet, CSV, Feather or JSON Lines, one file, several "
+    "or a directory, of any size; columns are then given by name. By default a file is streamed "
+    'if its columns do not fit into memory. ``"spark"`` and ``"dask"`` read paths with Spark or '
+    "Dask; their data frames are recognised as ``data``.",
     type="{'memory', 'stream', 'spark', 'dask'}",
 )
 ENGINE_OF_GROUPS = replace(
     ENGINE,
-    help="Have all rows in memory, or read TABLE in batches, in which the rows of a group come one "
-    "after the other: a file of any size, a directory or a pattern such as 'day-*.parquet'. Or "
-    "have Spark or Dask read it, in any order, on as many machines as they have.  "
-    "[default: memory]",
-    description='``"memory"``, the default, has all rows in memory. ``"stream"`` reads the files '
-    "that ``data`` says in batches, in which the rows of a group come one after the other; a group "
-    'that comes back is an error. ``"spark"`` and ``"dask"`` have the rows where they lie, in any '
-    "order, and evaluate each group there.",
+    help="Where to evaluate: in memory; as a stream of batches of TABLE (a file of any size, a "
+    "directory or a pattern such as 'day-*.parquet') in which the rows of a group are "
+    "contiguous; or distributed, with Spark or Dask, in any order.  [default: memory]",
+    description='``"memory"``, the default, loads all rows. ``"stream"`` reads the files of '
+    "``data`` in batches; the rows of a group must be contiguous, and a group that reappears is "
+    'an error. ``"spark"`` and ``"dask"`` evaluate each group where its rows are stored, in any '
+    "order.",
 )
 ENGINE_OF_TOPICS = replace(
     ENGINE,
-    help="Have all rows in memory, or have Spark or Dask read the files, on as many machines as "
-    "they have.  [default: memory]",
-    description='``"memory"``, the default, has all rows in memory; ``"spark"`` or ``"dask"`` '
-    "read them where they lie, and evaluate each topic or group there.",
+    help="Where to evaluate: in memory, or distributed, with Spark or Dask.  [default: memory]",
+    description='``"memory"``, the default, loads all rows. ``"spark"`` and ``"dask"`` evaluate '
+    "each topic or group where its rows are stored.",
     type="{'memory', 'spark', 'dask'}",
 )
 
@@ -365,12 +361,12 @@ RETRIEVAL = Task(
     summary="Evaluate runs against relevance judgments.",
     help="""Evaluate RUNS against QRELS; two or more runs are compared, topic by topic.
 
-    Files are told by their extensions: .json (an object of objects, or a list of objects), .jsonl,
-    .ndjson, .csv, .tsv, .parquet, .feather or .arrow with columns such as topic, doc and grade or
-    score. Everything else is TREC text, MS MARCO's (qid pid rank; qid pid grade), text under a
-    header of such names, or answers without an order (topic doc). Text may be .gz or .zst, and - is
-    TREC text on the standard input. irds:NAME is a dataset of ir_datasets that is already on this
-    machine.
+    The format of a file follows from its extension: .json (an object of objects, or a list of
+    objects), .jsonl, .ndjson, .csv, .tsv, .parquet, .feather or .arrow with columns such as topic,
+    doc and grade or score. Everything else is TREC text, MS MARCO text (qid pid rank; qid pid
+    grade), text with a header of such names, or sets without an order (topic doc). Text may be .gz
+    or .zst, and - is TREC text on the standard input. irds:NAME is a downloaded dataset of
+    ir_datasets.
 
     \b
     Examples:
@@ -388,69 +384,70 @@ RETRIEVAL = Task(
             file=True,
             required=True,
             description='Relevance judgments. A file: TREC text (plain, .gz, .zst), ``"-"`` for '
-            "the standard input, JSON ``{topic: {document: grade}}``, or a table with the columns "
-            "``topic``, ``doc`` and ``grade`` (CSV, JSON Lines, Parquet, Feather). Or a dict "
-            "``{topic: {document: grade}}``, a data frame or a dict of such columns, or rows with "
-            "``query_id``, ``doc_id`` and ``relevance`` (those of ir_datasets and ir_measures). "
-            '``"irds:NAME"`` is a dataset of ir_datasets whose files are already there. It may be '
-            "a data frame of Spark or of Dask, and so may runs.",
+            "the standard input, JSON ``{topic: {document: grade}}``, or a table with the "
+            "columns ``topic``, ``doc`` and ``grade`` (CSV, JSON Lines, Parquet, Feather). Or a "
+            "dict ``{topic: {document: grade}}``, a data frame or a dict of such columns, or "
+            "rows with ``query_id``, ``doc_id`` and ``relevance`` (those of ir_datasets and "
+            'ir_measures). ``"irds:NAME"`` is a downloaded dataset of ir_datasets. Judgments and '
+            "runs may also be Spark or Dask data frames.",
             type="path, dict, data frame, or rows",
             annotation="TrecSource",
         ),
         Column(
             "runs",
-            "What systems retrieved.",
+            "Runs: the rankings of the systems.",
             file=True,
             required=True,
             many=True,
-            description="One run, a list of run files (named by their file names), or a dict from "
-            "names to runs. A run takes the forms of ``qrels``, with scores for grades. Several "
-            "are read at once. Ranks from 1 on do for scores (``qid pid rank``, as of MS MARCO). "
-            "Topics and documents alone, or a dict from topics to lists or sets of ids, are "
-            "answers without an order, for measures of sets.",
+            description="One run, a list of run files (named by their file names), or a dict "
+            "from names to runs. A run takes the forms of ``qrels``, with scores for grades. "
+            "Several are read in parallel. Ranks from 1 may replace scores (``qid pid rank``, as "
+            "in MS MARCO). Topics and documents alone, or a dict from topics to lists or sets of "
+            "ids, are retrieved sets without an order, for set measures.",
             type="path, dict, data frame, or rows; list of path; or dict of such",
             annotation="Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource",
         ),
         replace(
             WEIGHT,
-            help="Column of --topic-table: what topics count for in means; 0 for none.",
-            description="Weight of each topic in means and in all that follows from them: the "
-            "name of a column of ``topic_table``, or a dict ``{topic: weight}``. Importance "
-            "weights, 0 or more, of which only the proportions matter; a topic of weight 0 is "
-            "left out. Sums such as ``NumRel`` stay sums.",
+            help="Column of --topic-table: weight of each topic in means. A topic of weight 0 is "
+            "left out.",
+            description="Weight of each topic in means, their intervals and tests: the name of a "
+            "column of ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or "
+            "more, of which only the proportions matter; a topic of weight 0 is left out. Sums "
+            "such as ``NumRel`` stay sums.",
             type="str or dict of float",
         ),
         replace(
             COUNT,
-            help="Column of --topic-table: how many topics each stands for; one of count 20 is the "
-            "same as that topic 20 times.",
-            description="Number of topics that each stands for, given as ``weight`` is: a "
-            "topic of count 20 is "
-            "the same as that topic 20 times.",
+            help="Column of --topic-table: frequency weights. A topic of count 20 is the same as "
+            "that topic 20 times.",
+            description="Frequency weight of each topic, in the forms of ``weight``: a topic of "
+            "count 20 is the same as that topic 20 times.",
         ),
         replace(
             CLUSTER,
-            help="Column of --topic-table: what topics come from, such as users or sessions.",
-            description="What topics come from, such as users, sessions or the information "
-            "need behind several "
-            "queries, given as ``weight`` is: intervals and tests are then of clusters.",
+            help="Column of --topic-table: cluster identifiers, such as users or sessions. "
+            "Intervals and tests are cluster-robust.",
+            description="Cluster of each topic (user, session, or the information need behind "
+            "several queries), in the forms of ``weight``. Intervals and tests are then "
+            "cluster-robust.",
         ),
         replace(
             TIME,
-            help="Column of --topic-table: when topics were asked; where neighbours in time are "
-            "alike, intervals and tests allow for it.",
-            description="When topics were asked, given as ``weight`` is: numbers, dates, or "
-            "text in the form of "
-            "ISO 8601. Where neighbors in time are alike, intervals and tests allow for it.",
+            help="Column of --topic-table: time of each topic. Intervals and tests allow for "
+            "autocorrelation.",
+            description="Time of each topic, in the forms of ``weight``: numbers, dates, or ISO "
+            "8601 text. Intervals and tests allow for autocorrelation.",
         ),
         replace(
             SLICES,
-            help="Column of --topic-table to cut the topics by: every mean on each part, and its "
-            "difference to the rest. Repeatable; 'type*length' crosses two columns.",
+            help="Column of --topic-table that defines slices: report every mean on each slice "
+            "and its difference from all other topics. Repeatable; 'type*length' crosses two "
+            "columns.",
             description="Names of columns of ``topic_table`` that define slices, or a dict from "
-            "names to dicts ``{topic: value}``: every mean on each slice, and its difference from "
-            'the other topics, in ``evaluation.slices``. ``"type*length"`` crosses two columns. A '
-            'topic without a value is in the slice ``"missing"``.',
+            "names to dicts ``{topic: value}``: every mean is reported on each slice with its "
+            'difference from all other topics, in ``evaluation.slices``. ``"type*length"`` '
+            'crosses two columns. A topic without a value is in the slice ``"missing"``.',
             type="list of str, or dict of dict",
         ),
     ),
@@ -458,7 +455,7 @@ RETRIEVAL = Task(
         REL,
         Argument(
             "collection",
-            "Documents in the collection, for fall-out.",
+            "Number of documents in the collection, for fall-out.",
             metavar="N",
             kind="whole",
             low=1,
@@ -468,62 +465,64 @@ RETRIEVAL = Task(
         ),
         Argument(
             "topics",
-            "All judged topics, or only those that every run has too.",
+            "Average over all judged topics, or only over those that every run has as well.",
             choices=("qrels", "both"),
-            description='``"qrels"``: every judged topic, where one that a run leaves out scores '
-            '0. ``"both"``: the topics that the judgments and every run share.',
+            description='``"qrels"``: every judged topic, a topic that is missing from a run '
+            'scores 0. ``"both"``: topics that are in the judgments and in every run.',
         ),
         Argument(
             "topic_curves",
-            "Draw the curves of this topic in the report: precision and recall, raw and "
-            "interpolated, and ROC where --collection is given. Repeatable, or q1,q2; 'all' draws "
-            "each topic's.",
+            "Plot the curves of this topic in the report: precision-recall, raw and "
+            "interpolated, and ROC if --collection is given. Repeatable, or q1,q2; 'all' for "
+            "every topic.",
             metavar="TOPIC",
             many=True,
             parse=topics_of,
             shown=True,
-            description="Topics that get curves of their own in the report and in "
-            "``evaluation.curves``: precision and recall, raw and interpolated, and ROC where "
-            '``collection`` is given; ``"all"`` for each that has a relevant document.',
+            description="Topics whose own curves are added to the report and to "
+            "``evaluation.curves``: precision-recall, raw and interpolated, and ROC if "
+            '``collection`` is given. ``"all"`` stands for every topic that has a relevant '
+            "document.",
             type="list of str, or 'all'",
             annotation="str | Sequence[str]",
             unless="()",
         ),
         Argument(
             "topic_table",
-            "A table with a row a topic: a column topic, qid or query_id, and what else is known.",
+            "Table of topic attributes: one row per topic, with a column topic, qid or query_id.",
             metavar="FILE",
             kind="file",
-            description="What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a "
-            "data frame or a dict of columns, with one row for each topic and a column ``topic``, "
-            "``qid`` or ``query_id``.",
+            description="Attributes of the topics: a file (CSV, JSON Lines, Parquet, Feather), a "
+            "data frame or a dict of columns, with one row for each topic and a column "
+            "``topic``, ``qid`` or ``query_id``.",
             type="data frame, dict of columns, or path",
             annotation="Any",
         ),
         Argument(
             "cost",
-            "What runs cost, as in 'latency (ms)=bm25:bm25.ms,dense:dense.ms' or "
+            "Costs of the runs, as in 'latency (ms)=bm25:bm25.ms,dense:dense.ms' or "
             "'index (GB)=bm25:1.2,dense:24': a file with a topic and its cost in each line (or a "
-            "table of them; of several runs one with a column for each), a column of "
-            f"--topic-table, {_NUMBER}{_MORE}",
+            f"table, with one column per run), a column of --topic-table, {_NUMBER}{_MORE}",
             metavar="NAME=[RUN:]FILE|COL|NUMBER,…",
             many=True,
             shown=True,
             description='Costs of the runs, by the name of the cost, such as ``{"latency (ms)": '
-            '{"bm25": …, "dense": …}}``: of each run a dict ``{topic: number}``, a file (a topic '
-            "and its cost a line, or a table with a column ``topic``), the name of a column of "
-            "``topic_table``; or one number for the run, such as the size of its index. A file "
-            "given for all runs is a table with a column for each. They are evaluated in "
-            "``evaluation.costs``, and set against quality in ``evaluation.fronts``.",
+            '{"bm25": …, "dense": …}}``: for each run a dict ``{topic: number}``, a file (a '
+            "topic and its cost a line, or a table with a column ``topic``), the name of a "
+            "column of ``topic_table``; or one number for the run, such as the size of its "
+            "index. A file given for all runs is a table with a column for each. They are "
+            "evaluated in ``evaluation.costs`` and compared with quality in "
+            "``evaluation.fronts``.",
             type="dict of dict, path, str or float",
             annotation="Any",
         ),
         Argument(
             "undefined",
-            "Leave topics without a value out of the mean, or let them score 0.",
+            "Leave topics with an undefined value out of the mean, or let them score 0.",
             choices=("nan", "zero"),
-            description='``"nan"``: a topic without a value (no relevant document, say) is left '
-            'out of the mean and counted. ``"zero"``: it scores 0, as trec_eval averages.',
+            description='``"nan"``: a topic whose value is undefined (for example, without '
+            'relevant documents) is left out of the mean and counted. ``"zero"``: it scores 0, '
+            "as trec_eval averages.",
         ),
         Argument(
             "float32",
@@ -533,71 +532,72 @@ RETRIEVAL = Task(
         ),
         Argument(
             "ties",
-            "Order tied documents by descending id, or take the expected, best or worst value over "
-            "all their orders.",
+            "Order tied documents by descending id, or report the expected, best or worst value "
+            "over all orders of ties.",
             choices=("id", "average", "best", "worst"),
-            description='``"id"``: equal scores by descending id. ``"average"``, ``"best"``, '
-            '``"worst"``: the expected, the best or the worst value over all orders of tied '
-            "documents, exactly.",
+            description='``"id"`` orders tied documents by descending id. ``"average"``, '
+            '``"best"`` and ``"worst"`` report the exact mean, best or worst value over all '
+            "orders of tied documents.",
         ),
         Argument(
             "judged_only",
-            "Take unjudged documents out first (condensed lists).",
+            "Remove unjudged documents from the rankings first (condensed lists).",
             kind="switch",
-            description="Whether unjudged documents are taken out of the rankings first "
+            description="Whether unjudged documents are removed from the rankings first "
             "(condensed lists).",
         ),
         Argument(
             "incomplete",
-            "Also tell what judging every document could make of each number.",
+            "Also report bounds for incomplete judgments: the range of each value over all "
+            "grades of unjudged documents.",
             kind="switch",
             shown=True,
-            description="Whether to report as well between which values judging every document "
-            "could move each number, whatever the grades of the unjudged ones turn out to be: "
-            "``possible_low`` and ``possible_high`` of an estimate. Exact for most measures, a "
-            "proven bound for some, and none for others.",
+            description="Whether to report bounds for incomplete judgments: the range of each "
+            "value over all possible grades of the unjudged documents, as ``possible_low`` and "
+            "``possible_high`` of an estimate. Bounds are sharp for most measures, outer bounds "
+            "for some, and unavailable for others.",
         ),
         Argument(
             "unfound",
-            "With --incomplete: at most N more relevant documents a topic that the run does not "
-            "retrieve; any number unless given.",
+            "With --incomplete: maximum number of unjudged relevant documents per topic that a "
+            "run does not retrieve (default: no limit).",
             metavar="N",
             kind="whole",
             low=0,
             high=MOST,
             shown=True,
-            description="With ``incomplete``: how many documents of a topic that a run does not "
-            'retrieve may turn out relevant without being judged so far. ``"open"`` is any '
-            "number; ``collection`` bounds it.",
+            description="With ``incomplete``: maximum number of unjudged relevant documents per "
+            'topic that a run does not retrieve. ``"open"`` sets no limit other than '
+            "``collection``.",
             type="int or 'open'",
             annotation="str | int",
             unless='"open"',
         ),
         Argument(
             "max_grade",
-            "With --incomplete: the highest grade of an unjudged document; that of the judgments "
-            "unless given.",
+            "With --incomplete: highest grade of an unjudged document (default: the highest "
+            "judged grade).",
             metavar="N",
             kind="whole",
             low=1,
             high=MOST,
             shown=True,
-            description="With ``incomplete``: the highest grade that an unjudged document may "
-            "get; by default that of the judgments.",
+            description="With ``incomplete``: highest grade that an unjudged document may have; "
+            "by default the highest judged grade.",
         ),
     ),
     options=("slice_bins", *INFERENCE),
     engines=_BY_TOPIC,
     table="",
     per_unit="topic",
-    per_unit_help=f"The value on every topic: {_PER_UNIT}",
+    per_unit_help=f"Report the value on every topic: {_PER_UNIT}",
     command="calipers.cli.retrieval:RetrievalCommand",
     positional=("qrels", "runs"),
     needed=("qrels", "runs"),
     more={
-        "measures": '``"official"`` stands for what trec_eval prints unasked, ``"all_trec"`` for '
-        'all that it can, ``"set"`` for the measures of retrieved sets, as means over topics '
-        'and pooled, ``"diversity"`` for those of subtopics.',
+        "measures": '``"official"`` stands for the default measures of trec_eval, ``"all_trec"`` '
+        'for all of its measures, ``"set"`` for set measures, macro-averaged over topics and '
+        'pooled, ``"diversity"`` for those of subtopics.',
         "engine": "The paths of judgments and runs are read as tables (Parquet, CSV, JSON Lines) "
         "or as TREC text.",
     },
@@ -609,8 +609,8 @@ CLASSIFICATION = Task(
     "classification",
     verb="calipers.evaluate.classification:classification",
     unit="rows",
-    summary="Evaluate predicted classes, scores or confusion matrices in a table.",
-    help=f"""Evaluate predictions of classes {_TABLE}.
+    summary="Evaluate binary and multiclass predictions in a table.",
+    help=f"""Evaluate binary and multiclass predictions {_TABLE}.
 
     Each column of scores, probabilities or predicted classes is a system; two or more are compared
     row by row.
@@ -635,12 +635,12 @@ CLASSIFICATION = Task(
     columns=(
         Column(
             "truth",
-            "Column of the true classes; needed unless TABLE is a confusion matrix.",
-            description="True class of each row. With more than two, and none named ``positive``, "
-            "all classes are evaluated: each against all others, and averages over them. Or a "
-            "distribution over the classes for each row, such as the proportions of its "
-            "annotators, in the forms of ``probability``, of which cross-entropy, divergence and "
-            "Brier score are taken.",
+            "Column of the true classes; required unless TABLE is a confusion matrix.",
+            description="True class of each row. With more than two, and none named "
+            "``positive``, all classes are evaluated: each against all others, and averages over "
+            "them. Or a distribution over the classes for each row (soft labels, such as "
+            "proportions of annotators), in the forms of ``probability``; cross-entropy, "
+            "divergence and Brier score are then computed.",
             type="array-like of shape (n,) or (n, n_classes)",
         ),
         Column(
@@ -648,24 +648,24 @@ CLASSIFICATION = Task(
             "Column of scores of a system; repeatable.",
             per_system=True,
             wide="labels",
-            description="Scores, higher for the positive class; of several systems a dict from "
-            "their names to columns. Measures of counts need a ``threshold`` as well; the "
-            "accuracy alone is that of the best one without, and a note says so. Of several "
-            "classes a column for each, in the forms of ``probability``.",
+            description="Scores, higher for the positive class; for several systems a dict from "
+            "their names to columns. Measures of the confusion matrix also need a ``threshold``; "
+            "without one only accuracy is computed, at the best threshold, with a note. With "
+            "several classes, one column per class, in the forms of ``probability``.",
             type="array-like of shape (n,) or (n, n_classes), or dict of such",
         ),
         Column(
             "probability",
-            "Column of probabilities of the positive class; or a column for each class, as 'p_*' "
-            "with the class for *, or as p_a,p_b,p_c in the order of --labels. Repeatable.",
+            "Column of probabilities of the positive class; or one column per class: 'p_*', "
+            "where * is the class, or p_a,p_b,p_c in the order of --labels. Repeatable.",
             metavar="COLS",
             per_system=True,
             wide="labels",
-            description="Probabilities of the positive class; of several systems a dict from "
-            "their names to columns. They serve as scores too, and the threshold is 0.5 unless "
-            "another is given. Or a column for each class: a dict or a data frame, matched by "
-            "name, or an array of shape (n, n_classes) in the order of the classes; or a dict "
-            "from systems to such. Rows have to sum to 1 within 1e-6.",
+            description="Probabilities of the positive class; for several systems a dict from "
+            "their names to columns. They also serve as scores. The default threshold is 0.5. Or "
+            "a column for each class: a dict or a data frame, matched by name, or an array of "
+            "shape (n, n_classes) in the order of the classes; or a dict from systems to such. "
+            "Rows have to sum to 1 within 1e-6.",
             type="array-like of shape (n,) or (n, n_classes), or dict of such",
         ),
         Column(
@@ -673,8 +673,8 @@ CLASSIFICATION = Task(
             "Column of predicted classes; repeatable.",
             per_system=True,
             wide="labels",
-            description="Predicted class of each row; of several systems a dict from their names "
-            "to columns.",
+            description="Predicted class of each row; for several systems a dict from their "
+            "names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
         WEIGHT,
@@ -686,39 +686,38 @@ CLASSIFICATION = Task(
     arguments=(
         Argument(
             "labels",
-            "The classes in the order wanted.",
+            "Classes in display order.",
             metavar="A,B,…",
             parse=listed,
-            description="The classes in the order wanted, those without a row included, all of "
-            "which are evaluated. Two of them, with ``positive``, a ``threshold`` or scores in "
-            "one column, only say which two classes there are: a problem of a positive class and "
-            "a negative one.",
+            description="Classes in display order, including classes without rows; all of them "
+            "are evaluated. Two classes with ``positive``, a ``threshold`` or scores in one "
+            "column define a binary problem.",
             type="list",
             annotation="Sequence[Any] | None",
         ),
         Argument(
             "positive",
-            "The positive class; any other class is negative then.",
+            "Positive class; all other classes are negative.",
             metavar="VALUE",
-            description="The positive class, against all others. It has to be named unless the "
-            "classes are 0 and 1, −1 and 1, or False and True. Where all rows are of one class, "
-            "what needs both is undefined, and a note says so.",
+            description="Positive class; all other classes are negative. Required unless the "
+            "classes are 0 and 1, −1 and 1, or False and True. If all rows are of one class, "
+            "measures that need both are undefined, with a note.",
             type="label",
             annotation="Any",
         ),
         Argument(
             "threshold",
-            "Scores at or above it are positive (probabilities: 0.5). Or a rule to choose it by, "
-            "such as youden, 'specificity>=0.9', 'F1 where recall>=0.8' or "
-            "'cost(cost_fp=1,cost_fn=5)'; what choosing it on the same rows flatters is then "
-            "estimated. Of all systems, or repeated, as in old=0.4, of each. Without one the "
-            "accuracy of scores is at the best threshold.",
+            "Scores at or above it are predicted positive (default for probabilities: 0.5). Or a "
+            "rule that chooses it, such as youden, 'specificity>=0.9', 'F1 where recall>=0.8' or "
+            "'cost(cost_fp=1,cost_fn=5)'; the optimism of choosing it on the same rows is then "
+            "estimated. Repeat as old=0.4 for one value per system. Without a threshold, "
+            "accuracy of scores is at the best one.",
             metavar="[NAME=]X|RULE",
             many=True,
-            description="A score at or above it is predicted positive; one number, or one for "
-            'each system. Or a rule by which to choose it on these rows, such as ``"youden"`` or '
-            '``"specificity>=0.9"`` (see :func:`calipers.operating_point`); the optimism of '
-            "choosing it there is then estimated out of bag.",
+            description="Scores at or above it are predicted positive; one number, or one for "
+            'each system. Or a rule that chooses it on these rows, such as ``"youden"`` or '
+            '``"specificity>=0.9"`` (see :func:`calipers.operating_point`); the optimism of that '
+            "choice is then estimated out of bag.",
             type="float, str or Rule, or dict of such",
             annotation="Threshold",
         ),
@@ -726,35 +725,33 @@ CLASSIFICATION = Task(
     options=("undefined", *_ROWS, "memory", "states"),
     engines=_IN_BATCHES,
     below="by-class",
-    below_help="Show the table of classes too: each against the rest.",
+    below_help="Also show the table of classes, each against all others.",
     python_only=(
         Column(
             "y",
             description="``classification(model, X, y)`` evaluates a fitted model, or a dict of "
-            "models by name, on features and the truth: whatever has ``classes_``, and "
-            "``predict_proba``, ``decision_function`` or ``predict``, asked in this order, as "
-            "estimators of scikit-learn have.",
+            "models by name, on features and the truth: any object with ``classes_`` and "
+            "``predict_proba``, ``decision_function`` or ``predict`` (tried in this order), such "
+            "as a scikit-learn classifier.",
             type="array-like of shape (n,)",
         ),
         Column(
             "confusion",
-            description="In place of rows a confusion matrix: an array in the order of ``labels`` "
-            "(without them 0, 1, …), a data frame or a dict of columns by class, a matrix of "
-            "another evaluation, or the path of a table or of a result. Rows are called as the "
-            "index of a pandas frame, a column of text, or ``truth`` says (or ``predicted``, of "
-            "predicted classes), else as the columns, in their order. Several systems are "
-            '``{"old": …, "new": …}``, or those of a table whose first column has their names; '
-            "they are compared as independent samples, as matrices do not say on which rows one "
-            "is right and the other wrong.",
+            description="Confusion matrix in place of rows: an array in the order of ``labels`` "
+            "(default 0, 1, …), a data frame or a dict of columns by class, a matrix of another "
+            "evaluation, or the path of a table or result. Rows are named by the index of a "
+            "pandas frame, a column of text, or ``truth`` (``predicted`` for predicted classes), "
+            'else as the columns, in their order. Several systems are ``{"old": …, "new": …}``, '
+            "or a table whose first column has their names. They are compared as independent "
+            "samples, as matrices do not pair rows.",
             type="array-like of shape (n_classes, n_classes), path, or dict of such",
         ),
         Argument(
             "rows",
-            description='What the rows of ``confusion`` are: ``"truth"``, as of scikit-learn\'s '
-            '``confusion_matrix``, or ``"predicted"``, as many textbooks print them. It may be '
-            'left out where the matrix says it, as a header ``"predicted\\truth"``, the names of '
-            "the axes of a cross table, or ``truth`` do, and where rows and columns are the same "
-            "either way.",
+            description='What the rows of ``confusion`` are: ``"truth"``, as in scikit-learn\'s '
+            '``confusion_matrix``, or ``"predicted"``, as in many textbooks. Optional if the '
+            'matrix states it (by a header ``"predicted\\truth"``, the axis names of a cross '
+            "table, or ``truth``) or is symmetric.",
             type="{'truth', 'predicted'}",
         ),
     ),
@@ -764,19 +761,19 @@ CLASSIFICATION = Task(
 )
 
 _LABELS = (
-    "a column of lists, a column of text (see --separator), or 'p_*' for a column of 0 and 1 for "
-    "each label, with the label for *"
+    "a column of lists, a column of text (see --separator), or 'p_*' for one column of 0 and 1 "
+    "per label, where * is the label"
 )
 
 MULTILABEL = Task(
     "multilabel",
     verb="calipers.evaluate.multilabel:multilabel",
     unit="rows",
-    summary="Evaluate the labels of rows that may have several, in a table.",
-    help=f"""Evaluate the labels of rows that may have none, one or several, {_TABLE}.
+    summary="Evaluate multilabel predictions in a table.",
+    help=f"""Evaluate multilabel predictions {_TABLE}.
 
-    Labels are named by the cells of a column, or by the columns that hold 0 and 1, scores or
-    probabilities. Two systems or more are compared row by row.
+    Labels are the cells of one column, or one column per label of 0 and 1, scores or
+    probabilities. Two or more systems are compared row by row.
 
     \b
     Examples:
@@ -806,35 +803,36 @@ MULTILABEL = Task(
         ),
         Column(
             "predicted",
-            "The labels that a system names, in the same forms; repeatable.",
+            "Predicted labels of a system, in the same forms; repeatable.",
             metavar="COLS",
             per_system=True,
             wide="pattern",
             lists=True,
-            description="Predicted labels of each row, in the forms of ``truth``; of several "
+            description="Predicted labels of each row, in the forms of ``truth``; for several "
             "systems a dict from their names to such.",
             type="array-like of shape (n,) or (n, n_labels), or dict of such",
         ),
         Column(
             "score",
-            "A column of scores for each label, as 's_*'; repeatable.",
+            "Columns of scores, one per label, as 's_*'; repeatable.",
             metavar="COLS",
             per_system=True,
             wide="pattern",
             description="Score of each label, higher where a row is more likely to have it: a "
-            "dict of columns, a data frame or an array of shape (n, n_labels), or what "
-            "``predict_proba`` of scikit-learn gives, a list of an array of shape (n, 2) for each "
-            "label; or a dict from systems to such. Measures of sets need a ``threshold`` as well.",
+            "dict of columns, a data frame or an array of shape (n, n_labels), or a list of "
+            "arrays of shape (n, 2), one per label, as returned by scikit-learn's "
+            "``predict_proba``; or a dict from systems to such. Measures of label sets also need "
+            "a ``threshold``.",
             type="array-like of shape (n, n_labels), or dict of such",
         ),
         Column(
             "probability",
-            "A column of probabilities for each label, as 'p_*'; repeatable.",
+            "Columns of probabilities, one per label, as 'p_*'; repeatable.",
             metavar="COLS",
             per_system=True,
             wide="pattern",
-            description="Probabilities of the labels, in the forms of ``score``; a row need not "
-            "sum to 1. The threshold is 0.5 unless another is given.",
+            description="Probabilities of the labels, in the forms of ``score``; rows need not "
+            "sum to 1. The default threshold is 0.5.",
             type="array-like of shape (n, n_labels), or dict of such",
         ),
         WEIGHT,
@@ -846,33 +844,32 @@ MULTILABEL = Task(
     arguments=(
         Argument(
             "separator",
-            "What stands between the labels in a column of text, such as '|'. In CSV an empty "
-            "field is a row without labels.",
+            "Separator of the labels in a column of text, such as '|'. In CSV an empty field is "
+            "a row without labels.",
             metavar="TEXT",
             parse=sign,
-            description='What separates the labels in a column of text, as in ``"sun|sea"``. '
-            "Empty text is a row without labels, and so is an empty field of a CSV file.",
+            description='Separator of the labels in a column of text, as in ``"sun|sea"``. Empty '
+            "text is a row without labels, and so is an empty field of a CSV file.",
         ),
         Argument(
             "labels",
-            "The labels in the order wanted.",
+            "Labels in display order.",
             metavar="A,B,…",
             parse=listed,
-            description="The labels in order. Unless given, the column names of data frames, or "
-            "all labels that occur, sorted. Tables with names are matched by them, arrays by this "
+            description="Labels in display order. By default the column names of data frames, or "
+            "all labels that occur, sorted. Tables are matched by column names, arrays by this "
             "order.",
             type="list",
             annotation="Sequence[Any] | None",
         ),
         Argument(
             "threshold",
-            "A row is said to have the labels whose score is at or above it (probabilities: 0.5): "
-            "one number, or one for each label.",
+            "Labels whose score is at or above it are predicted (default for probabilities: "
+            "0.5): one number, or one per label.",
             metavar="X|LABEL=X,…",
             parse=thresholds_by_label,
-            description="A row is predicted to have the labels whose score is at or above it: one "
-            "number, or one for each label (a dict, or a list in their order), or a dict from "
-            "systems to such.",
+            description="Labels whose score is at or above it are predicted: one number, or one "
+            "for each label (a dict, or a list in their order), or a dict from systems to such.",
             type="float, list of float, or dict of such",
             annotation="Threshold",
         ),
@@ -880,7 +877,7 @@ MULTILABEL = Task(
     options=("undefined", *_ROWS, "memory", "states"),
     engines=_IN_BATCHES,
     below="by-label",
-    below_help="Show the table of labels too.",
+    below_help="Also show the table of labels.",
     python_only=(
         Column(
             "y",
@@ -893,13 +890,12 @@ MULTILABEL = Task(
     positional=("truth", "predicted", "y"),
     needed=("truth",),
     more={
-        "measures": 'Of rows (``"example-F1"``, ``"LRAP"``); any measure of '
-        ':func:`classification` of one label (``"recall[sun]"``, ``"AUC[sun]"``); and '
-        'averages over labels of those of counts and scores (``"macro-F1"``, ``"micro-AUC"``, '
-        '``"weighted-AP"``), of log loss and Brier score (``"macro-Brier"``).',
-        "interval": "Averages of counts are bootstrapped by row, or by the delta method where "
-        "there are very many rows; those of AUC and AP come from the influence of rows, all "
-        "labels of a row together.",
+        "measures": 'Example-based measures (``"example-F1"``, ``"LRAP"``); any measure of '
+        ':func:`classification` on one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages '
+        'over labels (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``, ``"macro-Brier"``).',
+        "interval": "Averages of counts use the bootstrap over rows, or the delta method for "
+        "very large samples; averages of AUC and AP use influence functions, summed over the "
+        "labels of a row.",
     },
     of_splits=True,
 )
@@ -908,10 +904,10 @@ REGRESSION = Task(
     "regression",
     verb="calipers.evaluate.regression:regression",
     unit="rows",
-    summary="Evaluate predicted numbers in a table.",
-    help=f"""Evaluate predicted numbers {_TABLE}.
+    summary="Evaluate regression predictions: point predictions or quantiles.",
+    help=f"""Evaluate regression predictions, point predictions or quantiles, {_TABLE}.
 
-    Two systems or more are compared row by row.
+    Two or more systems are compared row by row.
 
     \b
     Examples:
@@ -926,41 +922,41 @@ REGRESSION = Task(
     columns=(
         Column(
             "truth",
-            "Column of the true numbers; of several outputs their columns, as in price,area or "
+            "Column of the true values; for several outputs their columns, as in price,area or "
             "'y_*'.",
             metavar="COLS",
             required=True,
             wide="outputs",
-            description="True values, numbers of at most 1e45 in size. Of several outputs a "
-            "column for each: an array of shape (n, n_outputs), whose columns ``outputs`` names, "
-            "or a dict or data frame, matched by name. A measure is then taken of each output "
+            description="True values, at most 1e45 in absolute value. For several outputs one "
+            "column each: an array of shape (n, n_outputs), whose columns ``outputs`` names, or "
+            "a dict or data frame, matched by name. Measures are then computed for each output "
             '(``"RMSE[price]"``), or averaged (``"macro-R2"``, ``"variance-weighted-R2"``).',
             type="array-like of shape (n,) or (n, n_outputs)",
         ),
         Column(
             "predicted",
-            "Column of predicted numbers, or those of the outputs in their order or by what stands "
-            "for *; repeatable.",
+            "Column of predicted values; for several outputs their columns, in order or matched "
+            "by *. Repeatable.",
             metavar="COLS",
             per_system=True,
             wide="outputs",
             apart=True,
-            description="Predicted values, in the forms of ``truth``; of several systems a dict "
+            description="Predicted values, in the forms of ``truth``; for several systems a dict "
             "from their names to such.",
             type="array-like of shape (n,) or (n, n_outputs), or dict of such",
         ),
         Column(
             "quantiles",
-            "Columns of predicted quantiles by their level: 'q_*' for columns such as q_0.05, or "
-            "0.05:lower,0.95:upper; repeatable.",
+            "Columns of predicted quantiles by level: 'q_*' for columns such as q_0.05, or "
+            "0.05:lower,0.95:upper. Repeatable.",
             metavar="COLS",
             per_system=True,
             wide="levels",
             apart=True,
             description="Predicted quantiles, in place of ``predicted``: a dict or data frame "
-            "with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``; of several "
-            "systems a dict from their names to such. The interval that is to cover 0.9 of the "
-            "rows lies between the levels 0.05 and 0.95.",
+            "with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``; for several "
+            "systems a dict from their names to such. The levels 0.05 and 0.95 form the 90% "
+            "prediction interval.",
             type="dict of array-like of shape (n,), or dict of such",
         ),
         WEIGHT,
@@ -976,8 +972,8 @@ REGRESSION = Task(
         Column(
             "y",
             description="``regression(model, X, y)`` evaluates a fitted model, or a dict of "
-            "models by name, on features and the truth: whatever has ``predict``, as estimators "
-            "of scikit-learn have.",
+            "models by name, on features and the truth: any object with ``predict``, such as a "
+            "scikit-learn regressor.",
             type="array-like of shape (n,) or (n, n_outputs)",
         ),
         Argument(
@@ -996,11 +992,11 @@ RANKING = Task(
     "ranking",
     verb="calipers.evaluate.ranking:ranking",
     unit="groups",
-    summary="Evaluate scores that order the rows of groups, in a table.",
-    help=f"""Evaluate scores that order the rows of each group, {_TABLE}.
+    summary="Evaluate learning-to-rank scores in a table, query by query.",
+    help=f"""Evaluate learning-to-rank scores {_TABLE}, query by query.
 
-    A row is a document with the grade that it has for its group. Two systems or more are compared,
-    group by group.
+    A row is a document with its relevance grade for its group (query). Two or more systems are
+    compared group by group.
 
     \b
     Examples:
@@ -1015,63 +1011,60 @@ RANKING = Task(
     columns=(
         Column(
             "group",
-            "Column of the groups whose rows are ordered: queries, users.",
+            "Column of the groups whose rows are ranked: queries, users.",
             required=True,
             description="Group of each row (query, user): a column of names or numbers. Groups "
-            "are the units: means are over them, and so are intervals and tests.",
+            "are the units of means, intervals and tests.",
         ),
         Column(
             "truth",
-            "Column of the grades: 0, 1, 2 and so on.",
+            "Column of the relevance grades: 0, 1, 2 and so on.",
             required=True,
-            description="Grade of each row: 0, 1, 2 and so on, higher where it should be ranked "
-            "higher.",
+            description="Relevance grade of each row: 0, 1, 2 and so on; rows of higher grade "
+            "should rank higher.",
         ),
         Column(
             "score",
             "Column of scores of a system; repeatable.",
             required=True,
             per_system=True,
-            description="Scores by which a system orders the rows of a group, higher first; of "
+            description="Scores by which a system ranks the rows of a group, higher first; for "
             "several systems a dict from their names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
         replace(
             WEIGHT,
-            help="Column of what groups count for in means; 0 for none.",
-            description="Weight of each group in means and in all that follows from them: a "
-            "column with one value for each group. Only the proportions matter; a group of weight "
-            "0 is left out.",
+            help="Column of the weight of each group in means. A group of weight 0 is left out.",
+            description="Weight of each group in means, their intervals and tests: a column with "
+            "one value for each group. Only the proportions matter; a group of weight 0 is left "
+            "out.",
         ),
         replace(
             COUNT,
-            help="Column of how many groups each stands for, with one value for each: one of count "
-            "20 is the same as that group 20 times.",
-            description="Number of groups that each stands for, with one value for each "
-            "group: a group of count "
-            "20 is the same as that group 20 times.",
+            help="Column of frequency weights, one value per group: a group of count 20 is the "
+            "same as that group 20 times.",
+            description="Frequency weight of each group, with one value per group: a group of "
+            "count 20 is the same as that group 20 times.",
         ),
         replace(
             CLUSTER,
-            help="Column of what groups come from, such as users or sessions, with one value for "
-            "each.",
-            description="What groups come from, such as the user or session of a query, with "
-            "one value for each "
-            "group: intervals and tests are then of clusters.",
+            help="Column of cluster identifiers (user, session), one value per group. Intervals "
+            "and tests are cluster-robust.",
+            description="Cluster of each group, such as the user or session of a query, with one "
+            "value per group. Intervals and tests are then cluster-robust.",
         ),
         replace(
             TIME,
-            help="Column of when groups were asked, with one value for each; where neighbours in "
-            "time are alike, intervals and tests allow for it.",
-            description="When each group was asked, with one value for each group: numbers, "
-            "dates, or text in the "
-            "form of ISO 8601. Where neighbors in time are alike, intervals and tests allow "
-            "for it.",
+            help="Column of the time of each group, one value per group. Intervals and tests "
+            "allow for autocorrelation.",
+            description="Time of each group, with one value per group: numbers, dates, or ISO "
+            "8601 text. Intervals and tests allow for autocorrelation.",
         ),
         replace(
             SLICES,
-            help="Column to cut the groups by, with one value for each: every mean on each part, "
-            "and its difference to the rest. Repeatable; 'type*length' crosses two columns.",
+            help="Column that defines slices, one value per group: report every mean on each "
+            "slice and its difference from all other groups. Repeatable; 'type*length' crosses "
+            "two columns.",
             description=f"{SLICES.description} A column has one value for each group.",
         ),
     ),
@@ -1079,39 +1072,39 @@ RANKING = Task(
         REL,
         Argument(
             "dcg",
-            "Gain and discount of DCG and nDCG: exp-log2 has the gain 2^grade - 1, the others the "
-            "grade.",
+            "Gain and discount of DCG and nDCG. The gain of exp-log2 is 2^grade - 1, that of the "
+            "others the grade.",
             choices=("exp-log2", "log2", "log-base"),
             description="Gain and discount of DCG and nDCG that do not state their own: "
             '``"exp-log2"`` is the gain 2^grade − 1, the others the grade itself.',
         ),
         Argument(
             "ties",
-            "Of rows of equal score, the mean, the best or the worst value over all their orders.",
+            "Report the mean, best or worst value over all orders of tied rows.",
             choices=("average", "best", "worst"),
-            description='``"average"``: the mean over all orders of rows of equal score, exactly. '
-            '``"best"`` and ``"worst"``: that of the best and of the worst order. The order of '
-            "the rows says nothing.",
+            description='``"average"``, ``"best"`` and ``"worst"`` report the exact mean, best '
+            "or worst value over all orders of tied rows. The order of the rows in the table is "
+            "ignored.",
         ),
         Argument(
             "undefined",
-            "Leave groups without a value out of the mean, or let them score 0.",
+            "Leave groups with an undefined value out of the mean, or let them score 0.",
             choices=("nan", "zero"),
-            description='``"nan"``: a group without a value (no relevant row, say) is left out of '
-            'the mean and counted. ``"zero"``: it scores 0.',
+            description='``"nan"``: a group whose value is undefined (for example, without '
+            'relevant rows) is left out of the mean and counted. ``"zero"``: it scores 0.',
         ),
     ),
     options=_ROWS,
     engines=_IN_BATCHES,
     per_unit="group",
-    per_unit_help=f"The value on every group: {_PER_UNIT}",
+    per_unit_help=f"Report the value on every group: {_PER_UNIT}",
     positional=("group", "truth", "score"),
     needed=("group", "truth", "score"),
     more={
         "cost": "A column has one value for each group.",
-        "engine": "Findings and systems of an earlier evaluation take all rows in memory.",
-        "measures": "They are those of :func:`calipers.retrieval`, where a row is a document that "
-        'is both judged and retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.',
+        "engine": "Findings and baselines of an earlier evaluation need all rows in memory.",
+        "measures": "The measures of :func:`calipers.retrieval`, where each row is a document "
+        'that is both judged and retrieved. ``"NDCG@5"`` uses the gains of ``dcg``.',
     },
 )
 
@@ -1119,10 +1112,10 @@ CLUSTERING = Task(
     "clustering",
     verb="calipers.evaluate.clustering:clustering",
     unit="points",
-    summary="Evaluate clusters of the points in a table.",
-    help=f"""Evaluate clusters of the points {_TABLE}.
+    summary="Evaluate clusterings of the rows of a table.",
+    help=f"""Evaluate clusterings of the points {_TABLE}.
 
-    Two clusterings or more are compared point by point.
+    Two or more clusterings are compared point by point.
 
     \b
     Example:
@@ -1135,18 +1128,18 @@ CLUSTERING = Task(
             "Column of the cluster of each point; repeatable.",
             required=True,
             per_system=True,
-            description="Cluster of each point; of several clusterings of the same points a dict "
-            "from their names to columns.",
+            description="Cluster of each point; for several clusterings of the same points a "
+            "dict from their names to columns.",
             type="array-like of shape (n,), or dict of such",
         ),
         Column(
             "truth",
             "Column of the true class of each point.",
-            description="True class of each point, where it is known.",
+            description="True class of each point, if known.",
         ),
         Column(
             "features",
-            "Column of a coordinate of the points; repeatable, or 'x_*' for several.",
+            "Column of a feature of the points. Repeatable, or 'x_*' for several.",
             many=True,
             wide="pattern",
             description="The points: an array or a data frame with a column for each feature, or "
@@ -1155,50 +1148,50 @@ CLUSTERING = Task(
         ),
         replace(
             COUNT,
-            help="Column of how many points each row stands for.",
-            description="Number of points that each row stands for, an integer: a row of count 20 "
-            "is the same as that row 20 times, in every value, interval and test. A row of count "
-            "0 is left out.",
+            help="Column of frequency weights: a row of count 20 is the same as that row 20 times.",
+            description="Frequency weight of each point, an integer: a row of count 20 is the "
+            "same as that row 20 times, in every value, interval and test. A row of count 0 is "
+            "left out.",
         ),
         replace(
-            SLICES, description=f"{SLICES.description} They are for measures against ``truth``."
+            SLICES, description=f"{SLICES.description} They apply to measures against ``truth``."
         ),
     ),
     arguments=(
         Argument(
             "metric",
-            "How far apart points are, for silhouettes.",
+            "Distance between points, for silhouettes.",
             choices=("euclidean", "sqeuclidean", "manhattan", "cosine"),
             description="Distance between points, for silhouettes. Centres and sums of squares "
             "are Euclidean.",
         ),
         Argument(
             "noise",
-            "What points called -1 are: a cluster as any other, or left out, where any clustering "
-            "calls them so.",
+            "Treat points labelled -1 (noise) as a cluster, or drop points that are noise in any "
+            "clustering.",
             choices=("cluster", "drop"),
-            description='What points of a cluster called −1 are: ``"cluster"`` counts it as any '
-            'other, as scikit-learn does, ``"drop"`` leaves out the points that are so in any of '
-            "the clusterings.",
+            description='Treatment of points labelled −1 (noise): ``"cluster"`` treats them as a '
+            'cluster, as scikit-learn does; ``"drop"`` drops points that are noise in any of the '
+            "clusterings.",
         ),
         Argument(
             "sample",
-            "Take silhouettes of so many points, each by its distances to all; above 100,000 "
-            "points of 5,000 unless said.",
+            "Number of points whose silhouettes are computed, from their distances to all points "
+            "(default: all; 5,000 above 100,000 points).",
             metavar="N",
             kind="whole",
             low=2,
-            description="Number of points whose silhouettes are taken, each by its distances to "
-            "all points. All of them unless given, above 100,000 points 5,000.",
+            description="Number of points whose silhouettes are computed, from their distances "
+            "to all points. By default all of them, or 5,000 above 100,000 points.",
         ),
     ),
     options=(*_ROWS, "memory"),
     engines=_IN_BATCHES,
     per_unit="point",
-    per_unit_help="Show the silhouette of every point, by its row.",
+    per_unit_help="Report the silhouette of every point, by row.",
     per_unit_asked=True,
     below="by-cluster",
-    below_help="Show the table of clusters too.",
+    below_help="Also show the table of clusters.",
     python_only=(
         Column(
             "distances",
@@ -1210,14 +1203,13 @@ CLUSTERING = Task(
             "per_point",
             default=False,
             kind="switch",
-            description="Whether ``per_unit`` has the silhouette of every point.",
+            description="Whether ``per_unit`` contains the silhouette of every point.",
         ),
         Argument(
             "recluster",
-            description="How a clustering was made, a function from points to their clusters or "
-            "an estimator with ``fit_predict``, or a dict of such by system: it is made again of "
-            "resampled points, and the table of clusters and a note report how well each is found "
-            "again.",
+            description="Clustering algorithm: a function from points to clusters or an "
+            "estimator with ``fit_predict``, or a dict of such by system. Resampled points are "
+            "re-clustered; the table of clusters and a note report the stability of each cluster.",
             type="callable or estimator, or dict of such",
             annotation="Any",
         ),
@@ -1225,14 +1217,14 @@ CLUSTERING = Task(
             "reclusterings",
             default=100,
             kind="whole",
-            description="How often a clustering is made again.",
+            description="Number of re-clusterings of resampled points.",
         ),
     ),
     positional=("features", "labels", "truth"),
     needed=("features", "labels"),
     more={
         "measures": "``silhouette[c]`` is the mean of the cluster called c.",
-        "engine": "In batches there are measures against the truth and of centres.",
+        "engine": "A stream supports measures against the truth and measures of cluster centres.",
     },
 )
 
@@ -1240,9 +1232,10 @@ AGREEMENT = Task(
     "agreement",
     verb="calipers.evaluate.agreement:agreement",
     unit="items",
-    summary="Say how far raters agree about the same items, in a table.",
-    help=f"""Say how far raters agree about the items {_TABLE}: a column a rater and a row an item,
-    or a row a rating.
+    summary="Measure inter-rater agreement on the items of a table.",
+    help=f"""Measure inter-rater agreement on the items {_TABLE}.
+
+    The table has one column per rater and one row per item, or one row per rating.
 
     \b
     Examples:
@@ -1254,82 +1247,81 @@ AGREEMENT = Task(
     columns=(
         Column(
             "item",
-            "Column of the items, which is no rater.",
-            description="Name of the column of the items, which is no rater.",
+            "Column of the items.",
+            description="Name of the column of the items.",
             type="str",
             annotation="str | None",
         ),
         Column(
             "rater",
-            "Of a table with a row a rating: column of who rated.",
-            description="Of a table with one row for each rating: name of the column of raters.",
+            "Column of the raters, in a table with one row per rating.",
+            description="Name of the column of raters, in a table with one row per rating.",
             type="str",
             annotation="str | None",
         ),
         Column(
             "rating",
-            "Of such a table: column of the ratings.",
-            description="Of such a table: name of the column of ratings.",
+            "Column of the ratings, in a table with one row per rating.",
+            description="Name of the column of ratings, in a table with one row per rating.",
             type="str",
             annotation="str | None",
         ),
         replace(
             WEIGHT,
-            help="Column of what items count for.",
-            description="Weight of each item, of which only the proportions matter: the name of a "
-            "column of the table, which is no rater then, or one value for each item.",
+            help="Column of the weight of each item.",
+            description="Weight of each item; only the proportions matter. The name of a column "
+            "of the table, or one value for each item.",
         ),
         replace(
             COUNT,
-            help="Column of how many items each item stands for.",
-            description="Number of items that each item stands for: the name of a column, or one "
-            "value for each item.",
+            help="Column of frequency weights: an item of count 20 is the same as that item 20 "
+            "times.",
+            description="Frequency weight of each item: the name of a column, or one value for "
+            "each item.",
         ),
         replace(
             CLUSTER,
-            help="Column of what the items come from: documents, patients.",
-            description="What each item comes from, such as a document or a patient: the name of a "
-            "column, or one value for each item. Intervals and tests are then of clusters.",
+            help="Column of cluster identifiers (document, patient). Intervals and tests are "
+            "cluster-robust.",
+            description="Cluster of each item, such as a document or a patient: the name of a "
+            "column, or one value for each item. Intervals and tests are then cluster-robust.",
         ),
         replace(
             TIME,
-            help="Column of the time of each item; where neighbours in time are rated alike, "
-            "intervals and tests allow for it.",
+            help="Column of the time of each item. Intervals and tests allow for autocorrelation.",
             description="Time of each item: the name of a column, or one value for each item. "
-            "Where neighbors in time are rated alike, intervals and tests allow for it.",
+            "Intervals and tests allow for autocorrelation.",
         ),
         replace(
             SLICES,
-            description=f"{SLICES.description} The names are of columns of the table that say "
-            "more of each item.",
+            description=f"{SLICES.description} Names refer to columns of item attributes.",
         ),
     ),
     arguments=(
         Argument(
             "raters",
-            "The raters: columns, or what stands in --rater; all unless said. Repeatable: sets of "
-            "raters with names are compared.",
+            "Raters: columns, or values of --rater (default: all). Repeatable; named sets of "
+            "raters are compared.",
             metavar="[NAME=]A,B,…",
             many=True,
             parse=sets_of_raters,
-            description="Which columns are raters, or which names in the column ``rater``, where "
-            "these are not all; a dict from names to lists of raters compares these, item by item.",
+            description="Columns of the raters, or values of the column ``rater``; by default "
+            "all. A dict from names to lists of raters compares these sets, item by item.",
             type="list, or dict of list",
             annotation="Any",
         ),
         Argument(
             "scale",
-            "How far apart two ratings are.",
+            "Scale of the ratings, which defines the distance between them.",
             choices=("nominal", "ordinal", "interval"),
-            description="Scale of the ratings, by which α takes two of them to be apart.",
+            description="Scale of the ratings, which defines the distance between them in α.",
         ),
         Argument(
             "order",
-            "The categories in their order, unless of numbers or letters.",
+            "Order of the categories (default: numeric or alphabetical).",
             metavar="A,B,…",
             parse=listed,
-            description="The categories in their order, where that is not the order of numbers or "
-            "letters.",
+            description="Order of the categories; by default numeric or alphabetical.",
             type="list",
             annotation="Sequence[Any] | None",
         ),
@@ -1337,12 +1329,12 @@ AGREEMENT = Task(
     options=("slice_bins", "cost", *INFERENCE, "inputs", "memory", "states"),
     engines=_IN_BATCHES,
     below="by-rater",
-    below_help="Show the tables of raters and of their pairs too.",
+    below_help="Also show the tables of raters and of pairs of raters.",
     python_only=(
         Column(
             "ratings",
-            description="Table of ratings: a column for each rater and a row for each item, where "
-            "a rating may be missing; or, where ``rater`` is given, a row for each rating.",
+            description="Table of ratings: one column per rater and one row per item, where "
+            "ratings may be missing; or, with ``rater``, one row per rating.",
             type="data frame, dict of columns, or path",
         ),
     ),

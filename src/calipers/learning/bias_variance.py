@@ -378,16 +378,16 @@ def bias_variance(
         Whether the rows tested are a sample of more; False for a grid, say. Intervals are wider for
         it.
     level : float, default=0.95
-        Level of the intervals. Those of squared loss are Student's by the jackknife over training
-        sets, those of 0–1 loss are by the bootstrap over them.
+        Confidence level of the intervals. Those of squared loss are Student's by the jackknife over
+        training sets, those of 0–1 loss are by the bootstrap over them.
     resamples : int, default=1000
-        Bootstrap replicates.
+        Number of bootstrap replicates.
     seed : int, default=0
-        Seed of resampling. It decides everything that is drawn.
+        Seed of the random number generator. It decides everything that is drawn.
     n_jobs : int, default=1
         Number of fits at a time, -1 for all processors. The numbers are the same for all.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

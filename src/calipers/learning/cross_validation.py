@@ -177,8 +177,8 @@ def cross_validate(
     train : float, optional
         Number of rows that a model of such predictions was trained on, if not all other folds.
     data : data frame, dict of columns, or path, optional
-        Table of which other arguments may name columns. Columns that are given themselves are NumPy
-        arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
+        Table whose columns the other arguments may name. Columns may also be passed as NumPy
+        arrays, lists, pandas, polars or Arrow columns, or anything with ``__array__`` or DLPack.
     task : {'classification', 'regression'} or callable, optional
         What the models do, where neither estimators nor columns tell. Or the verb of a task of your
         own, which takes ``truth`` and ``predicted``.
@@ -195,34 +195,34 @@ def cross_validate(
     inner : int, optional
         Number of folds within the rows trained on that choose a threshold; 5 unless given.
     measures : str, Measure, or list of such, optional
-        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for those that are
-        shown if none is named.
+        Names of measures; ``calipers measures`` lists them. ``"default"`` stands for the default
+        measures.
     undefined : {'nan', 'zero', 'one', 'omit'}, default='nan'
-        Value of a measure of labels that is undefined, such as precision where nothing is predicted
-        positive: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
-        ``zero_division`` of 0 or 1. Averages take it for classes without a value, also for those
-        that ``labels`` names and no row has; ``"omit"``, its NaN, leaves both out. Of correlations
-        such as MCC it is 0 or nothing. A value by convention has no interval.
+        Value of a measure of labels that is undefined, such as precision without positive
+        predictions: ``"nan"``, or by convention ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division`` of 0 or 1. It is also used in averages over classes, including classes
+        that ``labels`` names but no row has; ``"omit"`` leaves these classes out. Correlations such
+        as MCC become 0 or stay undefined. A value by convention has no interval.
     baseline : str, optional
         System that all others are compared with; by default every pair is compared, the later minus
         the earlier.
     curves : bool, default=True
-        Whether the evaluation has curves, each of which is computed when it is first looked at.
+        Whether the evaluation has curves. Each is computed on first access.
     interval : {'corrected', 'nested', 'none'}, default='corrected'
         ``"corrected"``, Nadeau and Bengio's t over folds: with mean ē and standard deviation s of J
         folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of freedom. ``"nested"``, the nested
         cross-validation of Bates, Hastie and Tibshirani, for means of a loss per row: it fits each
         pair of folds as well, and takes ten repeats or more to be steady.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples : int, default=2000
-        Bootstrap replicates. They are behind findings.
+        Number of bootstrap replicates. They are behind findings.
     seed : int, default=0
-        Seed of resampling. It decides folds and fits, too.
+        Seed of the random number generator. It decides folds and fits, too.
     n_jobs : int, default=1
         Number of fits at a time, -1 for all processors. The numbers are the same for all.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------
@@ -572,9 +572,7 @@ class _Options:
             level=s.level,
             estimates=tuple(averages.estimates(s.level, other, wanted=wanted)),
             comparison=comparison,
-            curves=(
-                CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
-            ),
+            curves=CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else (),
             per_unit=averages.per_fold,
             findings=fold_findings(of_rows, comparison, s.level),
             notes=(*_read_me(design, len(np.concatenate(where))),
@@ -582,10 +580,7 @@ class _Options:
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
             thresholds=thresholds,
             provenance={
-                **told,
-                **inference_provenance(s),
-                "interval": self.interval,
-                "conventions": conventions,
+                **told, **inference_provenance(s), "interval": self.interval, "conventions": conventions,
             },
             sources=folds,
         )  # fmt: skip

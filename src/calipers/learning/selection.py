@@ -111,13 +111,13 @@ def select(
         Any measure of :func:`calipers.classification` or :func:`calipers.regression` of which one
         value is better than another; the error rate or the MSE if none is named.
     level : float, default=0.95
-        Level of the intervals.
+        Confidence level of the intervals.
     seed : int, default=0
-        Seed of resampling. It decides folds and fits, too.
+        Seed of the random number generator. It decides folds and fits, too.
     n_jobs : int, default=1
         Number of fits at a time, -1 for all processors. The numbers are the same for all.
     inputs : list, optional
-        Where the columns came from, for the provenance.
+        Origins of the columns, for the provenance.
 
     Returns
     -------

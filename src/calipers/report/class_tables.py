@@ -162,7 +162,7 @@ def summary(confusion: ConfusionBase) -> str:
     for *names, most in most_confused(confusion, 1):
         true, said = told_apart(names).values()
         text += (
-            f"; the most frequent confusion takes {true} for {said} ({numbers.format_number(most)})"
+            f"; the most frequent error predicts {said} for {true} ({numbers.format_number(most)})"
         )
     return f"{text}."
 
@@ -204,21 +204,24 @@ def label_caption(table: LabelTable) -> str:
     labels = numbers.format_count(len(table.labels), "labels")
     parts = [
         {
-            "label": f"{labels}; rows: how many have the label.",
-            "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against the "
-            "rest; rows: "
-            "how many are of the class. PPV is the precision.",
-            "cluster": "Points: how many are in the cluster; then those of each class, and means.",
-            "rater": "Ratings of each rater, in all and as each category; and the value of all "
-            "other raters without this one.",
-            "pair": "Items: how many both raters rated.",
+            "label": f"{labels}; rows: number of rows with the label.",
+            "class": f"{numbers.format_count(len(table.labels), 'classes')}, each against all "
+            "others; "
+            "rows: "
+            "number of rows of the class. PPV is the precision.",
+            "cluster": "Points: number of points in the cluster; then those of each class, and "
+            "means.",
+            "rater": "Number of ratings of each rater, in total and by category; and the value "
+            "without this rater.",
+            "pair": "Items: number of items that both raters rated.",
         }[table.of]
     ]
     if any((low == low).any() for low in table.low.values()):
         parts.append(
-            f"{numbers.format_percent(table.level)} intervals of each {table.of} by itself; with "
-            "many "
-            f"{plural(table)} some of them miss."
+            f"{numbers.format_percent(table.level)} intervals hold for each {table.of} separately "
+            "and are "
+            "not adjusted for the number of "
+            f"{plural(table)}."
         )
     return " ".join(parts)
 

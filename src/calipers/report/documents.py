@@ -393,23 +393,23 @@ def _every_pair(of: Comparison, look: Look) -> Iterator[Block]:
         level = numbers.format_percent(of.level)
         yield Pairs(count, page_data.all_pairs_data(of), level, p_heading(of))
     else:
-        yield Lines([f"{count} pairs of systems: see the page of to_html()."], aside=True)
+        yield Lines([f"{count} pairs of systems: see the page that to_html() writes."], aside=True)
 
 
 #: What the columns of the tests of all systems together mean.
 _OF_ALL = (
-    "Friedman's test is of ranks within units, the analysis of variance (ANOVA) of means; ω² is "
-    "the share of the variance that is the systems'."
+    "Friedman's test compares ranks within units, the analysis of variance (ANOVA) means; ω² is "
+    "the proportion of the variance that is due to systems."
 )
-_ALIKE = " Not told apart: the largest groups in which Nemenyi's test separates no two systems."
+_ALIKE = " Homogeneous groups: the largest sets of systems without a significant pair in "
+"Nemenyi's test."
 _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 
 
 def _together(of: Comparison, look: Look, *, groups: bool = True) -> Iterator[Block]:
-    """The tests of all systems at once; ``groups`` of those that are not told apart may be shown
-    already."""
+    """The omnibus tests of all systems, with homogeneous ``groups`` unless shown already."""
     columns = tables.of_all_systems(of)
-    title = "All systems together"
+    title = "Omnibus tests"
     if look.in_browser and len(group_by_pair(of)) > MOST_PAIRS:
         groups = False  # long lists, which the matrix of pairs shows better
     yield Heading(title, 3 if look.in_browser else 2)
@@ -492,7 +492,7 @@ def slices(
         return
     for title, (by_column, folded) in (
         ("Slices by", tables.of_slices(of)),
-        ("Systems compared within slices by", tables.of_systems_within(of)),
+        ("Comparisons within slices of", tables.of_systems_within(of)),
     ):
         for column, columns in by_column.items():
             yield Heading(f"{title} {name(column)}")
@@ -508,12 +508,12 @@ def _slices_by_measure(of: Slices, whole: Evaluation) -> Iterator[Block]:
         yield Heading(f"By {name(column)}", 3)
         yield _slice_part(of, first, whole, is_open=True)
         yield from (_slice_part(of, group, whole) for group in rest if group.told_apart)
-        for tested, words in ((True, "told apart from"), (False, "tested against")):
+        for tested, words in ((True, "differs significantly from"), (False, "was tested against")):
             alike = [g for g in rest if not g.told_apart and g.tested is tested]
             if alike:
                 measures = ", ".join(name(group.measure) for group in alike)
                 yield Part(
-                    f"No slice is {words} the rest by {measures}",
+                    f"No slice {words} all other rows by {measures}",
                     [_slice_part(of, group, whole) for group in alike],
                 )
     if folded:
@@ -531,7 +531,7 @@ def _slice_part(of: Slices, group: SliceGroup, whole: Evaluation, *, is_open: bo
         [table],
         level=4,
         open=is_open,
-        remark=f"differs from the rest: {apart}" if apart else "",
+        remark=f"differs significantly from all other rows: {apart}" if apart else "",
     )
 
 
@@ -559,11 +559,11 @@ def of_cutoffs(of: ThresholdTables, look: Look) -> Iterator[Block]:
     """A table a system, and what it holds."""
     said = tables.cutoffs_caption(of)
     if look.in_browser and len(of) > 1:
-        yield Heading("Cut-offs", anchor="cutoffs")
+        yield Heading("Thresholds", anchor="cutoffs")
     for place, own in enumerate(of):
         title, columns = f"Cut-offs{_of_system(own, of)}", tables.cutoff_columns(of, own)
         if look.medium is Medium.PAPER:
-            # The cut-offs are typeset as the other numbers are.
+            # The thresholds are typeset as the other numbers are.
             columns = [column._replace(kind=NUMBER) for column in columns]
             yield Table(columns, [f"{title}.", said] if len(of) > 1 else [said])
             continue
@@ -595,7 +595,7 @@ def _charts_of(of: Evaluation, orientation: str) -> Iterator[Block]:
 
     found = page_data.explorer(of)
     if found is not None:
-        yield from (Heading("Move the threshold", anchor="threshold"), found)
+        yield from (Heading("Threshold explorer", anchor="threshold"), found)
     with start_background_renderer() as begin:
         yield from _charts(figures(of, orientation, begin))
 
@@ -740,7 +740,7 @@ def learned(of: LearningResult, look: Look) -> Iterator[Block]:
 
 
 def selected(of: Selection, look: Look) -> Iterator[Block]:
-    """The best of several candidates."""
+    """Model selection candidates."""
     table = Table(learning.selection_columns(of), plain=True, title="Candidates")
     yield from _told(
         learning.SELECTION_HEADING,

@@ -35,31 +35,31 @@ t over splits: Student 1908
     t of the first of ten differences of five times two-fold cross-validation over their
     variance within repetitions.
 Tukey HSD: Carterette 2012; Sakai 2018
-    Values are dealt out anew to the systems of each unit; p is how often the largest of all
-    differences is then at least as large, so that it holds for all pairs together.
+    Values are permuted among the systems of each unit; p is the proportion of permutations in
+    which the largest difference is at least as large, so that it holds for all pairs
+    simultaneously.
 t or Bayesian bootstrap: Student 1908; Rubin 1981
-    The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units count by
-    chance instead of one each, with half a unit on either side of the mean difference; against no
-    difference never below what the signs of the units that differ allow.
+    The larger of the p-values of Student's t and of the Bayesian bootstrap, in which units have
+    random weights, with half a unit added on either side of the mean difference; for a
+    two-sided test it is at least the p-value of the sign test of the units that differ.
 randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
-    The two systems are swapped on units at random; p is how often the difference is then at
-    least as large, over all ways to swap where it is called exact.
+    The two systems are swapped on units at random; p is the proportion of swaps in which the
+    difference is at least as large, over all possible swaps if it is called exact.
 Wilcoxon: Wilcoxon 1945
-    The ranks of the differences by size, those above zero against those below; it asks about
-    the middle of the differences, not about their mean.
+    Signed-rank test of the differences; it tests their pseudomedian, not their mean.
 sign test: Conover 1999
-    On how many units the difference is above zero, against an even chance.
+    Binomial test of the number of units with a positive difference against 1/2.
 McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
-    The rows on which one system alone is right, against an even chance.
+    Binomial test of the rows that exactly one system classifies correctly against 1/2.
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
 of the cells: Jeffreys 1946
-    What the difference is over tables as likely as the rows make them; p comes from the share of
-    these differences that lie beyond zero.
+    The posterior of the difference over the cells of the table, with Jeffreys' prior; p comes
+    from the proportion of the posterior beyond zero.
 bootstrap: Efron and Tibshirani 1993
-    Units are drawn anew with replacement, both systems together; p comes from the share of the
-    differences so drawn that lie beyond zero.
+    Units are resampled with replacement, both systems together; p comes from the proportion of
+    resampled differences beyond zero.
 Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
     The mean difference of losses in the order of time over a standard error that allows for the
     dependence of as many steps as forecasts are ahead, as Student's t.
@@ -67,7 +67,7 @@ HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
     The difference over a standard error that allows for serial dependence (prewhitened, cosine
     transforms), as Student's t.
 delta: Hampel 1974; van der Vaart 1998
-    The difference over its standard error, from how much each row moves the measure.
+    The difference over its standard error, from the influence of each row on the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
 clustered: Liang and Zeger 1986
@@ -79,14 +79,14 @@ paired t | Student t: Student 1908
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _entries("""
 simultaneous, joint randomisation: Westfall and Young 1993
-    The difference ± as many standard errors as the largest difference of all is away when values
-    are dealt out anew to the systems of each unit: all intervals hold together.
+    The difference ± a quantile of the largest standardised difference when values are permuted
+    among the systems of each unit: all intervals hold simultaneously.
 simultaneous, max-t: Hothorn, Bretz and Westfall 2008
-    The difference ± as many standard errors as the largest of all is away, from how much rows move
-    each of them together: all intervals hold together.
+    The difference ± a quantile of the largest standardised difference, from the joint influence
+    of rows on all differences: all intervals hold simultaneously.
 simultaneous, randomised Tukey HSD: Carterette 2012
-    The difference ± the largest difference when values are dealt out anew to the systems of each
-    unit: all intervals of a measure hold together.
+    The difference ± a quantile of the largest difference when values are permuted among the
+    systems of each unit: all intervals of a measure hold simultaneously.
 Diebold-Mariano: Diebold and Mariano 1995; Harvey, Leybourne and Newbold 1997
     The mean difference of losses in the order of time ± quantiles of Student's t, by a standard
     error that allows for the dependence of as many steps as forecasts are ahead.
@@ -94,42 +94,44 @@ HAC: Andrews and Monahan 1992; Lazarus, Lewis, Stock and Watson 2018
     The difference ± quantiles of Student's t, by a standard error that allows for serial
     dependence, or the usual interval where that is wider.
 simultaneous, Holm | simultaneous, Bonferroni: Holm 1979
-    The interval of each difference at the level divided by their number; where Holm's procedure
-    calls a difference real at a later step, the limit next to 0 is that of the step.
+    The interval of each difference at the level divided by their number; if Holm's procedure
+    rejects at a later step, the limit next to 0 is that of the step.
 false coverage rate: Benjamini and Yekutieli 2005
-    The interval of each difference at a level at which of the differences called real few are
-    missed.
+    The interval of each difference at a level that controls the expected proportion of
+    intervals of significant differences that do not cover.
 t or Bayesian bootstrap: Student 1908; Rubin 1981
-    The wider of Student's t and of the middle part of what the mean difference is when units count
-    by chance instead of one each, with half a unit on either side of it, farther off than any.
+    The wider of the intervals of Student's t and of the Bayesian bootstrap of the mean
+    difference, in which units have random weights, with half a unit added beyond the extremes
+    on either side.
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
-    Units are drawn anew with replacement; the limits come from the spread of the mean
-    difference over its standard error in each draw.
+    Units are resampled with replacement; the limits come from the distribution of the
+    studentised mean difference.
 Bayesian bootstrap: Rubin 1981
-    The middle part of what the mean difference is when units count by chance instead of one each,
-    with half a unit added beyond the largest difference on either side.
+    Quantiles of the mean difference when units have random weights, with half a unit added
+    beyond the largest difference on either side.
 of the cells: Jeffreys 1946
-    The middle part of what the difference is over tables as likely as the rows make them.
+    Quantiles of the posterior of the difference over the cells of the table.
 BCa: Efron 1987
     Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
     value.
 pivotal: Efron and Tibshirani 1993, chapter 13
-    The middle part of the differences that are found when units are drawn anew, turned about the
-    difference itself, which takes off their bias.
+    Quantiles of the differences of resampled units, reflected about the estimated difference,
+    which corrects their bias.
 bootstrap: Efron 1979
-    The middle part of the differences that are found when units are drawn anew with
-    replacement, both systems together.
+    Quantiles of the differences of units that are resampled with replacement, both systems
+    together.
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
-    The difference of two AUCs ± quantiles of its standard error, normal or, of clusters, Student's.
+    The difference of two AUCs ± quantiles of its standard error, normal or, of clusters,
+    Student's.
 corrected resampled t: Nadeau and Bengio 2003
     The mean over splits ± quantiles of Student's t, its variance enlarged for overlapping
     training rows.
 influence: van der Vaart 1998
-    The difference ± normal quantiles of a standard error from how much each row moves it.
+    The difference ± normal quantiles of a standard error from the influence of each row.
 t over splits: Student 1908
     The mean difference ± quantiles of Student's t.
 delta: van der Vaart 1998
-    The difference ± normal quantiles of a standard error from how much each row moves it.
+    The difference ± normal quantiles of a standard error from the influence of each row.
 clustered: Liang and Zeger 1986
     The difference ± quantiles of a standard error that takes clusters of rows as units.
 Student t | paired t: Student 1908
@@ -140,27 +142,26 @@ normal: Wald 1943
 
 ADJUSTMENTS = _entries("""
 joint: Westfall and Young 1993
-    How often the largest difference of all is by chance as large, in standard errors, as this one:
-    the chance of any false finding stays below the level.
+    The probability under the null hypothesis that the largest standardised difference is at
+    least as large as this one: controls the familywise error rate.
 Holm: Holm 1979
-    The smallest of m p-values times m, the next times m - 1, and so on: the chance of any false
-    finding among the pairs stays below the level.
+    The smallest of m p-values times m, the next times m - 1, and so on: controls the familywise
+    error rate.
 Bonferroni: Dunn 1961
-    Each of m p-values times m: the chance of any false finding among the pairs stays below the
-    level.
+    Each of m p-values times m: controls the familywise error rate.
 Benjamini-Hochberg: Benjamini and Hochberg 1995
-    Bounds the false discovery rate, the expected share of findings that are false, and not the
-    chance of any; for tests that are independent or positively dependent.
+    Controls the false discovery rate, the expected proportion of false rejections, for tests
+    that are independent or positively dependent; it does not control the familywise error rate.
 """)
 
 #: Of columns of the tables.
 COLUMNS = _entries("""
-not worse, within: Schuirmann 1987
-    Not worse: one test that the difference is not beyond the margin on the bad side. Within:
-    two one-sided tests, of both sides, of which the larger p-value is shown.
-detectable: Bloom 1995
-    The smallest true difference that the two-sided test, at the level that it is adjusted to and
-    with the standard error found here, would find with a probability of 80%.
+non-inferiority, equivalence: Schuirmann 1987
+    Non-inferiority: one one-sided test against the margin. Equivalence: two one-sided tests, of
+    which the larger p-value is reported.
+MDD (80% power): Bloom 1995
+    The smallest true difference that the two-sided test, at the level that it is adjusted to
+    and with the standard error found here, would find with a probability of 80%.
 effect: Hedges 1981
     Hedges' g: the mean difference over the standard deviation of the differences, corrected for
     small samples.
@@ -169,12 +170,12 @@ effect: Hedges 1981
 #: Of tests of all systems together.
 TOGETHER = _entries("""
 Friedman F: Friedman 1937; Iman and Davenport 1980
-    Whether the systems rank alike on the units, by Iman and Davenport's F.
+    Tests whether the mean ranks of the systems differ, by Iman and Davenport's F.
 Nemenyi: Nemenyi 1963; Demšar 2006
-    Every two systems by their mean ranks; a critical difference apart, they differ.
+    Tests every pair of systems by their mean ranks against the critical difference.
 ANOVA F, ω²: Carterette 2012; ω²: Hays 1963
-    Analysis of variance by unit and system: whether the means of the systems differ, and what
-    share of the variance is theirs; below 0 where there is nothing.
+    Two-way analysis of variance by unit and system: F tests whether the means of the systems
+    differ, and ω² is the proportion of variance due to systems, which may be negative.
 """)
 
 
@@ -194,8 +195,8 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
     if is_adjusted(comparison):
         add("adjustment", comparison.adjustment, ADJUSTMENTS)
     there = {
-        "not worse, within": any(d.margin_test for d in comparison),
-        "detectable": any(d.detectable == d.detectable for d in comparison),
+        "non-inferiority, equivalence": any(d.margin_test for d in comparison),
+        "MDD (80% power)": any(d.detectable == d.detectable for d in comparison),
         "effect": any(d.effect == d.effect for d in comparison),
     }
     used |= {name: of for name, of in COLUMNS.items() if there[name]}

@@ -62,7 +62,7 @@ def finding(f: Finding) -> str:
     )
 
 
-_WHY = "Why this is said"
+_WHY = "Criterion"
 
 
 def plan(p: Plan) -> str:

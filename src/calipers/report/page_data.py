@@ -25,9 +25,9 @@ MOST_SYSTEMS = 40
 #: What has to be known to move a threshold.
 _ABOUT = (
     "A score at or above the threshold is positive. Offered are the thresholds at the corners of "
-    "the drawn curve, with exact counts, and the one in use; a table of cut-offs has others, and "
-    "intervals of likelihood ratios (--cutoffs, cutoffs()). Intervals are of each threshold by "
-    "itself, as one that was fixed beforehand."
+    "the drawn curve, with exact counts, and the one in use; a table of thresholds has others, "
+    "and intervals of likelihood ratios (--cutoffs, cutoffs()). Intervals are of each threshold "
+    "by itself, as one that was fixed beforehand."
 )
 
 
@@ -53,15 +53,14 @@ def explorer(evaluation: Evaluation) -> Explorer | Lines | None:
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     left_out = max(0, len(roc) - MOST_SYSTEMS)
-    more = f" {left_out} more systems are left out here." if left_out else ""
+    more = f" {left_out} more systems are not included." if left_out else ""
     return Explorer(text, f"{_ABOUT}{more}")
 
 
 #: Why there is nothing to move.
 _WEIGHED = (
-    "Rows have weights, and what those of a class add up to is known of systems with a threshold "
-    "alone: with one (--threshold, threshold=) it can be moved here. A table of cut-offs needs "
-    "none (--cutoffs, cutoffs())."
+    "With weighted rows, the threshold explorer requires a threshold (--threshold, threshold=); "
+    "a threshold table (--cutoffs, cutoffs()) does not."
 )
 
 

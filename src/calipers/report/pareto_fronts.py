@@ -13,14 +13,14 @@ from calipers.results import ParetoFront, ParetoRow
 MOST_SAID = 8
 #: What the column of the front means.
 SAID = (
-    "A system is dominated where another one is at least as good by both, and better by one; the "
-    "others are on the Pareto front. That goes by the values."
+    "A system is dominated if another one is at least as good in both quantities and better in "
+    "one, by their estimates; all others are on the Pareto front."
 )
 SURELY = (
-    " Surely: tests find the other one to be better by both, each at {level}, with p-values as in "
-    "the comparisons; of a number of the system, that it is no larger."
+    " Significantly: the other system is significantly better in both, each at {level}, with "
+    "p-values as in the comparisons; a cost that is one number per system need only be no larger."
 )
-NOT_SURE = " Of none that is dominated do tests find another one to be better by both."
+NOT_SURE = " No system is significantly dominated in both quantities."
 
 
 def front_caption(fronts: Sequence[ParetoFront]) -> str:
@@ -42,7 +42,7 @@ def front_sentences(front: ParetoFront, name: Callable[[str], str] = shorten_nam
     beaten = [row for row in front if row.dominated_by]
     if len(beaten) > MOST_SAID:
         sure = sum(bool(row.surely) for row in beaten)
-        return [first, f"{len(beaten)} are dominated, {sure} of them surely."]
+        return [first, f"{len(beaten)} are dominated, {sure} of them significantly."]
     return [first, *(f"{name(row.system)} is {place(row, name)}." for row in beaten)]
 
 
@@ -57,8 +57,8 @@ def place(row: ParetoRow, name: Callable[[str], str] = shorten_name) -> str:
     if not row.surely:
         return text
     if set(row.dominated_by) <= set(row.surely):
-        return f"{text}, surely"
-    return f"{text}, surely by {join_words(list(map(name, row.surely[:MOST_SAID])))}"
+        return f"{text}, significantly"
+    return f"{text}, significantly by {join_words(list(map(name, row.surely[:MOST_SAID])))}"
 
 
 def texts(front: ParetoFront) -> list[tuple[str, str, str, str]]:

@@ -16,15 +16,16 @@ def sentence(plan: Plan) -> str:
     name, units = shorten_name(plan.measure), numbers.format_count(plan.n, plan.unit)
     level = numbers.format_percent(plan.level)
     half = _digits(plan.half_width)
-    narrow = f"{units} give {name} a {level} interval of about ±{half} ({plan.of})."
+    size = f"has a half-width of about {half}"
+    narrow = f"With {units}, the {level} interval of {name} {size} ({plan.of})."
     if "half_width" in plan.wanted:
         return narrow
-    verb, power = "find", f"{100 * plan.power:.1f}%"
+    verb, power = "detected", f"{100 * plan.power:.1f}%"
     if "margin" in plan.wanted:
         kind = "equivalence within" if "equivalence" in plan.wanted else "non-inferiority by"
-        verb, what = "show", f"{kind} {_digits(plan.wanted['margin'])} in {name}"
+        verb, what = "shown", f"{kind} {_digits(plan.wanted['margin'])} in {name}"
     elif "reference" in plan.wanted:
-        verb, what = "show", f"that {name} is not {_digits(plan.wanted['reference'])}"
+        what = f"a difference of {name} from {_digits(plan.wanted['reference'])}"
     elif "difference" in plan.wanted:
         what = f"a true difference of {_digits(plan.wanted['difference'])} in {name}"
     elif math.isnan(plan.detectable):
@@ -32,7 +33,7 @@ def sentence(plan: Plan) -> str:
     else:
         what = f"a true difference of {_digits(plan.detectable)} or more in {name}"
         power = numbers.format_percent(plan.wanted["power"])
-    return f"{units} {verb} {what} with {power} power ({plan.method})."
+    return f"With {units}, {what} is {verb} with {power} power ({plan.method})."
 
 
 def lines(plan: Plan) -> Iterator[str]:
@@ -40,9 +41,9 @@ def lines(plan: Plan) -> Iterator[str]:
     yield sentence(plan)
     if plan.assured is not None and {"half_width", "assurance"} <= set(plan.wanted):
         yield (
-            f"That is the average. {numbers.format_count(plan.assured, plan.unit).capitalize()} "
-            "give one "
-            f"of ±{_digits(plan.wanted['half_width'])} or less with "
+            "This is the expected half-width. With "
+            f"{numbers.format_count(plan.assured, plan.unit)} it is "
+            f"{_digits(plan.wanted['half_width'])} or less with "
             f"{numbers.format_percent(plan.wanted['assurance'])} probability."
         )
     if plan.resampled:
@@ -51,12 +52,11 @@ def lines(plan: Plan) -> Iterator[str]:
             "power": f"a power of {100 * plan.resampled.get('power', NAN):.1f}%",
         }
         found = " and ".join(parts[key] for key in parts if key in plan.resampled)
-        yield f"Drawing as many from the pilot's {plan.pilot:,} gives {found}."
+        yield f"Resampling as many from the {plan.pilot:,} of the pilot gives {found}."
     if plan.cautious is not None:
         yield (
-            f"The pilot has {numbers.format_count(plan.pilot or 0, plan.unit)} only; to be 80% "
-            "sure "
-            f"of having enough, take {numbers.format_count(plan.cautious, plan.unit)}."
+            f"The pilot has only {numbers.format_count(plan.pilot or 0, plan.unit)}; "
+            f"{numbers.format_count(plan.cautious, plan.unit)} suffice with 80% confidence."
         )
     if plan.assumed:
         # Assumptions are told as they were given: 0.9999 is not 1.
@@ -65,7 +65,8 @@ def lines(plan: Plan) -> Iterator[str]:
         yield f"{whose}: {said}."
     if plan.level_each != plan.level:
         yield (
-            f"Each comparison is made at {numbers.format_percent(round(plan.level_each, 6))} "
+            "Confidence level of each comparison: "
+            f"{numbers.format_percent(round(plan.level_each, 6))} "
             "(Bonferroni)."
         )
     yield from plan.notes
@@ -77,7 +78,7 @@ def columns(plan: Plan) -> list[Column]:
         "n": plan.unit,
         "half_width": f"{numbers.format_percent(plan.level)} half-width",
         "power": "power",
-        "detectable": f"found with {numbers.format_percent(plan.wanted.get('power', 0.8))} power",
+        "detectable": f"MDD ({numbers.format_percent(plan.wanted.get('power', 0.8))} power)",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
     return [

@@ -70,7 +70,7 @@ class DifferenceRow:
 
 #: The heading of each column of the table of all systems together.
 OVERALL_HEAD = (
-    "measure", "units", "Friedman F", "p", "ANOVA F", "p of means", "ω²", "not told apart",
+    "measure", "units", "Friedman F", "p", "ANOVA F", "p (ANOVA)", "ω²", "homogeneous groups",
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
 
 
 def optimism(e: Estimate) -> str:
-    """By how much the value exceeds that on rows that the threshold was not chosen on: ``0.031
+    """Optimism: the value minus that on rows that were not used to choose the threshold: ``0.031
     [-0.020, 0.082]``; nothing where no rule chose one."""
     low, high = e.optimism_low, e.optimism_high
     digits = numbers.rounding([(e.optimism, low, high)], keep_sign=True)
@@ -156,9 +156,9 @@ def _of_thresholds(e: Estimate) -> list[str]:
     """Where it is attained."""
     parts = []
     if math.isinf(e.threshold):
-        parts.append("only with nothing predicted positive")
+        parts.append("only without positive predictions")
     elif not math.isnan(e.threshold):
-        parts.append(f"at the threshold {e.threshold:.4g}")
+        parts.append(f"at threshold {e.threshold:.4g}")
     return parts
 
 
@@ -201,7 +201,7 @@ def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -
 
 
 def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """One row a measure: does any system differ, and which are not told apart."""
+    """One row a measure: does any system differ, and which do not differ significantly."""
     return [
         (
             shorten_name(o.measure),

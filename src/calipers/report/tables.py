@@ -100,19 +100,21 @@ def filled(columns: Iterable[Column]) -> list[Column]:
 
 #: What headings mean that do not say it all.
 EXPLANATIONS = {
-    "judgments": "What judging every document could make of the value; pale where it is drawn",
-    "bounds": "The exact value lies between: the memory did not hold every score",
-    "pooled over rows": "Of the out-of-fold predictions of all rows together; the value is "
-    "averaged over folds",
-    "constant answer": "What the best constant answer scores; dashed where it is drawn",
-    "optimism": "By how much the value exceeds that on rows that the threshold was not chosen on",
+    "judgments": "Bounds for incomplete judgments: the range of the value over all grades of "
+    "unjudged documents; pale in the drawing",
+    "bounds": "Bounds of the exact value, as not all scores fitted into memory",
+    "pooled": "Measure of the pooled out-of-fold predictions of all rows; the value is "
+    "the mean over folds",
+    "no skill": "Value of the best constant prediction; dashed in the drawing",
+    "optimism": "Optimism: the value minus that on rows that were not used to choose the threshold",
     "effect": "Hedges' g for paired data",
-    "wins/ties/losses": "Units on which the first system is better, equal, worse",
-    "detectable": "The smallest true difference that a test of this pair alone would find with a "
-    "probability of 80%, where none was found",
-    "margin": "The difference that still counts as none",
-    "p not worse": "One-sided, adjusted: the first system is not worse by the margin or more",
-    "p within": "Two one-sided tests, adjusted: the two differ by less than the margin",
+    "wins/ties/losses": "Units on which the first system is better, equal and worse",
+    "MDD (80% power)": "Minimum detectable difference: the smallest true difference that a test of "
+    "this pair alone detects with 80% power",
+    "margin": "Margin of the non-inferiority and equivalence tests",
+    "p (non-inferiority)": "One-sided test, adjusted: the first system is not worse by the margin "
+    "or more",
+    "p (equivalence)": "Two one-sided tests, adjusted: the systems differ by less than the margin",
 }
 
 
@@ -144,13 +146,13 @@ def of_estimates(
         ("measure", KEY, "measure"),
         ("system", KEY, "system"),
         ("value", NUMBER, "value", VALUE),
-        (f"{numbers.format_percent(evaluation.level)} interval", NUMBERS, "interval", INTERVAL),
+        (f"{numbers.format_percent(evaluation.level)} CI", NUMBERS, "interval", INTERVAL),
         ("judgments", NUMBERS, "judgments"),
         ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method", METHOD),
         (unit_label(evaluation), NUMBER, "n"),
         ("pooled over rows", NUMBER, "pooled"),
-        ("constant answer", NUMBER, "default"),
+        ("no skill", NUMBER, "default"),
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks", REMARKS),
     )
@@ -184,15 +186,15 @@ def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Col
         ("measure", KEY, "measure"),
         ("systems", KEY, "systems"),
         ("difference", NUMBER, "value", VALUE),
-        (f"{numbers.format_percent(comparison.level)} interval", NUMBERS, "interval", INTERVAL),
+        (f"{numbers.format_percent(comparison.level)} CI", NUMBERS, "interval", INTERVAL),
         (p_heading(comparison), NUMBER, "p", P),
         ("test", WORDS, "test", METHOD),
         ("effect", NUMBER, "effect"),
         ("wins/ties/losses", NUMBERS, "counts"),
-        ("detectable", NUMBER, "detectable"),
+        ("MDD (80% power)", NUMBER, "detectable"),
         ("margin", NUMBER, "margin"),
-        ("p not worse", NUMBER, "not_inferior"),
-        ("p within", NUMBER, "equivalent"),
+        ("p (non-inferiority)", NUMBER, "not_inferior"),
+        ("p (equivalence)", NUMBER, "equivalent"),
         *([("verdict", WORDS, "outcome.value", VERDICT)] if verdict else []),
         ("remarks", WORDS, "remarks", REMARKS),
     )
@@ -203,7 +205,7 @@ def of_all_systems(comparison: Comparison) -> list[Column]:
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
     return [
-        Column(*of, is_worded=of[0] in ("measure", "units", "not told apart"))
+        Column(*of, is_worded=of[0] in ("measure", "units", "homogeneous groups"))
         for of in zip(OVERALL_HEAD, kinds, columns, strict=False)
     ]
 
@@ -230,7 +232,7 @@ def within_columns(slices: Slices, rows: Sequence[WithinRow]) -> list[Column]:
         ("slice", KEY, "slice"),
         ("systems", KEY, "of.systems"),
         ("difference", NUMBER, "of.value", VALUE),
-        (f"{numbers.format_percent(slices.level)} interval", NUMBERS, "of.interval", INTERVAL),
+        (f"{numbers.format_percent(slices.level)} CI", NUMBERS, "of.interval", INTERVAL),
         (slices.unit, NUMBER, "n"),
         (WITHIN_P, NUMBER, "of.p", P),
         ("verdict", WORDS, "of.outcome.value", VERDICT),
@@ -264,10 +266,10 @@ def slice_columns(
         ("slice", KEY, "slice"),
         ("system", KEY, "of.system"),
         ("value", NUMBER, "of.value"),
-        (f"{level} interval", NUMBER, "of.interval", INTERVAL),
+        (f"{level} CI", NUMBER, "of.interval", INTERVAL),
         (slices.unit, NUMBER, "of.n"),
-        ("less the rest", NUMBER, "rest.value", VALUE),
-        (f"{level} interval of it", NUMBER, "rest.interval", INTERVAL),
+        ("difference", NUMBER, "rest.value", VALUE),
+        (f"{level} CI of the difference", NUMBER, "rest.interval", INTERVAL),
         (p_label(slices), NUMBER, "rest.p", P),
         # Where there is room for words, every row has its own.
         ("verdict", WORDS, "verdict" if whiskers is None else "rest.outcome.value", VERDICT),
@@ -437,23 +439,25 @@ def p_label(slices: Slices) -> str:
 
 def within_left_out_text(rows: int) -> str:
     """The same of systems within slices; empty where all are shown."""
-    more = f"{rows:,} more differences of systems within slices are not shown; the JSON has them."
+    more = f"{rows:,} more comparisons within slices are not shown; the JSON lists them."
     return more if rows else ""
 
 
 def left_out_text(rows: int) -> str:
     """What is said of the rows that are not shown."""
-    return f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() have them all."
+    return (
+        f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() list all of them."
+    )
 
 
-# --- Cut-offs -------------------------------------------------------------------------------------
+# --- Threshold tables -----------------------------------------------------------------------------
 
 
 def cutoff_columns(made: ThresholdTables, own: ThresholdTable) -> list[Column]:
-    """A row a cut-off: how many rows are above it, and each measure with its interval."""
+    """A row a threshold: how many rows are above it, and each measure with its interval."""
     sizes = numbers.sizes(own.above)
     out = [
-        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
+        Column("threshold", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()], VALUE),
         Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
     ]
     for name, values in own.values.items():
@@ -478,10 +482,10 @@ def cutoffs_caption(made: ThresholdTables) -> str:
         f"{shorten_name(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items()
     )
     level = numbers.format_percent(made.level)
-    intervals = f"{level} intervals ({how}) are of each cut-off by itself, " * bool(how)
+    intervals = f"{level} CIs ({how}) are of each cut-off by itself, " * bool(how)
     return (
         f"A score at or above the cut-off is positive. {intervals}"
-        f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
+        f"{'taken' if how else 'Each is taken'} as if it had been fixed in advance."
     )
 
 

@@ -40,9 +40,9 @@ LONGEST = 120
 #: More remarks than these are counted.
 MOST_REMARKS = 6
 #: What a page calls the answer that is the same for all units.
-CONSTANT = "constant answer"
+CONSTANT = "no skill"
 #: How the values of all rows together are told from those averaged over folds.
-POOLED = ", pooled over rows"
+POOLED = ", pooled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def from_many_systems(comparison: Comparison) -> WideLayout:
         tuple(names.values()),
         tuple(map(shorten_name, measures)),
         tuple(tuple(column.get(system) for column in columns) for system in order),
-        values=("Values less the mean of the other systems.",),
+        values=("Values minus the mean of the other systems.",),
         key=tuple(_key(comparison, {c.marks for of in columns for c in of.values()}, len(names))),
         tests=tuple(_tests(comparison)),
         ranked=True,
@@ -246,7 +246,7 @@ def _difference(d: Difference | None, digits: numbers.Rounding) -> WideCell | No
 
 
 def _best(values: Iterable[float], higher: bool | None) -> float:
-    """The best of several values; NaN where there is none."""
+    """Model selection values; NaN where there is none."""
     known = [value for value in values if not math.isnan(value)]
     if higher is None or len(known) < 2:
         return math.nan
@@ -279,9 +279,7 @@ def _about_values(evaluation: Evaluation, *, intervals: bool) -> Iterator[str]:
     over = f" {of.pop()}" if len(of) == 1 else ""
     level = ""
     if intervals and any(e.has_interval for e in evaluation):
-        level = (
-            f", with {numbers.format_percent(evaluation.level)} intervals ({_methods(evaluation)})"
-        )
+        level = f", with {numbers.format_percent(evaluation.level)} CIs ({_methods(evaluation)})"
     if over or level:
         yield f"Values{over}{level}."
 
@@ -303,9 +301,7 @@ def _methods(evaluation: Evaluation) -> str:
 def _over(e: Estimate) -> str:
     """``over 50 topics``, ``over 48 of 50 topics``."""
     unit = shorten_name(e.unit)
-    if e.of in (0, e.n):
-        return f"over {numbers.format_count(e.n, unit)}"
-    return f"over {n_used(e.n, e.of)} {unit}"
+    return f"over {numbers.format_count(e.n, unit) if e.of in (0, e.n) else f'{n_used(e.n, e.of)} {unit}'}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
@@ -322,7 +318,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     ]
     if len(lines) > MOST_REMARKS + 1:
         rest = len(lines) - MOST_REMARKS
-        return [*lines[:MOST_REMARKS], f"{rest} more remarks are in the long layout."]
+        return [*lines[:MOST_REMARKS], f"{rest} more remarks: see the long layout."]
     return lines
 
 
@@ -350,14 +346,14 @@ def _key(comparison: Comparison | None, found: Collection[str], systems: int) ->
     base = comparison.baseline
     tested = [outcome(d).tested for d in comparison]
     if not any(tested):
-        yield "No difference is tested."
+        yield "No differences were tested."
     elif not any(found):
         of = (
             "No two systems differ"
             if base is None
             else f"No system differs from {shorten_name(base)}"
         )
-        yield f"{of} significantly" + ("." if all(tested) else " where differences are tested.")
+        yield f"{of} significantly" + ("." if all(tested) else " among the tested differences.")
     elif base is not None:
         yield f"{BETTER} ({WORSE}): significantly better (worse) than {shorten_name(base)}."
     elif marks_name_systems(comparison, systems):
@@ -405,10 +401,10 @@ MARKS = {
     Outcome.WORSE: WORSE,
     Outcome.LOWER: WORSE,
 }
-#: In a row of signs: better than the other, worse, not told apart, and where it meets itself.
+#: In a row of signs: better than the other, worse, not significant, and itself.
 SIGNS = {BETTER: "+", WORSE: "-", "": "·"}
 ITSELF, UNKNOWN = "\\", "?"
-#: Where letters would be too many: what has it is not told apart from the best.
+#: Where letters would be too many: it marks systems that do not differ significantly from the best.
 AS_BEST = "="
 MOST_SETS = 3
 MOST_WIDE = 12
@@ -433,7 +429,7 @@ def marks(
     key_of: Mapping[str, str],
 ) -> dict[str, str]:
     """Of each system: daggers beside a baseline; else the letters of those that it is better than,
-    or, where these are many, letters that systems share which are not told apart."""
+    or, where these are many, letters that systems share which do not differ significantly."""
     if comparison is None or not differences:
         return {}
     if comparison.baseline is not None:
@@ -460,7 +456,7 @@ def marks(
 def shared_letters(
     order: Sequence[str], apart: Iterable[frozenset[str]]
 ) -> dict[str, tuple[str, ...]] | None:
-    """Letters so that two share one exactly where they are not told apart; the first have ``a``.
+    """Letters that two systems share if they do not differ significantly; the first has ``a``.
 
     Each pair that is told apart splits every set that holds both in two, without the one and
     without the other, and sets within others are dropped (Piepho 2004). None where it would take
@@ -580,8 +576,8 @@ def signs_key(measure: str) -> str:
     """What a row of signs says."""
     better, worse, alike = SIGNS.values()
     return (
-        f"Beside each system by {measure}, in the same order: {better} better, {worse} worse, "
-        f"{alike} not told apart, {ITSELF} itself."
+        f"Next to each system by {measure}, in the same order: {better} better, {worse} worse, "
+        f"{alike} not significant, {ITSELF} itself."
     )
 
 

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 @click.command("agreement", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @repeatable_option(
-    "--assessor assessors", "NAME", "One of those to compare; repeatable. All people unless said."
+    "--assessor assessors", "NAME", "Assessor to compare; repeatable (default: all persons)."
 )
-@flag_option("--programs", "Compare programs too.")
-@choice_option("--scale", ("ordinal", "nominal", "interval"), "How far apart two grades are.")
-@flag_option(
-    "--by-assessor", "Show the tables of assessors and of their pairs too, with Cohen's kappa."
+@flag_option("--programs", "Also compare programs.")
+@choice_option(
+    "--scale",
+    ("ordinal", "nominal", "interval"),
+    "Scale of the grades, which defines the distance between them.",
 )
+@flag_option("--by-assessor", "Also show the tables of assessors and of pairs, with Cohen's kappa.")
 @flag_option(
     "--orders",
     "Show too what it does to the order of systems, and how alike assessors judge what they judged "
@@ -43,7 +45,7 @@ def command(
     orders: bool,
     **options: Any,
 ) -> None:
-    """Say how far assessors agree about the documents that two or more of them judged.
+    """Measure inter-assessor agreement on the documents that two or more assessors judged.
 
     Intervals are for documents like these; below stands one for topics like these, which is wider
     where assessors read narratives in different ways. Without a document that two judged there is

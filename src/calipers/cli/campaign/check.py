@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     type=Depth(),
 )
 @rule_option
-@option_with_default("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
+@option_with_default("--level", 0.95, "Confidence level of the pairwise tests.", type=SHARE)
 @option_with_default(
-    "--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000)
+    "--draws", 20, "Number of samples of sparse judgments.", type=click.IntRange(1, 10_000)
 )
-@option_with_default("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@option_with_default("--seed", 0, "Seed of the samples.", type=click.IntRange(0, 2**31 - 1))
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Say whether the collection is good enough.
+    """Assess the reliability and discriminative power of the test collection.
 
     Each participant is left out: does a system keep its value and its rank if nobody judges what
     only it found? Judgments are thinned to 1, 2 and 5 relevant documents a topic: what sparse ones
     would do to the order of systems, and to which measure. How many topics tell systems apart, and
     which say nothing.
 
-    Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer told apart,
-    "reversed" ones the wrong way round.
+    Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer significant,
+    "reversed" ones are significant in the other direction.
 
     \b
     Example:
@@ -88,9 +88,17 @@ def _lines(found: Any) -> Iterator[str | Table]:
             for s in sorted(found.sparse, key=lambda s: s.measure)
         ],
     )  # fmt: skip
-    yield from ("", "What the topics tell apart:", "")
+    yield from ("", "Discriminative power:", "")
     yield format_table(
-        ("measure", "topics", "pairs", "told apart", "found with 80%", "half need", "4 of 5 need"),
+        (
+            "measure",
+            "topics",
+            "pairs",
+            "significant",
+            "MDD (80% power)",
+            "half need",
+            "4 of 5 need",
+        ),
         [
             (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
             for s in found.separation

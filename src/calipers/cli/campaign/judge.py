@@ -27,8 +27,8 @@ _SHOWN = combine_options(
     text_option(
         "--order",
         "ORDER",
-        "random (each assessor another order) or pool (that of the pooling method); a pool whose "
-        "order the judgments make has its own.  [default: as before; random at first]",
+        "Order: random (different for each assessor) or pool (that of the pooling method); "
+        "a pool whose order the judgments make has its own.  [default: as before; random at first]",
         type=click.Choice(["random", "pool"]),
     ),
     text_option(

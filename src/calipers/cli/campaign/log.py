@@ -26,7 +26,7 @@ _DATA = ("json", "csv", "parquet")
 def command(
     file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
 ) -> None:
-    """Say who did what, when, and what stood before: every event that was ever recorded, in order.
+    """List every recorded event in order: who did what, when, and the value before.
 
     Events are never changed or deleted; a grade that was taken back is there, and so is who took it
     back.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE.campaign", type=InputFile())
 @written_options
 def command(file: str, **options: Any) -> None:
-    """Say what a campaign has, and how far judging is, by assessor and by topic.
+    """Report the contents and the progress of a campaign, by assessor and by topic.
 
-    It may be asked for while others judge.
+    It can be run while others judge.
 
     \b
     Example:
@@ -45,10 +45,8 @@ def _lines(found: CampaignStatus) -> Iterator[str | Table]:
     yield ", ".join(
         [
             format_count(found.topics, "topics"),
-            (
-                f"{format_count(found.runs, 'runs')} of "
-                f"{format_count(found.participants, 'participants')}"
-            ),
+            f"{format_count(found.runs, 'runs')} of "
+            f"{format_count(found.participants, 'participants')}",
             format_count(found.documents, "documents"),
         ]
     )

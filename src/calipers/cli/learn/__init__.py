@@ -10,12 +10,12 @@ from calipers.cli.files import Group
 
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
-    "check": "Look for what makes a test score too good.",
-    "cv": "Cross-validate an estimator, or predictions of folds, in a table.",
-    "select": "Choose among models, and say what the chosen one is worth on other rows.",
-    "capacity": "Say where a model underfits and overfits, over a parameter.",
-    "growth": "Say how errors go with the number of rows, and what more would bring.",
-    "bias": "Take the errors of a model apart: bias, variance and noise.",
+    "check": "Check a train/test split for data leakage and distribution shift.",
+    "cv": "Cross-validate estimators, or evaluate out-of-fold predictions.",
+    "select": "Select a model and estimate its performance by nested validation.",
+    "capacity": "Compute a validation curve: errors over a hyperparameter.",
+    "growth": "Compute a learning curve and extrapolate it to more training rows.",
+    "bias": "Decompose the expected error of a model into bias, variance and noise.",
 }
 
 
@@ -26,4 +26,5 @@ def _imported(name: str) -> click.Command:
 
 @click.group("learn", cls=Group, lines=COMMANDS, find=_imported)
 def command() -> None:
-    """Say how models do on data that they were not trained on."""
+    """Cross-validate models; compute learning and validation curves, bias and variance; check
+    splits for leakage."""

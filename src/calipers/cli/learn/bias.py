@@ -20,16 +20,20 @@ from calipers.cli.options import combine_options, flag_option, number_option, te
 @click.argument("table", type=InputFile())
 @fitted_options
 @combine_options(
-    text_option("--parameter", "NAME", "A parameter, such as max_depth."),
-    text_option("--values", "V,…", "Its values, the simplest model first."),
-    text_option("--training-sets", "N", "How many: 10 disjoint ones unless given.", type=int),
-    flag_option("--bootstrap", "Draw training sets from the rows with replacement, and say so."),
-    number_option("--noise", "S²", "The variance of the truth about its expected value, if known."),
+    text_option("--parameter", "NAME", "Hyperparameter, such as max_depth."),
+    text_option("--values", "V,…", "Values of the hyperparameter, the simplest model first."),
+    text_option(
+        "--training-sets", "N", "Number of training sets (default: 10 disjoint ones).", type=int
+    ),
+    flag_option("--bootstrap", "Use bootstrap samples as training sets, with a note."),
+    number_option(
+        "--noise", "S²", "Noise variance: that of the truth about its expected value, if known."
+    ),
 )
 @written_options
 def command(table: str, values: str | None, **options: Any) -> None:
-    """Bias and variance of a model, from disjoint training sets into which the rows of TABLE are
-    cut; a third of the rows is tested on.
+    """Decompose the expected error of a model into bias, variance and noise, with disjoint training
+    sets from the rows of TABLE; a third of the rows is the test set.
 
     \b
     Example:

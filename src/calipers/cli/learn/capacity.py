@@ -25,15 +25,18 @@ REPEATS = 5
 @click.command("capacity", cls=Command)
 @click.argument("table", type=InputFile())
 @fitted_options
-@text_option("--parameter", "NAME", "The parameter, such as max_depth.", required=True)
-@text_option("--values", "V,…", "Its values, the simplest model first.", required=True)
+@text_option("--parameter", "NAME", "Hyperparameter, such as max_depth.", required=True)
+@text_option(
+    "--values", "V,…", "Values of the hyperparameter, the simplest model first.", required=True
+)
 @divided_options(10, REPEATS)
 @split_options
 @tuned_options
 @written_options
 def command(table: str, values: str, **options: Any) -> None:
-    """Training and validation errors over a parameter of a model: where it underfits, where it
-    overfits, and the simplest value that is good enough. Features and truth are columns of TABLE.
+    """Compute a validation curve: training and validation error over a hyperparameter, with the
+    regions of underfitting and overfitting and the simplest model within one standard error of the
+    best. Features and truth are columns of TABLE.
 
     \b
     Examples:

@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 @click.command("check", cls=Command)
 @click.argument("table", type=InputFile())
-@text_option("--truth", "COL", "Column of what is to be predicted; without it nothing is scored.")
-@text_option("--part", "COL", "Column that says train, validation or test of each row.")
-@option_with_default("--test", 0.25, "Without --part: the share of rows to be tested.", type=SHARE)
-@text_option("--features", "COL,…", "The features: unless given, all other columns.")
-@text_option("--group", "COL", "Column of what rows come from (users, patients).")
-@text_option("--time", "COL", "Column of when rows are from.")
+@text_option("--truth", "COL", "Column of the target; without it no model is scored.")
+@text_option("--part", "COL", "Column of the set of each row: train, validation or test.")
+@option_with_default("--test", 0.25, "Without --part: the proportion of test rows.", type=SHARE)
+@text_option("--features", "COL,…", "Columns of the features (default: all other columns).")
+@text_option("--group", "COL", "Column of the group of each row (user, patient).")
+@text_option("--time", "COL", "Column of the time of each row.")
 @lambda command: format_options(command, ("json",), report=False)
 @option_with_default(
-    "--seed", 0, "Seed of the division and of fits.", type=click.IntRange(0, 2**31 - 1)
+    "--seed", 0, "Seed of the split and of fits.", type=click.IntRange(0, 2**31 - 1)
 )
 def command(table: str, **options: Any) -> None:
-    """Look for what makes a test score too good: copies of test rows among those trained on, groups
-    and times on both sides, features that give the answer away, parts that differ.
+    """Check a train/test split for data leakage and distribution shift: duplicates of test rows in
+    the training set, groups and times in both sets, features that reveal the truth, and
+    distributions that differ.
 
-    Rows of TABLE are divided by --part, or else as a random division would divide them (by --group
-    or --time, if given). Exit code 1 where something was found. Takes scikit-learn (the
-    extra learn).
+    Rows of TABLE are split by --part, or else at random (by --group or --time, if given). The exit
+    code is 1 if a problem was found. Requires scikit-learn (the extra learn).
 
     \b
     Examples:

@@ -43,19 +43,23 @@ _fitted_options = combine_options(
     repeatable_option(
         "--estimator",
         "[NAME=]PATH",
-        "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): "
-        "numbers, texts, true, false and none in brackets. Repeatable: they are compared on the "
-        "same folds.",
+        "Estimator class, of scikit-learn or your own, as in "
+        "sklearn.linear_model.Ridge(alpha=0.5); arguments are numbers, strings, true, false or "
+        "none. Repeatable: estimators are compared on the same folds.",
     ),
     text_option(
-        "--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."
+        "--features",
+        "COL,…",
+        "Columns of the features, which are numeric (default: all other columns).",
     ),
     divided_options(10, 1),
     of_argument(GROUP),
     of_argument(TIME),
-    flag_option("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
+    flag_option(
+        "--stratify", "Stratify by the target of a regression; classes are always stratified."
+    ),
     option_with_default(
-        "--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int
+        "--jobs n_jobs", 1, "Number of parallel fits; -1 for all processors.", type=int
     ),
 )
 
@@ -63,17 +67,19 @@ _said_options = combine_options(
     click.option(
         "--on",
         type=click.Choice(["test", "validation"]),
-        help="With --part: which rows are measured; the test rows unless given.",
+        help="With --part: the set to evaluate (default: the test set).",
     ),
-    text_option("--fold", "COL", "Of predictions made elsewhere: column of the fold of each row."),
     text_option(
-        "--repetition", "COL", "Column of the repetition, where rows stand there for each."
+        "--fold", "COL", "With predictions instead of estimators: column of the fold of each row."
+    ),
+    text_option(
+        "--repetition", "COL", "Column of the repetition, if TABLE has the rows of several."
     ),
     number_option(
-        "--train", "ROWS", "On how many rows models were trained; else on the other folds."
+        "--train", "ROWS", "Number of training rows (default: the rows of the other folds)."
     ),
     repeatable_option(
-        "--predicted", "[NAME=]COL", "Column of predicted labels or numbers; repeatable."
+        "--predicted", "[NAME=]COL", "Column of predicted labels or values; repeatable."
     ),
     repeatable_option("--score", "[NAME=]COL", "Column of scores; repeatable."),
     repeatable_option(
@@ -84,31 +90,33 @@ _said_options = combine_options(
 
 @click.command("cv", cls=Command)
 @click.argument("table", type=InputFile())
-@text_option("--truth", "COL", "Column of what is to be predicted.", required=True)
+@text_option("--truth", "COL", "Column of the target.", required=True)
 @_fitted_options
 @_said_options
 @of_argument(WEIGHT)
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression"]),
-    help="What it is, where neither estimators nor columns tell.",
+    help="Task, if neither estimators nor columns determine it.",
 )
 @of_argument(POSITIVE)
 @tuned_options
 @repeatable_option(
-    "-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names
+    "-m --measure measures", "NAME", "Measure to report; repeatable.", shell_complete=measure_names
 )
-@text_option("--baseline", "NAME", "Compare with this estimator, not every pair.")
-@choice_option("--interval", ["corrected", "nested", "none"], "How intervals are made.")
-@option_with_default("--level", 0.95, "Level of the intervals.", type=SHARE)
-@option_with_default("--seed", 0, "Seed of folds and fits.", type=click.IntRange(0, 2**31 - 1))
+@text_option("--baseline", "NAME", "Compare every estimator with this one instead of all pairs.")
+@choice_option("--interval", ["corrected", "nested", "none"], "Interval method.")
+@option_with_default("--level", 0.95, "Confidence level of the intervals.", type=SHARE)
+@option_with_default(
+    "--seed", 0, "Seed of the folds and of fits.", type=click.IntRange(0, 2**31 - 1)
+)
 @output_options
 def command(table: str, truth: str, **options: Any) -> None:
     """Cross-validate an estimator on TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard
-    input), or evaluate the predictions of folds that stand in it.
+    input), or evaluate the out-of-fold predictions in it.
 
-    Every measure is averaged over folds, with an interval that knows that these share training
-    rows, and pooled over all rows. Estimators take scikit-learn (the extra learn).
+    Every measure is averaged over folds, with an interval that allows for overlapping training
+    sets, and pooled over all rows. Estimators require scikit-learn (the extra learn).
 
     \b
     Examples:

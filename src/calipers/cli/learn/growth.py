@@ -22,15 +22,24 @@ from calipers.cli.options import text_option
 @click.command("growth", cls=Command)
 @click.argument("table", type=InputFile())
 @fitted_options
-@text_option("--sizes", "N,…", "Numbers of rows to train on, or shares; six from an eighth on.")
-@text_option("--more", "N", "Rows asked about, at most twice the largest number.", type=int)
+@text_option(
+    "--sizes",
+    "N,…",
+    "Sizes of the training sets, as numbers or proportions of rows (default: six from 1/8).",
+)
+@text_option(
+    "--more",
+    "N",
+    "Size of the training set to extrapolate to, at most twice the largest.",
+    type=int,
+)
 @divided_options(5, 5)
 @split_options
 @tuned_options
 @written_options
 def command(table: str, sizes: str | None, **options: Any) -> None:
-    """Training and validation errors over the number of rows to train on, and what more of them
-    would bring. Features and truth are columns of TABLE.
+    """Compute a learning curve, training and validation error over the size of the training set,
+    and extrapolate it to larger training sets. Features and truth are columns of TABLE.
 
     \b
     Example:

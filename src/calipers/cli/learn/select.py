@@ -27,16 +27,19 @@ _COLUMNS = ("part", "group", "time", "weight")
 
 @click.command("select", cls=Command)
 @click.argument("table", type=InputFile())
-@text_option("--truth", "COL", "Column of what is to be predicted.", required=True)
+@text_option("--truth", "COL", "Column of the target.", required=True)
 @repeatable_option(
     "--estimator",
     "[NAME=]PATH",
-    "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): numbers, "
-    "texts, true, false and none in brackets. Repeatable: the candidates, two or more.",
+    "Candidate estimator class, of scikit-learn or your own, as in "
+    "sklearn.linear_model.Ridge(alpha=0.5); arguments are numbers, strings, true, false or none. "
+    "Give two or more.",
     required=True,
 )
 @text_option(
-    "--features", "COL,…", "Their features: columns of numbers; unless given, all other ones."
+    "--features",
+    "COL,…",
+    "Columns of the features, which are numeric (default: all other columns).",
 )
 @divided_options(10, 1)
 @split_options
@@ -44,23 +47,22 @@ _COLUMNS = ("part", "group", "time", "weight")
     text_option(
         "--threshold",
         "X|RULE",
-        "Scores at or above it are positive. Or a rule, such as accuracy "
-        "or 'specificity>=0.9', that chooses it on rows which are not measured.",
+        "Scores at or above it are predicted positive. Or a rule, such as accuracy or "
+        "'specificity>=0.9', that chooses it on rows outside the test set.",
     ),
     text_option(
         "--inner",
         "N",
-        "How many folds within the rows trained on compare candidates, and choose "
-        "thresholds; 5 unless given.",
+        "Number of inner folds that compare candidates and choose thresholds (default: 5).",
         type=click.IntRange(2),
     ),
 )
 @numbers_options
 @lambda command: format_options(command, report=False)
 def command(table: str, truth: str, **options: Any) -> None:
-    """Choose among models, and say what the chosen one is worth on rows that had no part in the
-    choice: by nested cross-validation, or with --part by one division of the rows of TABLE into
-    training, validation and test rows.
+    """Select a model and estimate its performance on rows that were not used to select it: by
+    nested cross-validation, or with --part by one split of the rows of TABLE into training,
+    validation and test sets.
 
     \b
     Examples:

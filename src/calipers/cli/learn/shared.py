@@ -50,16 +50,19 @@ if TYPE_CHECKING:
 
 #: What is fitted.
 fitted_options = combine_options(
-    text_option("--truth", "COL", "Column of what is to be predicted.", required=True),
+    text_option("--truth", "COL", "Column of the target.", required=True),
     text_option(
         "--estimator",
         "PATH",
-        "A class of scikit-learn or of your own, as in sklearn.tree.DecisionTreeRegressor(): "
-        "numbers, texts, true, false and none in brackets.",
+        "Estimator class, of scikit-learn or your own, as in "
+        "sklearn.tree.DecisionTreeRegressor(); arguments are numbers, strings, true, false or "
+        "none.",
         required=True,
     ),
     text_option(
-        "--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."
+        "--features",
+        "COL,…",
+        "Columns of the features, which are numeric (default: all other columns).",
     ),
 )
 
@@ -68,10 +71,8 @@ def divided_options(folds: int, repeats: int) -> Option:
     """How rows are divided: so many folds, so often, unless told otherwise."""
     times = "once" if repeats == 1 else f"{repeats} times"
     return combine_options(
-        text_option(
-            "--folds", "N", f"How many folds; {folds} unless given.", type=click.IntRange(2)
-        ),
-        text_option("--repeats", "N", f"How often rows are divided anew; {times} unless given.",
+        text_option("--folds", "N", f"Number of folds (default: {folds}).", type=click.IntRange(2)),
+        text_option("--repeats", "N", f"Number of repetitions of the split (default: {times}).",
              type=click.IntRange(1)),
         of_argument(PART),
     )  # fmt: skip
@@ -82,24 +83,26 @@ tuned_options = combine_options(of_argument(THRESHOLD), of_argument(INNER))
 #: What else is known of rows, and what is measured.
 split_options = combine_options(
     *map(of_argument, (GROUP, TIME, WEIGHT, POSITIVE)),
-    text_option("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
+    text_option("-m --measure", "NAME", "Measure (default: MSE or error rate).",
          shell_complete=measure_names),
 )  # fmt: skip
 
 numbers_options = combine_options(
-    option_with_default("--level", 0.95, "Level of the intervals.", type=SHARE),
+    option_with_default("--level", 0.95, "Confidence level of the intervals.", type=SHARE),
     option_with_default(
-        "--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)
+        "--seed", 0, "Seed of the random number generator.", type=click.IntRange(0, 2**31 - 1)
     ),
     option_with_default(
-        "--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int
+        "--jobs n_jobs", 1, "Number of parallel fits; -1 for all processors.", type=int
     ),
 )
 
 written_options = combine_options(
     numbers_options,
-    text_option("--report", "FILE.html", "Write an HTML page as well.", type=OutputFile(page=True)),
-    flag_option("--open open_", "Show the page in a browser."),
+    text_option(
+        "--report", "FILE.html", "Write an HTML report as well.", type=OutputFile(page=True)
+    ),
+    flag_option("--open open_", "Open the report in a browser."),
     lambda command: format_options(command, report=False),
 )
 

@@ -52,23 +52,24 @@ def caption(
 ) -> str:
     """What the heat map shows, and in which order when that is not the one ``before``."""
     by = "row" if orientation == ORIENTATIONS[0] else "column"
-    parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
+    parts = [summary(confusion), f"Colour: proportion of the true class, by {by}."]
     if (confusion.low == confusion.low).any():
         level = numbers.format_percent(confusion.level)
-        parts.append(f"On a page, pointing at a cell shows its {level} interval.")
+        parts.append(f"On a page, pointing at a cell shows its {level} CI.")
     if tuple(before) != confusion.labels:
-        parts.append("Classes that are taken for each other stand side by side.")
+        parts.append("Classes that are often confused are adjacent.")
     return " ".join(parts)
 
 
 def heat_map(confusion: ConfusionBase, orientation: str = ORIENTATIONS[0]) -> Spec:
-    """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
+    """The matrix as a Vega-Lite spec: the colour is the proportion of the true class, and each cell
     tells its count, its share and the interval of that."""
     names = list(unique_labels(confusion.labels, LABEL).values())
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     tips = vega.tooltip(
         ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
-        ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
+        ("shares", "proportion of the true class"),
+        ("ofPrediction", "proportion of the predicted class"),
     )  # fmt: skip
     return shaded(_data(confusion, names), (down, names), (across, names), tips)
 

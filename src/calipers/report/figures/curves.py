@@ -192,9 +192,8 @@ class CurveChart(ChartDefinition):
             parts.append(f"Shaded: {level} pointwise band{of} ({shorten_name(first.method)}).")
         if any(len(c.wide_low) for c in curves):
             parts.append(
-                f"Paler: {level} band for the whole curve at once "
-                f"({shorten_name(first.wide_method)}), "
-                "which promises at least that much."
+                f"Paler: {level} simultaneous band ({shorten_name(first.wide_method)}), which is "
+                "conservative."
             )
         parts += _points_said([c for c in curves if is_point(c)], len(curves), level)
         parts += plane.caption(curves) if plane.is_plane(curves) else []
@@ -261,7 +260,7 @@ def chart_of(kind: str) -> CurveChart:
 def drawn_within(curves: Sequence[Curve]) -> list[str]:
     """How far a curve may be from what is drawn of it, in a sentence if at all."""
     tolerance = max(c.tolerance for c in curves)
-    said = f"Drawn to within {tolerance:.2g} of the exact curve, in widths of the axes."
+    said = f"Plotted to within {tolerance:.2g} of the exact curve, as a fraction of the axes."
     return [said] if tolerance > 0 else []
 
 
@@ -271,8 +270,7 @@ def leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[C
     if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
         return curves, ""
     leading = order_systems(evaluation)[:MOST_CURVES]
-    primary = shorten_name(primary_measure(evaluation))
-    of = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
+    of = f"The first {MOST_CURVES} of {len(curves)} systems by {shorten_name(primary_measure(evaluation))}. "
     return [c for c in curves if c.system in leading], of
 
 
@@ -285,6 +283,6 @@ def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
     who = "systems that predict labels"
     if points[0].series:
         who = "what is predicted of each class or label, against the rest"
-    said = f", in boxes of the {level} intervals of each rate by itself" if boxes else ""
+    said = f", in boxes of the {level} CIs of each rate by itself" if boxes else ""
     by = f" ({' and '.join(boxes)})" if boxes else ""
     yield f"{where}: {who}{said}{by}."

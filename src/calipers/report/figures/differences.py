@@ -75,8 +75,8 @@ def _around_zero(
     return Figure(
         title=title,
         label=" ".join(comparison_headlines(comparison)),
-        caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
-        f"they do not. Whiskers: {numbers.format_percent(comparison.level)} intervals.",
+        caption="Filled dots: significant differences; open dots: not significant. Whiskers: "
+        f"{numbers.format_percent(comparison.level)} CIs.",
         spec=differences_chart(comparison, definitions),
         head=_HEAD,
         rows=_cells(comparison),
@@ -184,12 +184,11 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
         title=title,
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
-        f"{numbers.format_percent(comparison.level)} intervals; a full dot marks one that lies "
-        "within the "
-        "margins, which asks more than the test of equivalence, to which "
-        f"{asked} intervals belong.",
+        f"{numbers.format_percent(comparison.level)} CIs; a filled dot marks an interval within "
+        "the "
+        f"margins, which is stricter than the equivalence test, whose intervals are at {asked}.",
         spec=margins_chart(drawn),
-        head=(*_HEAD, "p not worse", "p within"),
+        head=(*_HEAD, "p (non-inferiority)", "p (equivalence)"),
         rows=tuple(
             (*cells, row.not_inferior, row.equivalent)
             for cells, row in zip(_cells(comparison), rows, strict=True)

@@ -39,25 +39,20 @@ def _known(row: ParetoRow) -> bool:
 def _figure(front: ParetoFront) -> Figure:
     names = unique_labels((row.system for row in front), vega.LABEL)
     cells = pareto_fronts.texts(front)
-    missing = [] if all(map(_known, front)) else ["Systems without a value are not drawn."]
-    said = (
-        f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is "
-        "the Pareto "
-        "front: the best that is to be had at each cost. Pale: dominated systems."
-    )
+    missing = [] if all(map(_known, front)) else ["Systems without a value are not plotted."]
+    said = f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is the Pareto "
+    "front: the best quality at each cost. Pale: dominated systems."
     whole = any(math.isnan(row.cost_low) for row in front if _known(row))
     bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
-        "; a cost without one does not vary, or no interval of it is known." if whole else "."
+        "; costs without whiskers are constant or have no interval." if whole else "."
     )
     return Figure(
         title=f"Quality and cost: {shorten_name(front.cost_measure)}",
         label=" ".join(pareto_fronts.front_sentences(front)),
         caption=" ".join([said, bars, *missing]),
         spec=front_chart(front),
-        head=(
-            *("system", shorten_name(front.measure), "interval"),
-            *(shorten_name(front.cost_measure), "interval", "Pareto front"),
-        ),
+        head=("system", shorten_name(front.measure), "interval", shorten_name(front.cost_measure), "interval",
+              "Pareto front"),
         rows=tuple(
             (names[row.system], *cell, pareto_fronts.place(row))
             for row, cell in zip(front, cells, strict=True)

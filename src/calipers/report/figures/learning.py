@@ -79,7 +79,7 @@ def _points(of: LearningResult) -> tuple[list[_PlottedPoint], str]:
             for name in parts
             for row in of
         ]
-        return made, "squared error" if of.loss == "squared" else "share of rows"
+        return made, "squared error" if of.loss == "squared" else "proportion of rows"
     if isinstance(of, ValidationCurve):
         named = unique_labels([row.value for row in of], 12)
         pairs = [(named[row.value], row) for row in of]
@@ -143,23 +143,23 @@ def _caption(of: LearningResult, points: Sequence[_PlottedPoint], floor: float) 
         yield f"{learning.called(of.parameter)}, from the simplest model to the most capable."
     level = numbers.format_percent(of.level)
     if any(p.estimate.has_interval for p in points):
-        yield f"Shaded along the lines: {level} intervals."
+        yield f"Shaded along the lines: {level} CIs."
     if isinstance(of, ValidationCurve):
         regions = [r for r in (UNDERFITS, OVERFITS) if any(row.region == r for row in of)]
         if regions:
             yield f"Columns: where the model {' or '.join(regions)}."
         yield f"Dashed: {_chosen_is(of)}."
         if of.test is not None:
-            yield "The bar there: the same on the test rows."
+            yield "Bar at the dashed line: the same on the test rows."
     if isinstance(of, LearningCurve) and of.more.reason is None:
-        yield f"Bar at the right: what {of.more.n:,} rows would bring."
+        yield f"Bar at the right: extrapolation to {of.more.n:,} rows."
     if any(e < floor for p in points for e in p.ends):
-        yield f"What is below {floor:.2g} is drawn at the lower end."
+        yield f"Values below {floor:.2g} are plotted at the lower end."
 
 
 def _chosen_is(of: ValidationCurve) -> str:
     if of.chosen == of.best:
-        return "the best, than which no simpler one is within one standard error"
+        return "the best; no simpler model is within one standard error"
     return "the simplest within one standard error of the best"
 
 
@@ -200,15 +200,14 @@ def _datum(p: _PlottedPoint, floor: float) -> Spec:
     e = p.estimate
     text = numbers.rounding_of_one(*p.ends).triple(e.value, e.low, e.high)
     return {
-        "x": p.x, "y": json_number(value, 4),
-        "low": json_number(low, 4), "high": json_number(high, 4),
+        "x": p.x, "y": json_number(value, 4), "low": json_number(low, 4), "high": json_number(high, 4),
         "series": p.series, "at": f"{p.x:,g}" if isinstance(p.x, float) else p.x, "text": text,
     }  # fmt: skip
 
 
 def _x_title(of: LearningResult) -> str:
     if isinstance(of, LearningCurve):
-        return "rows to train on"
+        return "training rows"
     assert isinstance(of, ValidationCurve | BiasVariance)
     return learning.called(of.parameter)
 

@@ -39,11 +39,10 @@ def pair_figures(
         figure = Figure(
             title=f"Every pair: {shorten_name(measure)}",
             label=f"{shorten_name(measure)} of every pair of {len(systems)} systems: {told} pairs "
-            "are "
-            "told apart.",
-            caption="The system of the row less that of the column. Coloured: pairs that the data "
-            f"tell apart ({told}), blue where the row is the better one; the smaller the p-value "
-            "the stronger.",
+            "differ "
+            "significantly.",
+            caption=f"Row minus column. Coloured: significant differences ({told}), blue if the "
+            "row is better; the smaller the p-value, the stronger the colour.",
             spec=pairs_chart(own),
             head=(),
             rows=(),

@@ -49,8 +49,8 @@ def caption(curves: Sequence[Curve]) -> list[str]:
     below = [shorten_name(c.series or c.system) for c in curves if lies_below(c)]
     if below:
         said.append(
-            f"Open circle: {opposite(below[0])} answers the opposite of {below[0]}, which lies "
-            "below the diagonal; a coloured line of dashes joins the two."
+            f"Open circle: {opposite(below[0])} is {below[0]}, which lies below the diagonal, with "
+            "its predictions reversed; a dashed line joins the two."
         )
     return said
 
@@ -64,7 +64,7 @@ def rows(curves: Sequence[Curve], written: Callable[[Curve], tuple[str, str]]) -
         made.append([name, *written(c), f"{distance(x, y):.4f}".replace("-", "−")])
         if lies_below(c):
             turned = (f"{1 - x:.4f}", f"{1 - y:.4f}", f"{distance(1 - x, 1 - y):.4f}")
-            made.append([f"{opposite(name)}: the opposite of {name}", *turned])
+            made.append([f"{opposite(name)}: {name} reversed", *turned])
     return made
 
 
@@ -87,8 +87,7 @@ def layers(
     feet = [
         {
             "x": json_number(at["x"], 4), "y": json_number(at["y"], 4), "system": at["system"],
-            "x2": json_number((at["x"] + at["y"]) / 2, 4),
-            "y2": json_number((at["x"] + at["y"]) / 2, 4),
+            "x2": json_number((at["x"] + at["y"]) / 2, 4), "y2": json_number((at["x"] + at["y"]) / 2, 4),
         }
         for at in points
     ]  # fmt: skip

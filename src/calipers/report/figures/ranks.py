@@ -1,4 +1,4 @@
-"""Mean ranks on an axis, where bars join systems that are not told apart (Demšar 2006)."""
+"""Mean ranks on an axis, where bars join systems that do not differ significantly (Demšar 2006)."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def rank_figures(
 
 def _figure(o: OmnibusTest) -> Figure:
     apart, said = homogeneous_groups_text(o), overall_sentence(o)
-    known = "" if not apart else f" Nemenyi's test does not tell apart: {apart}."
+    known = "" if not apart else f" No significant difference by Nemenyi's test: {apart}."
     if not o.groups and apart:
         known = f" By Nemenyi's test {apart}."
     digits = numbers.Rounding(numbers.MOST)
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
         " Bars join systems that Nemenyi's test at "
-        f"{numbers.format_percent(significance_level(o.level))} does not tell apart, which is not "
-        "to say that "
-        "they are equal."
+        f"{numbers.format_percent(significance_level(o.level))} does not find significantly "
+        "different, which does not "
+        "imply that they are equal."
         if math.isfinite(o.critical_difference)
         else ""
     )
@@ -63,8 +63,9 @@ def _figure(o: OmnibusTest) -> Figure:
 
 
 def joined(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
-    """The longest runs of systems, ordered by mean rank, whose ends are not told apart: less than
-    ``critical`` lies between their ranks. A run of one system, and one inside another, is left out.
+    """The longest runs of systems, ordered by mean rank, whose ends do not differ:
+    less than ``critical`` lies between their ranks. A run of one system, and one inside another,
+    is left out.
 
     >>> joined({"a": 1.2, "b": 2.0, "c": 2.1, "d": 3.4}, 1.0)
     [('a', 'b', 'c')]
@@ -138,7 +139,7 @@ def _bars(
     runs: list[tuple[str, ...]], ranks: Mapping[str, float], names: Mapping[str, str],
     x: Spec, y: Spec,
 ) -> list[Spec]:  # fmt: skip
-    """Over systems that are not told apart."""
+    """Over systems that do not differ significantly."""
     rows = [
         {
             "x": json_number(ranks[run[0]]),
@@ -149,7 +150,7 @@ def _bars(
         for place, run in enumerate(runs)
     ]
     mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": vega.PALETTE[0]}
-    tips = vega.tooltip(("systems", "not told apart"))
+    tips = vega.tooltip(("systems", "homogeneous groups"))
     return [vega.layer(rows, mark, x=x, **vega.to("x2"), y=y, tooltip=tips)] if rows else []
 
 

@@ -67,7 +67,7 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         order = known[np.argsort(value[known], kind="stable")]
         least, most = both[order[0]], both[order[-1]]
         ends = (
-            f"Least alike are {names[least[0]]} and {names[least[1]]}, most alike "
+            f"Agreement is lowest between {names[least[0]]} and {names[least[1]]}, most alike "
             f"{names[most[0]]} and {names[most[1]]}."
         )
     else:
@@ -76,7 +76,7 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
     return Figure(
         title="Pairs of raters",
         label=f"{shorten_name(measure)} of every pair of {len(names)} raters. {ends}",
-        caption=f"{shorten_name(measure)} of every two raters; what is at 0 or below has the "
+        caption=f"{shorten_name(measure)} of every pair of raters; values of 0 or below have the "
         "lightest "
         f"colour. {ends} On a page, pointing at a cell shows its "
         f"{numbers.format_percent(pairs.level)} interval.",
@@ -118,10 +118,10 @@ def _categories(each: LabelTable) -> Figure:
     )
     return Figure(
         title="Categories by rater",
-        label=f"How many ratings of each of {len(names)} raters are of each of {len(kinds)} "
+        label=f"Number of ratings of each of {len(names)} raters are of each of {len(kinds)} "
         "categories.",
-        caption="How many ratings of each rater are of each category. Colour: the share of the "
-        "ratings of the rater. Raters who agree have rows alike.",
+        caption="Number of ratings of each rater by category. Colour: proportion of the ratings "
+        "of the rater. Raters who agree have similar rows.",
         spec=shaded([dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips),
         head=("rater", *kinds),
         rows=tuple(

@@ -87,7 +87,7 @@ def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
     sentence = _gains(
         rows, numbers.format_count(len(rows), units), f"{name} of {system} minus {baseline}"
     )
-    thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are drawn, evenly spaced."
+    thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are plotted, evenly spaced."
     digits = numbers.Rounding(numbers.MOST)
     return Figure(
         kind="units",
@@ -131,8 +131,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     """The differences as bars with the id of the unit under the pointer, and a dashed line at that
     over all units, which need not be their mean: some may count for more than others."""
     data = [
-        {"i": i, "unit": escape_unprintable(unit)[:80],
-         "system": json_number(a, 4), "baseline": json_number(b, 4),
+        {"i": i, "unit": escape_unprintable(unit)[:80], "system": json_number(a, 4), "baseline": json_number(b, 4),
          "difference": json_number(a - b, 4), "sign": (a > b) - (a < b)}
         for i, (unit, a, b) in vega.sample_evenly(list(enumerate(rows)), MOST_BARS)
     ]  # fmt: skip
@@ -162,7 +161,7 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
 register_chart(
     EvaluationChart(
         name="units",
-        title="Differences unit by unit",
+        title="Differences by unit",
         draw=unit_figures,
         section="units",
     )

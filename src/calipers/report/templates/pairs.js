@@ -70,9 +70,9 @@
     part.tabIndex = 0;
     part.setAttribute("role", "region");
   }
-  matrix.setAttribute("aria-label", "Every pair");
-  table.setAttribute("aria-label", "The pair that is chosen");
-  const key = "Row minus column: + better, − worse, · not told apart, ? not tested. Click a cell to choose its pair.";
+  matrix.setAttribute("aria-label", "All pairs");
+  table.setAttribute("aria-label", "Selected pair");
+  const key = "Row minus column: + better, − worse, · not significant, ? not tested. Click a cell to choose its pair.";
   place.append(bar, matrix, element("p", key, "traits"), table);
 
   const signed = (verdict) => (marked(verdict) ? `${sign[verdict]} ` : "") + verdict;
@@ -116,7 +116,7 @@
     const level = `${place.dataset.level} interval`;
     const margins = measures.some((name) => data.measures[name].length > 6);
     const names = ["Measure", "Difference", level, place.dataset.p, "Verdict"];
-    if (margins) names.push("Margin", "p not worse", "p within");
+    if (margins) names.push("Margin", "p (non-inferiority)", "p (equivalence)");
     head.append(row(names.map((name, i) => [name, i && i !== 4 ? "number" : ""]), true));
     const body = document.createElement("tbody");
     for (const name of measures) {

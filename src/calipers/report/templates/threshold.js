@@ -95,7 +95,7 @@
   };
   const ppv = asked("Rule in from PPV", "The largest region of scores with at least this PPV");
   const npv = asked("Rule out from NPV", "The largest region of scores with at least this NPV");
-  const use = asked("Prevalence of use", "The share of positives where the system will be used");
+  const use = asked("Prevalence of use", "Prevalence in the target population");
   const given = (input) => (input.value === "" ? null : Number(input.value));
 
   // --- The drawings -----------------------------------------------------------------------------
@@ -128,8 +128,8 @@
     drawn("text", { x: L - 4, y: py(0), "text-anchor": "end" }, group).textContent = "0";
   }
   const roc = plane("ROC curve", "FPR = 1 − specificity", "sensitivity");
-  const pr = plane("Precision and recall", "recall", "precision");
-  const dens = plane("Scores of the classes", "score", "density");
+  const pr = plane("Precision-recall curve", "recall", "precision");
+  const dens = plane("Score distributions by class", "score", "density");
   const line = (points) =>
     points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
 
@@ -210,11 +210,11 @@
     const [p, n] = s.totals, all = p + n, parts = [];
     const percent = (x) => `${(100 * x).toFixed(1)}%`;
     if (given(ppv) !== null) {
-      if (i === null) parts.push("No threshold shown rules in with that PPV.");
+      if (i === null) parts.push("No threshold shown reaches that PPV.");
       else parts.push(`Rule in at ${number(s.at[i])} and above: ${percent((s.tp[i] + s.fp[i]) / all)} of the rows.`);
     }
     if (given(npv) !== null) {
-      if (j === null) parts.push("No threshold shown rules out with that NPV.");
+      if (j === null) parts.push("No threshold shown reaches that NPV.");
       else parts.push(`Rule out below ${number(s.at[j])}: ${percent(1 - (s.tp[j] + s.fp[j]) / all)} of the rows.`);
     }
     if (i !== null && j !== null && s.at[i] > s.at[j])
