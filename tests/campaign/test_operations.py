@@ -212,7 +212,7 @@ def test_assignments_are_fair_and_kept(path: Path) -> None:
         assert sum("2" in topics for topics in made.values()) == 2
         assert "2" not in made["ann"]
         assert "ben, cleo" in said
-        with pytest.raises(cal.InputError, match="--replace assigns anew"):
+        with pytest.raises(cal.InputError, match="--replace reassigns them"):
             operations.assigned(campaign)
         with pytest.raises(cal.InputError, match="there is no assessor 'x'"):
             operations.assigned(campaign, conflicts={"1": ["x"]}, replace=True)

@@ -102,11 +102,7 @@ def test_selection(table: str) -> None:
     assert made.honest == same.honest
     assert made.thresholds[0].sentence == same.thresholds[0].sentence
     table_of = calipers("learn", "select", table, "--truth", "kind", *estimators, *FEATURES, *asked)
-<<<<<<< ours
-    assert table_of.stdout.startswith("Selection of the best candidate")
-=======
     assert table_of.stdout.startswith("Model selection")
->>>>>>> theirs
 
 
 def test_bias(table: str) -> None:

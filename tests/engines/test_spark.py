@@ -102,7 +102,7 @@ def test_nothing_is_told_of_no_rows(frame: Any) -> None:
     [
         ({"id": "user"}, "id= takes all rows in memory"),
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
-        ({"interval": "bootstrap"}, "draws rows anew"),
+        ({"interval": "bootstrap"}, "resamples rows"),
         ({"engine": "stream"}, "'spark'"),
     ],
 )

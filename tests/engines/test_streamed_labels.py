@@ -213,7 +213,7 @@ def test_states_of_parts_add_up_to_all_rows(tmp_path: Path) -> None:
         ({"separator": None}, "separator"),
         ({"id": "site"}, "id= takes all rows in memory"),
         ({"time": "often"}, "time= takes all rows in memory"),
-        ({"interval": "bootstrap"}, "draws rows anew"),
+        ({"interval": "bootstrap"}, "resamples rows"),
         ({"predicted": "nobody"}, "no column 'nobody'"),
     ],
 )

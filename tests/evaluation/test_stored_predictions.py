@@ -306,7 +306,7 @@ def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
 def test_noise_of_another_day() -> None:
     noisy = np.where(np.arange(N) % 9, FOUND[0], -1)
     last = cal.keep(cal.clustering(POINTS, {"it": noisy}, OF_THREE))
-    with pytest.raises(cal.InputError, match="noise='drop' leaves out what is noise in any"):
+    with pytest.raises(cal.InputError, match="noise='drop' excludes the noise points"):
         cal.clustering(POINTS, {"new": FOUND[1]}, OF_THREE, noise="drop", baseline=last)
     both = {"new": FOUND[1], "it": noisy}
     assert cal.clustering(POINTS, both, OF_THREE, noise="drop", baseline="it").comparison

@@ -256,7 +256,7 @@ def test_a_test_that_takes_rows_says_so(path: Path) -> None:
 @pytest.mark.parametrize("interval", ["bootstrap", "bca", "stratified"])
 def test_comparing_anew_draws_no_rows(path: Path, interval: str) -> None:
     ev = cal.classification("y", score=["near", "far"], data=path, engine="stream")
-    with pytest.raises(InputError, match="draws rows anew, which takes engine='memory'"):
+    with pytest.raises(InputError, match="resamples rows, which requires engine='memory'"):
         ev.compare(interval=interval)
 
 
@@ -387,15 +387,15 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"threshold": "youden"}, "a rule"),
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
         ({"score": np.arange(3)}, "takes the name of a column"),
-        ({"interval": "bootstrap"}, "draws rows anew"),
-        ({"interval": "bca"}, "interval='bca' draws rows anew"),
-        ({"interval": "wilson, percentile"}, "draws rows anew"),
-        ({"interval": ["studentised", "analytic"]}, "draws rows anew"),
+        ({"interval": "bootstrap"}, "resamples rows"),
+        ({"interval": "bca"}, "interval='bca' resamples rows"),
+        ({"interval": "wilson, percentile"}, "resamples rows"),
+        ({"interval": ["studentised", "analytic"]}, "resamples rows"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
         ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is no class"),
         ({"truth": "user"}, "class"),
-        ({"baseline": Path("last.json")}, "row by row"),
+        ({"baseline": Path("last.json")}, "a stream cannot be compared"),
         ({"measures": ["macro-F1"]}, "needs predicted labels"),
     ],
 )

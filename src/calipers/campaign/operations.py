@@ -282,7 +282,7 @@ def assigned(
                 told = did_you_mean(name, [of for of in known if of])
                 raise InputError(f"conflicts: there is no assessor {name!r}; {told}")
     if campaign.assignments() and not replace and write:
-        raise InputError(f"{campaign.path}: topics are assigned already; --replace assigns anew")
+        raise InputError(f"{campaign.path}: topics are assigned already; --replace reassigns them")
     rankings, groups = rankings_of(campaign, pooled_depth(campaign))
     lengths = {topic: len(of) for topic, of in pooled.items()}
     authors = {t.topic: t.author for t in campaign.topics() if t.author is not None}

@@ -113,13 +113,13 @@ def quality_warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
         made.append(f"Topics without a pool: {format_first_names(sorted(unpooled))}.")
     if any(p.stratum is not None for p in pool):
         made.append(
-            "The pool is a sample, so measures that count unjudged documents as non-relevant are "
-            "too low; use xinfAP, HT-AP or infNDCG, which estimate the values for full judgments."
+            "Only a sample of the pool is judged: measures that count unjudged documents as not "
+            "relevant are biased downwards; use xinfAP, HT-AP or infNDCG."
         )
     if any(of.get("order") for of in operations.settings_of(campaign)):
         made.append(
-            "Documents were judged in an adaptive order, so judgments are not a random sample; do "
-            "not use infAP or other measures for samples."
+            "Documents were judged in an adaptive order, so the judgments are not a random sample: "
+            "infAP and other sampling estimators are invalid."
         )
     of_runs = set(operations.rankings_of(campaign)[1].values()) if campaign.runs() else set[str]()
     if len(of_runs) == 1:
@@ -422,8 +422,10 @@ def _separation(of: SystemTopicScores, draws: int, seed: int) -> Separation:
     steps, random = [], np.random.default_rng(seed)
     for size in [n for n in (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500) if n < number]:
         parts = [
-            SystemTopicScores(of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
-                   of.higher_is_better, of.level)
+            SystemTopicScores(
+                of.measure, of.topics, of.systems, values[random.permutation(number)[:size]],
+                of.higher_is_better, of.level,
+            )
             for _ in range(draws)
         ]  # fmt: skip
         share = np.mean([len(part.better) / len(pairs) for part in parts]) if pairs else math.nan

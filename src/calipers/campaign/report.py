@@ -310,8 +310,8 @@ def _pool(campaign: Campaign, final: Mapping[str, Any]) -> list[Block]:
         ),
         Figure(
             "Pool by participants", f"The pool has {with_groups[-1]:.0f} documents of all.",
-            "The size of the pool with so many participants, over all choices of them. If it "
-            "still rises at its end, others would bring documents that nobody has judged.",
+            "Mean size of the pool by number of participants, over all subsets of them. If the "
+            "curve still rises at its end, further participants would add unjudged documents.",
             line_chart([("", m, n) for m, n in enumerate(with_groups, 1)], "participants",
                        "documents"),
             ("participants", "documents"),
@@ -428,8 +428,8 @@ def _reliability(check: QualityReport, left_out: Sequence[str]) -> list[Block]:
     head = ("without", "run", "measure", "documents", "relevant", "value", "then", "rank", "τ",
             "τ_AP", "pairs lost", "reversed")  # fmt: skip
     said = (
-        "The judgments without what only this participant found. Pairs are significant ones: lost, "
-        "if no longer significant, or reversed if significant in the other direction."
+        "Judgments without the documents that only this participant found. Pairs lost: no longer "
+        "significantly different; reversed: significantly different in the other direction."
     )
     tables = [_table(head, rows, "If a participant had not taken part", said)] if rows else []
     points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
@@ -440,9 +440,9 @@ def _reliability(check: QualityReport, left_out: Sequence[str]) -> list[Block]:
             Figure(
                 "Few relevant documents known",
                 "Rank correlation with the order by all judgments.",
-                "Kendall's τ between the order of systems by all judgments and that by so many "
-                "relevant documents of each topic, in the mean over draws. With one known, AP and "
-                "RR are the same.",
+                "Kendall's τ between the ranking of systems by all judgments and the ranking with "
+                "this number of relevant documents per topic, averaged over random subsets. "
+                "With one relevant document, AP equals RR.",
                 line_chart(known, "relevant documents known of a topic", "τ"),
                 ("measure", "known", "τ", "τ_AP", "pairs", "lost", "reversed"),
                 tuple((s.measure, str(s.relevant), _cell(s.tau), _cell(s.tau_ap), str(s.pairs),
@@ -488,10 +488,10 @@ def _separation(
     if any(s.by_topics for s in check.separation):
         figures.append(
             Figure(
-                "Significant pairs by number of topics",
-                "The proportion of significant pairs grows with topics.",
-                "The proportion of pairs of systems that differ significantly with this number of "
-                "topics (randomised Tukey HSD), in the mean over random subsets of the topics.",
+                "Discriminative power by number of topics",
+                "The proportion of significantly different pairs increases with topics.",
+                "Proportion of pairs of systems that differ significantly with this number of "
+                "topics (randomised Tukey HSD), averaged over random subsets of the topics.",
                 line_chart(steps_of, "topics", "proportion of pairs", share=True),
                 ("measure", "topics", "share"),
                 tuple((m, str(n), _cell(x)) for m, n, x in steps_of),

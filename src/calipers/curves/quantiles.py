@@ -119,7 +119,7 @@ register_chart(
         name="coverage given truth",
         title="Coverage of intervals by truth",
         explanation=f"{_SHARES} Even the best intervals hold the smallest and the largest truth "
-        "less often than the rest.",
+        "less often than other values.",
         of="quantiles",
         plan=partial(_by_share, "coverage given truth"),
         series_name="interval",

@@ -131,7 +131,7 @@ register_chart(
         name=OF_TOPICS["ROC"],
         title="ROC curve of a topic",
         explanation="From nothing retrieved to the whole collection, drawn at the corners of the "
-        f"line, {MOST} at most; the last stretch is drawn as if the rest came in any order.",
+        f"line, {MOST} at most; beyond the last document retrieved, a random order is assumed.",
         of="rankings",
     ),
 )

@@ -107,8 +107,8 @@ def stability_note(system: Clustering) -> str:
     assert of is not None
     low, high = float(np.nanmin(of.jaccard)), float(np.nanmax(of.jaccard))
     return (
-        f"{system.name}: clustered anew {of.times} times, of points drawn with replacement and "
-        f"used once: mean ARI with this clustering {of.rand:.2f}, mean Jaccard index of its "
+        f"{system.name}: re-clustered {of.times} times on resampled points, duplicates "
+        f"removed: mean ARI with this clustering {of.rand:.2f}, mean Jaccard index of its "
         f"clusters {low:.2f} to {high:.2f}. Below {UNSTABLE} a cluster is not stable, above "
         f"{STABLE} it is (Hennig 2007)."
     )
@@ -323,8 +323,8 @@ def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, Encod
     }
     if noise == "drop" and not (baseline is None or baseline in given):
         raise InputError(
-            "noise='drop' leaves out what is noise in any clustering, which is not known of one of "
-            "another day; give both together"
+            "baseline: noise='drop' excludes the noise points of every clustering, which a saved "
+            "evaluation does not contain; expected both clusterings in one call"
         )
     rows = len(next(iter(given.values())).codes)
     for name, column in given.items():

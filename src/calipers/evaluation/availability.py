@@ -41,8 +41,8 @@ REASONS: Mapping[tuple[str, str], str] = {
         "of points that come in groups nothing tells how much a group moves a clustering"
     ),
     ("clustering", "time"): (
-        "an index over pairs of points is no mean over points, of which an order in time would "
-        "tell how it varies"
+        "an index over pairs of points is not a mean over points, so its autocorrelation in time "
+        "cannot be estimated"
     ),
     ("agreement", "undefined"): _NO_COUNTS,
     ("agreement", "id"): "item= names the column of the ids",
@@ -65,7 +65,7 @@ ROW_REASONS: Mapping[str, str] = {
     "sample": "a sample of points is drawn of all of them",
     "per_point": "a silhouette takes the distances of a point to all others",
     "distances": "distances are of every two points",
-    "recluster": "points are clustered anew, which takes all of them",
+    "recluster": "re-clustering requires all points in memory",
     "rater": "a batch would cut through the ratings of an item, which are in several rows",
     "rating": "a batch would cut through the ratings of an item, which are in several rows",
     "y": "a model predicts all rows at once",

@@ -142,8 +142,8 @@ def _check_stream(sample: Any, options: Options) -> None:
     baseline, name = options.baseline, sample.engine.name
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
-            "baseline: a system of another day is compared row by row, which takes all rows in "
-            "memory; name one of the systems"
+            "baseline: a stream cannot be compared with a saved evaluation; expected the name of "
+            "a system, or engine='memory'"
         )
     sample.check_drawn(options.settings)
     if not sample.passes.passed.weight.total > 0:

@@ -313,8 +313,8 @@ def rank_distributed(
     baseline, settings, zero = options.baseline, options.settings, options.undefined == "zero"
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
-            "baseline: a system of another day is compared group by group in memory; name one of "
-            "the systems"
+            "baseline: a stream cannot be compared with a saved evaluation; expected the name of a "
+            "system, or engine='memory'"
         )
     columns, one, costs = _columns(data, named, options)
     assert isinstance(columns.truth, str)

@@ -300,8 +300,8 @@ class Sums(Sample):
         """That no interval is asked for that draws rows, which are gone."""
         if settings.prefers_bootstrap or any(name in DRAWN for name in settings.methods):
             raise InputError(
-                f"interval={settings.asked!r} draws rows anew, which takes engine='memory'; a "
-                "stream has 'auto', 'analytic' and 'none', and methods that draw nothing"
+                f"interval={settings.asked!r} resamples rows, which requires engine='memory'; "
+                "expected 'auto', 'analytic', 'none' or an analytic method for a stream"
             )
 
     # --- The rows --------------------------------------------------------------------------------

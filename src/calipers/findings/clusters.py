@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.formatting import format_first, quoted, system_name
+from calipers.findings.formatting import format_first, quoted, system_subject
 from calipers.findings.rules import Claim, FindingDraft, Subject, rule
 from calipers.report.numbers import format_count, format_number, format_p
 from calipers.report.safe_names import join_words
@@ -177,7 +177,7 @@ def disagreement_on_k(s: Subject, numbers: ClusterCounts) -> Iterator[FindingDra
             best.setdefault(found, []).append(measure)
     if len({numbers.clusters[name] for name in best}) > 1:
         said = "; ".join(
-            f"{system_name(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
+            f"{system_subject(name)} with {format_count(numbers.clusters[name], 'clusters')} by "
             f"{join_words(measures)}" + _in_favour(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )

@@ -49,7 +49,7 @@ class IntervalNumber:
         return Interval(self.low, self.high, "")
 
 
-def system_name(system: str) -> str:
+def system_subject(system: str) -> str:
     """A system at the start of a sentence."""
     return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, shorten_name(system))
 

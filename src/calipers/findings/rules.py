@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers import plugins
 from calipers.caching import cached_property
-from calipers.findings.formatting import IntervalNumber, quoted, system_name
+from calipers.findings.formatting import IntervalNumber, quoted, system_subject
 from calipers.inference import intervals
 from calipers.plugins import NameTakenError
 from calipers.results import SEVERITIES, Finding
@@ -143,7 +143,9 @@ class Subject:
     @property
     def who(self) -> str:
         """The system at the start of a sentence."""
-        return system_name(self.name or "") + (f" on {quoted(self.output)}" if self.output else "")
+        return system_subject(self.name or "") + (
+            f" on {quoted(self.output)}" if self.output else ""
+        )
 
     def get(self, kind: type[E]) -> E | None:
         """The data of a type, if any."""

@@ -572,7 +572,9 @@ class _Options:
             level=s.level,
             estimates=tuple(averages.estimates(s.level, other, wanted=wanted)),
             comparison=comparison,
-            curves=CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else (),
+            curves=(
+                CurvesWithoutBands(pooled.curves) if isinstance(pooled.curves, LazyCurves) else ()
+            ),
             per_unit=averages.per_fold,
             findings=fold_findings(of_rows, comparison, s.level),
             notes=(*_read_me(design, len(np.concatenate(where))),
@@ -580,7 +582,10 @@ class _Options:
                    *pooled.notes, *(folds.notes if comparison is not None else ())),
             thresholds=thresholds,
             provenance={
-                **told, **inference_provenance(s), "interval": self.interval, "conventions": conventions,
+                **told,
+                **inference_provenance(s),
+                "interval": self.interval,
+                "conventions": conventions,
             },
             sources=folds,
         )  # fmt: skip

@@ -138,10 +138,11 @@ skill = partial(
     skill_of="Brier",
 )
 def brier_skill(x: ProbabilityLevels) -> float:
-    """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
-    answer, the prevalence π, that is saved; negative where that answer is better.
+    """Brier skill score: 1 − Brier/(π(1 − π)), relative to the best constant prediction, the
+    prevalence π. It is negative where that prediction is better.
 
-    With more than two classes that answer has the share πₖ of each, and a score of 1 − Σ πₖ².
+    With more than two classes the best constant prediction is the class proportions πₖ, with a
+    score of 1 − Σ πₖ².
     """
     return _skill(x, "Brier")
 
@@ -149,10 +150,10 @@ def brier_skill(x: ProbabilityLevels) -> float:
 @skill("log-loss-skill", aliases=("log_loss_skill", "d2_log_loss_score"),
        undefined=ONE_CLASS | IMPOSSIBLE, skill_of="log-loss")  # fmt: skip
 def log_loss_skill(x: ProbabilityLevels) -> float:
-    """Skill by the log loss: 1 − log loss/H(π), the share of the labels' entropy that is saved.
+    """Log loss skill score: 1 − log loss/H(π), where H(π) is the entropy of the labels.
 
-    H(π) = −π ln π − (1 − π) ln(1 − π) is what the best constant answer, the prevalence π, loses;
-    with more than two classes it is −Σ πₖ ln πₖ, of their shares.
+    H(π) = −π ln π − (1 − π) ln(1 − π) is the log loss of the best constant prediction, the
+    prevalence π; with more than two classes it is −Σ πₖ ln πₖ, with the class proportions πₖ.
     """
     return _skill(x, "log-loss")
 
@@ -160,7 +161,7 @@ def log_loss_skill(x: ProbabilityLevels) -> float:
 @error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=IMPOSSIBLE,
        reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
-    """Miscalibration: what the mean loss would gain if the probabilities were recalibrated.
+    """Miscalibration component of a loss: the reduction of the mean loss by recalibration.
 
     Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
     ``discrimination`` and ``uncertainty``, loss = miscalibration − discrimination + uncertainty,
@@ -172,7 +173,8 @@ def miscalibration(x: ProbabilityLevels, loss: str = "Brier") -> float:
 @registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
-    """Discrimination: what the recalibrated probabilities gain over the best constant answer.
+    """Discrimination component of a loss: the reduction of the mean loss by the recalibrated
+    probabilities, compared with the best constant prediction.
 
     Loss(π) − Loss(p̂), with the prevalence π and the isotonic regression p̂ (CORP).
     """
@@ -182,9 +184,10 @@ def discrimination(x: ProbabilityLevels, loss: str = "Brier") -> float:
 @registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
             together=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: ProbabilityLevels, loss: str = "Brier") -> float:
-    """Uncertainty: the mean loss of the best constant answer, the prevalence π.
+    """Uncertainty component of a loss: the mean loss of the best constant prediction, the
+    prevalence π.
 
-    π(1 − π) by the Brier score, the entropy of the labels by the log loss.
+    It is π(1 − π) for the Brier score and the entropy of the labels for the log loss.
     """
     return _loss(x, loss, x.prevalence)
 
@@ -194,7 +197,7 @@ def reliability(x: ProbabilityLevels, bins: int = 10, binning: str = "equal-widt
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
     With ``binning='distinct'`` every probability is its own bin and Brier = reliability −
-    resolution + uncertainty exactly; otherwise what varies inside of bins is left over.
+    resolution + uncertainty exactly; otherwise the variation within bins remains.
     """
     b = _binned(x, bins, binning)
     return float(np.dot(b.total, np.square(b.probability - b.share))) / b.weight
@@ -260,8 +263,8 @@ def root_mean_squared_calibration_error(x: ProbabilityLevels, bins: int = 15) ->
     """Root mean squared calibration error, debiased: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1))
     over bins of equal mass with n rows each, 0 where the sum is negative.
 
-    What is taken off is what chance alone would make of the squares. It is a root mean
-    square and no mean of absolute errors as ECE is. Of weighted rows n is their effective number,
+    The subtracted term is the expected square under perfect calibration. It is a root mean square
+    and no mean of absolute errors as ECE is. Of weighted rows n is their effective number,
     (Σw)²/Σw². It is undefined where a bin holds one row.
     """
     b = _binned(x, bins, "equal-mass")
@@ -312,7 +315,8 @@ recalibrated = partial(
 
 @recalibrated("calibration-slope", coefficient=1, undefined=NO_LINE)
 def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
-    """Calibration slope: the most likely b in logit P(y = 1) = a + b·logit(p); 1 is calibrated.
+    """Calibration slope: the maximum likelihood estimate of b in logit P(y = 1) = a + b·logit(p); 1
+    is calibrated.
 
     Below 1 the probabilities are too extreme (overfitted, as a rule), above 1 too timid. A
     probability of 0 or 1 has no logit; ``delta`` = Δ moves all into [Δ, 1 − Δ].
@@ -324,7 +328,8 @@ def calibration_slope(x: ProbabilityLevels, delta: float = 0.0) -> float:
 @recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
               undefined=NO_LINE)  # fmt: skip
 def calibration_intercept(x: ProbabilityLevels, slope: str = "one", delta: float = 0.0) -> float:
-    """Calibration intercept: the most likely a in logit P(y = 1) = a + logit(p); 0 is calibrated.
+    """Calibration intercept: the maximum likelihood estimate of a in logit P(y = 1) = a + logit(p);
+    0 is calibrated.
 
     Calibration in the large: above 0 the probabilities are too low, below 0 too high. With
     ``slope='fitted'`` it is the a of the line of ``calibration-slope``. ``delta`` is that of
@@ -371,7 +376,9 @@ def spiegelhalter_z(x: ProbabilityLevels) -> float:
 @registered("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
             undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: ProbabilityLevels) -> float:
-    """Spiegelhalter's p: how often calibrated probabilities have a |z| as large or larger."""
+    """P-value of Spiegelhalter's test: the probability of a |z| at least as large under
+    calibration.
+    """
     return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))
 
 
@@ -426,7 +433,8 @@ def hosmer_lemeshow_degrees(
 
 @hosmer_lemeshow("Hosmer-Lemeshow-p", higher_is_better=None, range=(0, 1))
 def hosmer_lemeshow_p(x: ProbabilityLevels, groups: int = 10, *, fitted: bool = False) -> float:
-    """Hosmer and Lemeshow's p: how often calibrated probabilities have a χ² as large or larger.
+    """P-value of the Hosmer–Lemeshow test: the probability of a χ² at least as large under
+    calibration.
 
     By the χ² distribution, whose degrees of freedom are the groups, and two fewer where the
     probabilities were ``fitted`` to these very rows.

@@ -60,8 +60,9 @@ def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatA
 
 @silhouette("squared-silhouette", reference="Rousseeuw (1987)")
 def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> FloatArray:
-    """Silhouette by squared Euclidean distances: that of the plain one, in time that grows with the
-    number of points and not its square."""
+    """Silhouette with squared Euclidean distances, computed in time linear in the number of
+    points.
+    """
     return np.asarray(m.mean)
 
 
@@ -86,7 +87,7 @@ _SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_RO
     undefined=_NO_ROWS,
 )
 def within(m: ClusterMoments) -> FloatArray:
-    """Within-cluster sum of squares: W. It falls with every cluster more."""
+    """Within-cluster sum of squares W (inertia). It decreases with the number of clusters."""
     return np.where(m.total > 0, m.within, np.nan)
 
 
@@ -143,7 +144,8 @@ def _same_centre(m: ClusterMoments) -> np.ndarray:
 )
 def dunn(s: ClusterSeparation) -> FloatArray:
     """Dunn index: the smallest distance of two points of different clusters, over the largest of
-    two points of one. Two pairs of points decide, of which no data say how they would be of other
-    points."""
+    two points of one. It depends on two pairs of points only, so its sampling distribution
+    cannot be estimated.
+    """
     near, wide = s.apart.min(axis=(-2, -1)), s.widest.max(axis=-1)
     return np.where(np.isinf(near) | (wide == 0), np.nan, near / wide)

@@ -39,8 +39,7 @@ def _of_row(truth: FloatArray, cost: FloatArray) -> FloatArray:
 
 @_cost("cost-mean", aliases=("mean_cost", "average_cost"), rows=_of_row)
 def mean_cost(m: Moments) -> FloatArray:
-    """Mean cost: what a row, or a topic, costs on average. Times the number of rows it is the
-    bill."""
+    """Mean cost per row or topic."""
     return np.asarray(m.mean)
 
 

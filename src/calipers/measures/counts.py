@@ -80,9 +80,10 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
 
 @rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True, hits=True)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Share of all rows that are predicted as what they are: (TP + TN) / (P + N).
+    """Accuracy, the proportion of rows that are classified correctly: (TP + TN) / (P + N).
 
-    Of scores for which no threshold is given it is that of the best threshold on the same rows.
+    For scores without a threshold, the threshold with the largest accuracy on the same rows is
+    used.
     """
     return c.correct / c.total
 
@@ -96,13 +97,15 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
     hits=False,
 )
 def error_rate(c: ConfusionMatrix) -> FloatArray:
-    """Share of all rows that are predicted as something else: (FP + FN) / (P + N)."""
+    """Error rate, the proportion of rows that are misclassified: (FP + FN) / (P + N)."""
     return (c.total - c.correct) / c.total
 
 
 @rate("precision", aliases=("PPV", "positive_predictive_value"), share_of="predicted_positive")
 def precision(c: ConfusionMatrix) -> FloatArray:
-    """Share of the predicted positives that are positive: TP / (TP + FP)."""
+    """Precision (positive predictive value), the proportion of predicted positives that are
+    positive: TP / (TP + FP).
+    """
     return c.tp / c.predicted_positive
 
 
@@ -110,19 +113,25 @@ def precision(c: ConfusionMatrix) -> FloatArray:
     "recall", aliases=("TPR", "true_positive_rate", "sensitivity", "hit_rate"), share_of="positive"
 )
 def recall(c: ConfusionMatrix) -> FloatArray:
-    """Share of the positives that are predicted positive: TP / (TP + FN)."""
+    """Recall (sensitivity, true positive rate), the proportion of positives that are predicted
+    positive: TP / (TP + FN).
+    """
     return c.tp / c.positive
 
 
 @rate("specificity", aliases=("TNR", "true_negative_rate", "selectivity"), share_of="negative")
 def specificity(c: ConfusionMatrix) -> FloatArray:
-    """Share of the negatives that are predicted negative: TN / (FP + TN)."""
+    """Specificity (true negative rate), the proportion of negatives that are predicted negative:
+    TN / (FP + TN).
+    """
     return c.tn / c.negative
 
 
 @rate("NPV", aliases=("negative_predictive_value",), share_of="predicted_negative")
 def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
-    """Share of the predicted negatives that are negative: TN / (TN + FN)."""
+    """Negative predictive value, the proportion of predicted negatives that are negative:
+    TN / (TN + FN).
+    """
     return c.tn / c.predicted_negative
 
 
@@ -132,25 +141,33 @@ def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
     share_of="negative",
 )
 def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
-    """Share of the negatives that are predicted positive: FP / (FP + TN)."""
+    """False positive rate, the proportion of negatives that are predicted positive:
+    FP / (FP + TN).
+    """
     return c.fp / c.negative
 
 
 @error("FNR", aliases=("false_negative_rate", "miss_rate", "type_2_error"), share_of="positive")
 def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
-    """Share of the positives that are predicted negative: FN / (TP + FN)."""
+    """False negative rate, the proportion of positives that are predicted negative:
+    FN / (TP + FN).
+    """
     return c.fn / c.positive
 
 
 @error("FDR", aliases=("false_discovery_rate",), share_of="predicted_positive")
 def false_discovery_rate(c: ConfusionMatrix) -> FloatArray:
-    """Share of the predicted positives that are negative: FP / (TP + FP)."""
+    """False discovery rate, the proportion of predicted positives that are negative:
+    FP / (TP + FP).
+    """
     return c.fp / c.predicted_positive
 
 
 @error("FOR", aliases=("false_omission_rate",), share_of="predicted_negative")
 def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
-    """Share of the predicted negatives that are positive: FN / (TN + FN)."""
+    """False omission rate, the proportion of predicted negatives that are positive:
+    FN / (TN + FN).
+    """
     return c.fn / c.predicted_negative
 
 
@@ -161,7 +178,9 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     share_of="total",
 )
 def prevalence(c: ConfusionMatrix) -> FloatArray:
-    """Share of all rows that are positive, P / (P + N); the generality of a retrieval task."""
+    """Prevalence, the proportion of rows that are positive: P / (P + N); the generality of a
+    retrieval task.
+    """
     return c.positive / c.total
 
 
@@ -172,7 +191,7 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
     share_of="total",
 )
 def volume(c: ConfusionMatrix) -> FloatArray:
-    """Share of all rows that are predicted positive: (TP + FP) / (P + N)."""
+    """Volume, the proportion of rows that are predicted positive: (TP + FP) / (P + N)."""
     return c.predicted_positive / c.total
 
 
@@ -183,8 +202,7 @@ def volume(c: ConfusionMatrix) -> FloatArray:
     undefined=NO_POSITIVE | {"nothing_predicted_positive": lambda c, _: c.predicted_positive == 0},
 )
 def lift(c: ConfusionMatrix) -> FloatArray:
-    """How much more often the predicted positives are positive than all rows are:
-    precision / prevalence."""
+    """Lift: precision / prevalence."""
     return precision(c) / prevalence(c)
 
 
@@ -200,7 +218,7 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     """Net benefit: TP/n − odds · FP/n, in true positives per row.
 
     ``odds`` is how many true positives one false positive costs: p / (1 − p) for whoever would act
-    from a probability p on. Acting on nobody has a net benefit of 0.
+    from a probability p on. Predicting no positives has a net benefit of 0.
     """
     return (c.tp - odds * c.fp) / c.total
 
@@ -214,8 +232,9 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     macro_of="recall",
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Mean over the classes of the share of their rows that is predicted right: of recall and
-    specificity for two classes, macro-recall for more."""
+    """Balanced accuracy, the mean recall of the classes: (recall + specificity) / 2 for two
+    classes, macro-recall for more.
+    """
     occurs = _occurring(c)
     share = c.hits / c.truth
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
@@ -235,8 +254,10 @@ def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
     rescaled=beyond_chance,
 )
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Balanced accuracy between chance and perfection: (b − 1/K) / (1 − 1/K), with K the classes
-    that occur. 0 for a constant answer, 1 at best, −1/(K − 1) at worst; of two classes it is J."""
+    """Balanced accuracy b adjusted for chance: (b − 1/K) / (1 − 1/K), where K is the number of
+    classes that occur. It is 0 for a constant prediction, at most 1 and at least −1/(K − 1); for
+    two classes it is Youden's J.
+    """
     return beyond_chance(balanced_accuracy(c), c)
 
 
@@ -309,11 +330,9 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     reference="Jaccard 1912",
 )
 def jaccard(c: ConfusionMatrix) -> FloatArray:
-    """Jaccard index: the positives found among all that are or were called positive,
-    TP / (TP + FP + FN).
+    """Jaccard index (intersection over union): TP / (TP + FP + FN).
 
-    It is a share from 0 to 1; where it is printed as a percentage, from 0 to 100, take 100 times
-    that.
+    It ranges from 0 to 1; multiply by 100 for a percentage.
     """
     return c.tp / (c.tp + c.fp + c.fn)
 
@@ -369,7 +388,7 @@ def informedness(c: ConfusionMatrix) -> FloatArray:
 
 @agreement("markedness", uninformed=None, undefined=ONE_PREDICTION, reference="Powers 2011")
 def markedness(c: ConfusionMatrix) -> FloatArray:
-    """Precision + NPV − 1."""
+    """Markedness: precision + NPV − 1."""
     return precision(c) - false_omission_rate(c)
 
 
@@ -381,7 +400,9 @@ def markedness(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES | {"no_false_positive": lambda c, _: c.fp == 0},
 )
 def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
-    """How much a positive prediction raises the odds: recall / FPR."""
+    """Positive likelihood ratio: recall / FPR, the factor by which a positive prediction raises
+    the odds.
+    """
     return recall(c) / false_positive_rate(c)
 
 
@@ -394,7 +415,9 @@ def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES | {"no_true_negative": lambda c, _: c.tn == 0},
 )
 def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
-    """How much a negative prediction lowers the odds: FNR / specificity."""
+    """Negative likelihood ratio: FNR / specificity, the factor by which a negative prediction
+    lowers the odds.
+    """
     return false_negative_rate(c) / specificity(c)
 
 
@@ -423,8 +446,7 @@ def g_mean(c: ConfusionMatrix) -> FloatArray:
     | {"nothing_predicted_positive": lambda c, p: _called(c, p["prevalence"]) == 0},
 )
 def precision_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """Precision (PPV) where the share π of all rows is positive, by Bayes' rule:
-    recall·π / (recall·π + FPR·(1 − π))."""
+    """Precision (PPV) at prevalence π, by Bayes' rule: recall·π / (recall·π + FPR·(1 − π))."""
     return recall(c) * prevalence / _called(c, prevalence)
 
 
@@ -440,8 +462,9 @@ def _called(c: ConfusionMatrix, prevalence: float) -> FloatArray:
     | {"nothing_predicted_negative": lambda c, p: _passed(c, p["prevalence"]) == 0},
 )
 def npv_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
-    """NPV where the share π of all rows is positive, by Bayes' rule:
-    specificity·(1 − π) / (specificity·(1 − π) + FNR·π)."""
+    """Negative predictive value at prevalence π, by Bayes' rule: specificity·(1 − π) /
+    (specificity·(1 − π) + FNR·π).
+    """
     return specificity(c) * (1 - prevalence) / _passed(c, prevalence)
 
 
@@ -467,10 +490,10 @@ def expected_cost(
     cost_fn: float = 1.0,
     prevalence: float | None = None,
 ) -> FloatArray:
-    """Expected cost of a row: cost_fp·FP + cost_fn·FN over all rows.
+    """Expected cost per row: (cost_fp·FP + cost_fn·FN) / (P + N).
 
-    With a ``prevalence`` π it is that of a place where the share π is positive:
-    cost_fp·FPR·(1 − π) + cost_fn·FNR·π.
+    With a ``prevalence`` π it is the expected cost at that prevalence: cost_fp·FPR·(1 − π) +
+    cost_fn·FNR·π.
     """
     if prevalence is None:
         return (cost_fp * c.fp + cost_fn * c.fn) / c.total
@@ -497,9 +520,10 @@ def roc_distance(c: ConfusionMatrix) -> FloatArray:
     undefined=BOTH_CLASSES,
 )
 def diagonal_distance(c: ConfusionMatrix) -> FloatArray:
-    """Distance of the point (FPR, recall) from the diagonal of the ROC plane, where answers are
-    chance: (recall − FPR)/√2, Youden's J over √2. Below 0 it lies under the diagonal, and the
-    opposite answers would do better than chance."""
+    """Signed distance of the point (FPR, recall) from the diagonal of the ROC plane: (recall −
+    FPR)/√2, Youden's J over √2. It is 0 for random predictions; below 0 the inverted predictions
+    are better than chance.
+    """
     return np.asarray(informedness(c) / np.sqrt(2.0))
 
 

@@ -45,9 +45,10 @@ def _effective(m: NumericMoments) -> FloatArray:
 
 @fit("R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE")
 def r_squared(m: NumericMoments) -> FloatArray:
-    """R², the share of the squared error of the mean that predictions save: 1 − Σr²/Σ(y − ȳ)².
+    """R², the coefficient of determination: 1 − Σr²/Σ(y − ȳ)².
 
-    0 for always predicting the mean of the truth, below 0 for worse."""
+    0 for always predicting the mean of the truth, below 0 for worse.
+    """
     return np.asarray(1 - m.squared_error / m.of_truth)
 
 
@@ -74,8 +75,9 @@ def adjusted_r_squared(m: NumericMoments, predictors: int) -> FloatArray:
 
 @fit("explained-variance", aliases=("explained_variance_score",))
 def explained_variance(m: NumericMoments) -> FloatArray:
-    """Explained variance: 1 − variance of residuals/variance of the truth; R² but for a constant
-    error, which it does not see."""
+    """Explained variance: 1 − variance of residuals/variance of the truth. Unlike R², it ignores
+    a constant error.
+    """
     return np.asarray(1 - m.of_residual / m.of_truth)
 
 

@@ -68,7 +68,9 @@ def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
     counts_absent=True,
 )
 def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
-    """Share of the rows whose set of labels is predicted exactly: Y = Z."""
+    """Subset accuracy (exact match ratio), the proportion of rows whose set of labels is
+    predicted exactly: Y = Z.
+    """
     same = np.asarray(truth, bool) == np.asarray(predicted, bool)
     return np.asarray(same.all(axis=1), np.float64)
 
@@ -82,35 +84,40 @@ def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     counts_absent=True,
 )
 def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
-    """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""
+    """Hamming loss, the mean proportion of labels that are predicted wrongly: mean of |Y Δ Z| /
+    L.
+    """
     return np.asarray((np.asarray(truth, bool) != np.asarray(predicted, bool)).mean(axis=1))
 
 
 @example("example-precision", aliases=("precision_samples",))
 def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
-    """Precision by row: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted."""
+    """Example-based precision: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted."""
     both, _, z = _both(truth, predicted)
     return _share(both, z)
 
 
 @example("example-recall", aliases=("recall_samples",))
 def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
-    """Recall by row: mean of |Y ∩ Z| / |Y| over the rows that have a label."""
+    """Example-based recall: mean of |Y ∩ Z| / |Y| over the rows that have a label."""
     both, y, _ = _both(truth, predicted)
     return _share(both, y)
 
 
 @example("example-F1", aliases=("f1_samples",))
 def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
-    """F1 by row: mean of 2|Y ∩ Z| / (|Y| + |Z|) over the rows with a label, true or predicted."""
+    """Example-based F1: mean of 2|Y ∩ Z| / (|Y| + |Z|) over the rows with a label, true or
+    predicted.
+    """
     both, y, z = _both(truth, predicted)
     return _share(2 * both, y + z)
 
 
 @example("example-Jaccard", aliases=("jaccard_samples",))
 def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
-    """Jaccard index by row: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
-    predicted."""
+    """Example-based Jaccard index: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
+    predicted.
+    """
     both, y, z = _both(truth, predicted)
     return _share(both, y + z - both)
 

@@ -63,8 +63,9 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
 
 @against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
 def rand(t: ContingencyTable) -> FloatArray:
-    """Rand index: the share of pairs of points that both partitions put together or both apart,
-    (N + 2T − A − B)/N."""
+    """Rand index: the proportion of pairs of points on which both partitions agree, (N + 2T − A
+    − B)/N.
+    """
     both, classes, clusters, pairs = t.pairs
     return np.asarray((pairs + 2 * both - classes - clusters) / pairs)
 
@@ -173,8 +174,9 @@ def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
     reference="Rosenberg and Hirschberg (2007)",
 )
 def homogeneity(t: ContingencyTable) -> FloatArray:
-    """Homogeneity: I/H(classes), how much of what class a point is of its cluster says; 1 where
-    there is one class only."""
+    """Homogeneity: I/H(classes), the proportion of the entropy of the classes that the clusters
+    explain; 1 where there is one class only.
+    """
     of_class, _, shared = t.entropies
     return np.where(of_class > 0, np.minimum(shared / of_class, 1.0), 1.0)
 
@@ -188,8 +190,9 @@ def homogeneity(t: ContingencyTable) -> FloatArray:
     reference="Rosenberg and Hirschberg (2007)",
 )
 def completeness(t: ContingencyTable) -> FloatArray:
-    """Completeness: I/H(clusters), how much of what cluster a point is in its class says; 1 where
-    there is one cluster only."""
+    """Completeness: I/H(clusters), the proportion of the entropy of the clusters that the
+    classes explain; 1 where there is one cluster only.
+    """
     _, of_cluster, shared = t.entropies
     return np.where(of_cluster > 0, np.minimum(shared / of_cluster, 1.0), 1.0)
 
@@ -211,8 +214,9 @@ def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
 
 @against_truth("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
 def purity(t: ContingencyTable) -> FloatArray:
-    """Purity: the share of points that are of the most frequent class of their cluster. It grows
-    with the number of clusters, to 1 where each point is alone."""
+    """Purity: the proportion of points that belong to the most frequent class of their cluster.
+    It increases with the number of clusters, up to 1 for clusters of one point.
+    """
     return np.asarray(t.largest.sum(axis=-1) / t.total)
 
 

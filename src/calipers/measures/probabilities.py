@@ -119,13 +119,13 @@ def constant_loss(shares: FloatArray, loss: str) -> FloatArray:
     constant=base_rate,
 )
 def log_loss(m: Moments, delta: float = 0.0) -> FloatArray:
-    """Mean of −ln p(true class), in nats, unclipped.
+    """Log loss (cross-entropy): mean of −ln p(true class), in nats, without clipping.
 
-    A true class that was given probability 0 makes it infinite, which is reported as undefined
-    with that reason and the number of such rows. ``delta`` = Δ moves each p into [Δ, 1 − Δ], so
-    that every such row costs −ln Δ: 34.5 for 1e-15, which scikit-learn took before 1.3, when it
-    was called eps. The default is the entropy of the labels. ``binary-cross-entropy`` takes every
-    class against the rest, and sums over rows and classes.
+    A true class that was given probability 0 makes it infinite, which is reported as undefined with
+    that reason and the number of such rows. ``delta`` = Δ moves each p into [Δ, 1 − Δ], so that
+    every such row costs −ln Δ: 34.5 for 1e-15, which scikit-learn took before 1.3, when it was
+    called eps. The default is the entropy of the labels. ``binary-cross-entropy`` is one-vs-rest,
+    summed over rows and classes.
     """
     return np.asarray(m.mean)
 
@@ -161,7 +161,7 @@ def brier(m: Moments) -> FloatArray:
     interval="total",
 )
 def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
-    """Cross-entropy of every class against the rest, summed over rows and classes, in nats.
+    """Binary cross-entropy, one-vs-rest, summed over rows and classes, in nats.
 
     −Σₓ Σₖ (cₖ(x) ln yₖ(x) + (1 − cₖ(x)) ln(1 − yₖ(x))), where cₖ(x) is 1 for the class of x and 0
     for the others, each yₖ(x) moved into [Δ, 1 − Δ] with ``delta`` = Δ. It grows with the rows;

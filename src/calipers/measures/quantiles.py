@@ -100,9 +100,11 @@ def interval_score(m: Moments, coverage: float) -> FloatArray:
     rows=inside,
 )
 def interval_coverage(m: Moments, coverage: float) -> FloatArray:
-    """Coverage: the share of rows whose truth lies within the central interval, its ends included.
+    """Coverage: the proportion of rows whose truth lies within the central interval, endpoints
+    included.
 
-    It should be what the interval is to hold: with more it is too wide, with less too narrow."""
+    It should equal the nominal coverage: above it the interval is too wide, below it too narrow.
+    """
     return np.asarray(m.mean)
 
 
@@ -129,6 +131,7 @@ def mean_width(m: Moments, coverage: float) -> FloatArray:
     rows=_below,
 )
 def quantile_coverage(m: Moments, level: float) -> FloatArray:
-    """Share of the rows whose truth is at or below the quantile of a level; it should be that
-    level."""
+    """Quantile coverage, the proportion of rows whose truth is at or below the predicted
+    quantile; it should equal the level of the quantile.
+    """
     return np.asarray(m.mean)

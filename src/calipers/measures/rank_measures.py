@@ -78,8 +78,9 @@ def median_absolute_error(rows: NumericRows) -> FloatArray:
     in_units=True,
 )
 def largest_error(rows: NumericRows) -> FloatArray:
-    """The largest |residual|. How much larger that of other rows may be cannot be told from any
-    number of them, so that it has no interval, and systems are not compared by it."""
+    """Maximum error: the largest |residual|. Its sampling distribution cannot be estimated from
+    the rows, so it has no interval and systems are not compared by it.
+    """
     apart = np.abs(rows.predicted - rows.truth)
     return np.asarray(np.where(rows.weight > 0, apart, 0.0).max(axis=-1, initial=0.0))
 
@@ -111,7 +112,7 @@ _NOTHING_TO_SAVE = {
     skill_of="pinball",
 )
 def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
-    """The share of the pinball loss of the truth's own α-quantile that predictions save."""
+    """D² for the pinball loss: 1 − loss/loss of the α-quantile of the truth."""
     loss = rows.mean(pinball(rows.truth, rows.predicted, alpha))
     return _saved(loss, _least(rows, alpha))
 
@@ -123,7 +124,7 @@ def d2_pinball(rows: NumericRows, alpha: float = 0.5) -> FloatArray:
     skill_of="MAE",
 )
 def d2_absolute(rows: NumericRows) -> FloatArray:
-    """The share of the absolute error of the truth's median that predictions save."""
+    """D² for the absolute error: 1 − MAE/MAE of the median of the truth."""
     return d2_pinball(rows, 0.5)
 
 
@@ -140,8 +141,9 @@ def _outside(rows: NumericRows, given: Any) -> Any:
     skill_of="Tweedie-deviance",
 )
 def d2_tweedie(rows: NumericRows, power: float) -> FloatArray:
-    """The share of the Tweedie deviance of the truth's mean that predictions save; power 1 for
-    Poisson's, 2 for the gamma distribution's."""
+    """D² for the Tweedie deviance: 1 − deviance/deviance of the mean of the truth; power 1 is
+    Poisson, 2 is gamma.
+    """
     mean = rows.mean(rows.truth)[..., None]
     best = rows.mean(deviance(rows.truth, mean, power))
     own = np.where(rows.weight > 0, deviance(rows.truth, rows.predicted, power), 0.0)

@@ -107,11 +107,12 @@ def _moves(r: Ratings, whole: Ratings, scale: str) -> FloatArray:
     reference="Krippendorff 2011",
 )
 def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
-    """Krippendorff's α, 1 − D_o/D_e: by how much less ratings of one item differ than any two
-    different ratings do. 1 is agreement, 0 what chance makes.
+    """Krippendorff's α: 1 − D_o/D_e, with the observed disagreement D_o within items and the
+    expected disagreement D_e of any two ratings. 1 is perfect agreement, 0 agreement by chance.
 
     Items may have any number of ratings. How far two ratings are apart is a matter of the scale,
-    ``nominal``, ``ordinal`` or ``interval``."""
+    ``nominal``, ``ordinal`` or ``interval``.
+    """
     return _beyond_chance(r, scale)
 
 
@@ -199,8 +200,9 @@ def gwet(r: Ratings) -> FloatArray:
 
 @of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
 def percent(r: Ratings) -> FloatArray:
-    """Share of the pairs of ratings of an item that agree, by chance or not; each rating counts
-    once."""
+    """Percent agreement: the proportion of pairs of ratings of an item that agree, without
+    correction for chance; each rating counts once.
+    """
     return np.asarray(1 - r.shared.weight @ _apart(r.shared, None) / np.float64(r.shared.total))
 
 

@@ -198,7 +198,7 @@ def mean_error(m: Moments) -> FloatArray:
     in_units=False,
 )
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
-    """Mean absolute percentage error: mean of |residual|/|truth|, as a share (0.1 is 10%)."""
+    """Mean absolute percentage error: mean of |residual|/|truth|, as a proportion (0.1 is 10%)."""
     return np.asarray(m.mean)
 
 

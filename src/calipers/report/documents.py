@@ -401,8 +401,9 @@ _OF_ALL = (
     "Friedman's test compares ranks within units, the analysis of variance (ANOVA) means; ω² is "
     "the proportion of the variance that is due to systems."
 )
-_ALIKE = " Homogeneous groups: the largest sets of systems without a significant pair in "
-"Nemenyi's test."
+_ALIKE = (
+    " Homogeneous groups: the largest sets of systems without a significant pair in Nemenyi's test."
+)
 _NOT_ADJUSTED = " These p-values are not adjusted for the number of measures."
 
 

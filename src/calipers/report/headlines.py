@@ -304,4 +304,5 @@ def curve_sentence(curve: Curve) -> str:
     band = ""
     if len(curve.low):
         band = f", {numbers.format_percent(curve.level)} band by {shorten_name(curve.method)}"
-    return f"{shorten_name(curve.kind)}{who}: {numbers.format_count(len(curve), 'points')} of {axes}{band}"
+    points = numbers.format_count(len(curve), "points")
+    return f"{shorten_name(curve.kind)}{who}: {points} of {axes}{band}"

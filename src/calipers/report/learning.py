@@ -29,17 +29,12 @@ from calipers.results.learning import (
 
 #: How the training sets of a decomposition were obtained.
 SOURCES = {
-<<<<<<< ours
     GENERATED: "each newly generated",
-=======
-    GENERATED: "each drawn independently",
->>>>>>> theirs
     DISJOINT: "disjoint subsets of the rows",
     BOOTSTRAP: "bootstrap samples of one training set",
 }
 #: The note on bootstrap samples of one training set.
 OF_ONE_SET = (
-<<<<<<< ours
     "The decomposition is conditional on this training set: its sampling error counts as bias, and "
     "variance is that of training sets with repeated rows. Both can differ from those of "
     "independent training sets; use a generator or disjoint subsets to estimate these."
@@ -51,16 +46,6 @@ _OF_ROWS = (
 )
 _NEGATIVE = (
     "The estimator of bias² is unbiased, so estimates can be negative where bias² is close to 0."
-=======
-    "Conditional on this training set: its sampling error counts as bias, and the variance is "
-    "that of training sets with repeated rows. Both can differ from those of independent "
-    "training sets; use a generating function or disjoint subsets."
-)
-_OF_ROWS = (
-    "Intervals are conditional on the fitted models; a single split does not show the "
-    "variability over training sets. Intervals of training errors are too narrow for models that "
-    "overfit."
->>>>>>> theirs
 )
 _NEGATIVE = "The estimate of bias² is unbiased, so it can be negative if bias² is close to 0."
 
@@ -105,7 +90,8 @@ def _of_capacity(of: ValidationCurve) -> Iterator[str]:
     if of.chosen == of.best:
         yield "No simpler model is within one standard error of it."
     else:
-        yield f"The simplest model within one standard error of it has {name} {shorten_name(of.chosen)}."
+        simplest = shorten_name(of.chosen)
+        yield f"The simplest model within one standard error of it has {name} {simplest}."
     regions = (
         (UNDERFITS, "Underfitting"),
         (OVERFITS, "Overfitting"),
@@ -116,13 +102,8 @@ def _of_capacity(of: ValidationCurve) -> Iterator[str]:
         if values:
             yield f"{said}: {name} {join_words(values)}."
     if not any(row.region for row in of):
-<<<<<<< ours
         paired = "rows" if is_once(of) else "splits"
         yield f"No other value is significantly worse on the same {paired}."
-=======
-        yield "No other value is significantly worse on the same "
-        f"{'rows' if is_once(of) else 'splits'}."
->>>>>>> theirs
     if (tested := of.test) is not None:
         at = numbers.rounding_of_one(tested.value, tested.low, tested.high)
         yield (
@@ -141,32 +122,19 @@ def _of_sizes(of: LearningCurve) -> Iterator[str]:
     first, last = rows[0], rows[-1]
     digits = _digits([first.validation, last.validation])
     yield (
-<<<<<<< ours
         f"Validation {measure} is {digits(first.validation.value)} with {first.n:,} training rows "
         f"and {digits(last.validation.value)} with {last.n:,}."
     )
     if more.reason is not None:
         yield f"No extrapolation to {more.n:,} training rows: {more.reason}."
-=======
-        f"{measure} in validation is {digits(first.validation.value)} with {first.n:,} training "
-        f"rows and {digits(last.validation.value)} with {last.n:,}."
-    )
-    if more.reason is not None:
-        yield f"No extrapolation to {more.n:,} rows: {more.reason}."
->>>>>>> theirs
         return
     at = numbers.rounding_of_one(more.value, more.low, more.high)
     word = "higher" if of.higher_is_better else "lower"
     curves = f"{join_words(more.forms)} curve{'s' * (len(more.forms) > 1)}"
     yield (
-<<<<<<< ours
         f"Extrapolated to {more.n:,} training rows ({curves}), it is "
         f"{at.triple(more.value, more.low, more.high)}, {word} by "
         f"{at.triple(more.gain, more.gain_low, more.gain_high)}."
-=======
-        f"With {more.n:,} it would be {at.triple(more.value, more.low, more.high)}, {word} by "
-        f"{at.triple(more.gain, more.gain_low, more.gain_high)}, extrapolated with {goes}."
->>>>>>> theirs
     )
 
 
@@ -292,11 +260,7 @@ def _beside_the_best(of: ValidationCurve) -> list[Column]:
         said = [row.region, "best" * (row.value == of.best)]
         said.append("one standard error" * (row.value == of.chosen != of.best))
         words.append(", ".join(filter(None, said)))
-<<<<<<< ours
-    return [Column("minus the best", NUMBERS, cells), Column("remarks", WORDS, words)]
-=======
     return [Column("difference from the best", NUMBERS, cells), Column("remarks", WORDS, words)]
->>>>>>> theirs
 
 
 def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
@@ -312,11 +276,7 @@ def grid(of: LearningResult) -> tuple[list[str], list[list[str]]]:
 # --- Model selection ------------------------------------------------------------------------------
 
 
-<<<<<<< ours
-SELECTION_HEADING = "Selection of the best candidate"
-=======
 SELECTION_HEADING = "Model selection"
->>>>>>> theirs
 
 
 def selection_sentence(of: Selection) -> str:
@@ -326,15 +286,9 @@ def selection_sentence(of: Selection) -> str:
     apart = numbers.rounding_of_one(optimism.value, optimism.low, optimism.high)
     by = apart.triple(optimism.value, optimism.low, optimism.high)
     return (
-<<<<<<< ours
         f"{shorten_name(of.best)} is the best of {len(of.candidates)} candidates: apparent "
         f"{shorten_name(of.measure)} {digits(shown.value)}. Corrected for selection, it is "
         f"{digits.triple(honest.value, honest.low, honest.high)} (optimism {by})."
-=======
-        f"{shorten_name(of.best)} is the best of {len(of.candidates)}: {shorten_name(of.measure)} "
-        f"{digits(shown.value)}. The bias-corrected estimate for the selection procedure is "
-        f"{digits.triple(honest.value, honest.low, honest.high)}; the optimism is {by}."
->>>>>>> theirs
     )
 
 

@@ -298,7 +298,8 @@ def adjustment_text(comparison: Comparison) -> str:
             f"({len(comparison):,}); some small p-values are expected by chance."
         )
     what = "p-values and intervals" if _simultaneous(comparison) else "p-values"
-    how = f"{shorten_name(comparison.adjustment)}, which controls the {shorten_name(comparison.controls)}"
+    rate = shorten_name(comparison.controls)
+    how = f"{shorten_name(comparison.adjustment)}, which controls the {rate}"
     text = f"{what} are adjusted {_families(comparison, measures)} ({how})."
     if comparison.controls == _FDR:
         rest = numbers.format_percent(significance_level(comparison.level))

@@ -301,7 +301,9 @@ def _methods(evaluation: Evaluation) -> str:
 def _over(e: Estimate) -> str:
     """``over 50 topics``, ``over 48 of 50 topics``."""
     unit = shorten_name(e.unit)
-    return f"over {numbers.format_count(e.n, unit) if e.of in (0, e.n) else f'{n_used(e.n, e.of)} {unit}'}"
+    if e.of in (0, e.n):
+        return f"over {numbers.format_count(e.n, unit)}"
+    return f"over {n_used(e.n, e.of)} {unit}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:

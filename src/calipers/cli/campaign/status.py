@@ -45,8 +45,10 @@ def _lines(found: CampaignStatus) -> Iterator[str | Table]:
     yield ", ".join(
         [
             format_count(found.topics, "topics"),
-            f"{format_count(found.runs, 'runs')} of "
-            f"{format_count(found.participants, 'participants')}",
+            (
+                f"{format_count(found.runs, 'runs')} of "
+                f"{format_count(found.participants, 'participants')}"
+            ),
             format_count(found.documents, "documents"),
         ]
     )

@@ -188,8 +188,8 @@ def _check(measures: Sequence[Measure], engine: Engine, metric: str, baseline: B
     """That measures can be added up, and the rows looked at as often as it takes."""
     if not (baseline is None or isinstance(baseline, str)):
         raise InputError(
-            "baseline: a clustering of another day is compared point by point, which takes all "
-            "points in memory; name one of the clusterings"
+            "baseline: a stream cannot be compared with a saved evaluation; expected the name of "
+            "a clustering, or engine='memory'"
         )
     if metric != "euclidean":
         raise InputError(

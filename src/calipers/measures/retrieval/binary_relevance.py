@@ -77,7 +77,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     ties=success_over_ties,
 )
 def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
-    """Whether a relevant document stands among the first k."""
+    """Success at k (hit rate): 1 if a relevant document is among the first k, 0 otherwise."""
     return (r.relevant_retrieved(rel, cutoff) > 0).astype(np.float64)
 
 

@@ -270,7 +270,8 @@ def leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[C
     if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
         return curves, ""
     leading = order_systems(evaluation)[:MOST_CURVES]
-    of = f"The first {MOST_CURVES} of {len(curves)} systems by {shorten_name(primary_measure(evaluation))}. "
+    primary = shorten_name(primary_measure(evaluation))
+    of = f"The first {MOST_CURVES} of {len(curves)} systems by {primary}. "
     return [c for c in curves if c.system in leading], of
 
 

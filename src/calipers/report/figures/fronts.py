@@ -40,8 +40,10 @@ def _figure(front: ParetoFront) -> Figure:
     names = unique_labels((row.system for row in front), vega.LABEL)
     cells = pareto_fronts.texts(front)
     missing = [] if all(map(_known, front)) else ["Systems without a value are not plotted."]
-    said = f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is the Pareto "
-    "front: the best quality at each cost. Pale: dominated systems."
+    said = (
+        f"{shorten_name(front.measure)} against {shorten_name(front.cost_measure)}. The line is "
+        "the Pareto front: the best quality at each cost. Pale: dominated systems."
+    )
     whole = any(math.isnan(row.cost_low) for row in front if _known(row))
     bars = f"Bars: {numbers.format_percent(front.level)} intervals" + (
         "; costs without whiskers are constant or have no interval." if whole else "."
@@ -51,8 +53,10 @@ def _figure(front: ParetoFront) -> Figure:
         label=" ".join(pareto_fronts.front_sentences(front)),
         caption=" ".join([said, bars, *missing]),
         spec=front_chart(front),
-        head=("system", shorten_name(front.measure), "interval", shorten_name(front.cost_measure), "interval",
-              "Pareto front"),
+        head=(
+            *("system", shorten_name(front.measure), "interval"),
+            *(shorten_name(front.cost_measure), "interval", "Pareto front"),
+        ),
         rows=tuple(
             (names[row.system], *cell, pareto_fronts.place(row))
             for row, cell in zip(front, cells, strict=True)

@@ -200,7 +200,8 @@ def _datum(p: _PlottedPoint, floor: float) -> Spec:
     e = p.estimate
     text = numbers.rounding_of_one(*p.ends).triple(e.value, e.low, e.high)
     return {
-        "x": p.x, "y": json_number(value, 4), "low": json_number(low, 4), "high": json_number(high, 4),
+        "x": p.x, "y": json_number(value, 4),
+        "low": json_number(low, 4), "high": json_number(high, 4),
         "series": p.series, "at": f"{p.x:,g}" if isinstance(p.x, float) else p.x, "text": text,
     }  # fmt: skip
 

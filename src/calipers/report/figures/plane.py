@@ -87,7 +87,8 @@ def layers(
     feet = [
         {
             "x": json_number(at["x"], 4), "y": json_number(at["y"], 4), "system": at["system"],
-            "x2": json_number((at["x"] + at["y"]) / 2, 4), "y2": json_number((at["x"] + at["y"]) / 2, 4),
+            "x2": json_number((at["x"] + at["y"]) / 2, 4),
+            "y2": json_number((at["x"] + at["y"]) / 2, 4),
         }
         for at in points
     ]  # fmt: skip

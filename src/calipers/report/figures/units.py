@@ -131,7 +131,8 @@ def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | Non
     """The differences as bars with the id of the unit under the pointer, and a dashed line at that
     over all units, which need not be their mean: some may count for more than others."""
     data = [
-        {"i": i, "unit": escape_unprintable(unit)[:80], "system": json_number(a, 4), "baseline": json_number(b, 4),
+        {"i": i, "unit": escape_unprintable(unit)[:80],
+         "system": json_number(a, 4), "baseline": json_number(b, 4),
          "difference": json_number(a - b, 4), "sign": (a > b) - (a < b)}
         for i, (unit, a, b) in vega.sample_evenly(list(enumerate(rows)), MOST_BARS)
     ]  # fmt: skip
